@@ -1,0 +1,295 @@
+"""Builds killed (SIGKILL) at every step of publishing: what is left is a whole release, and the next build cleans up.
+
+    python -m benchmarks.killed_builds [--points N] [--random N] [--content DIR] [--work DIR]
+
+A point is a file-system event of the build (a file opened for writing, a link, a rename …), told by Python's audit
+hook just before it happens. Random kills come from outside at any time; every other one takes the first process only.
+A kill loses nothing that the system holds in memory: what a power failure does is not tried here.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import orjson
+
+from vitrine.release.publish import Releases
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+SETTLED = 2.2
+"""Seconds after which a build trusts a file's times, so that it keeps a note of what it has built."""
+
+CHANGES = {"os.link", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.symlink", "os.chmod", "os.utime"}
+KNOWN = {"releases", "current", "current.json", "history.jsonl", ".lock", ".cache", ".cache/documents"}
+KNOWN |= {".cache/last.json", ".trash"}
+
+
+# -- in the killed process ---------------------------------------------------------------------------------------
+
+
+def launch(point: int, out: str, arguments: Sequence[str]) -> None:
+    """Run vitrine and end this whole process group just before its ``point``-th event below ``out`` (0: never).
+
+    Counted over all processes of the build. Prints the number of events where the build came to its end.
+    """
+    import mmap
+    import struct
+
+    count = mmap.mmap(-1, 8)
+
+    def hook(event: str, given: tuple[object, ...]) -> None:
+        if event in CHANGES or (event == "open" and str(given[0]).startswith(out)):
+            (number,) = struct.unpack("=q", count[:])
+            count[:] = struct.pack("=q", number + 1)
+            if number + 1 == point:
+                os.killpg(0, signal.SIGKILL)
+
+    from vitrine.cli import main
+
+    sys.addaudithook(hook)
+    try:
+        main(list(arguments))
+    finally:
+        print(struct.unpack("=q", count[:])[0])
+
+
+# -- from outside ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A build to kill: of ``content``, over a copy of the output directory ``base`` or over none.
+
+    ``old`` and ``new`` are the ids that may be current; None: that there is none.
+    """
+
+    name: str
+    content: Path
+    base: Path | None
+    old: str | None
+    new: str
+    jobs: int = 1
+
+    def arguments(self, out: Path) -> list[str]:
+        return ["build", "--content", str(self.content), "--out", str(out), "--at", AT, "--jobs", str(self.jobs)]
+
+
+AT = "2026-11-23T12:00:00-05:00"
+
+
+@dataclass
+class Summary:
+    """What kills of one case left: how often which release was current, and what was wrong."""
+
+    name: str
+    left: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        left = ", ".join(f"{count} {what}" for what, count in sorted(self.left.items()))
+        return "\n  ".join([f"{self.name}: {self.left.total()} kills; {left}; {len(self.wrong)} wrong", *self.wrong])
+
+
+def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
+    """A first build of ``content``, and one of an edited copy over it."""
+    edited, base = work / "edited", work / "base"
+    shutil.copytree(content, edited)
+    event = next(iter(sorted((edited / "events").glob("*.yaml"))))
+    event.write_text(event.read_text(encoding="utf-8").replace("name: ", "name: Changed, ", 1), encoding="utf-8")
+    time.sleep(SETTLED)
+    first = Case("first build", content, None, None, "", jobs)
+    second = Case("second build", edited, base, None, "", jobs)
+    _build(first, base)
+    old = str(Releases(base).current())
+    shutil.copytree(base, work / "after", symlinks=True)
+    _build(second, work / "after")
+    new = str(Releases(work / "after").current())
+    name = f", {jobs} processes" if jobs > 1 else ""
+    return [
+        Case(f"first build{name}", content, None, None, old, jobs),
+        Case(f"second build{name}", edited, base, old, new, jobs),
+    ]
+
+
+def _build(case: Case, out: Path) -> str:
+    """One build to its end; what it printed. Raises RuntimeError where it fails."""
+    command = [sys.executable, "-m", "vitrine", *case.arguments(out)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"exit status {done.returncode}: {done.stdout}")
+    return done.stdout
+
+
+def events(case: Case, work: Path) -> int:
+    """How many events the case's build has."""
+    done = _launched(0, case, _fresh(case, work, "counted"))
+    return int(done.stdout.split()[-1])
+
+
+def _fresh(case: Case, work: Path, name: str) -> Path:
+    out = work / f"{case.name} {name}".replace(" ", "-").replace(",", "")
+    if case.base:
+        shutil.copytree(case.base, out, symlinks=True)
+    return out
+
+
+def _launched(point: int, case: Case, out: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, __file__, "launch", str(point), str(out), *case.arguments(out)]
+    return subprocess.run(command, capture_output=True, text=True, start_new_session=True, check=False)
+
+
+def spaced(count: int, points: int) -> list[int]:
+    """``points`` of the numbers 1 to ``count``: half of them the last (there `current` is switched), the rest even."""
+    last = min(points // 2, count)
+    even = points - last
+    return sorted(
+        {1 + (count - last) * number // even for number in range(even)} | set(range(count - last + 1, count + 1))
+    )
+
+
+def at_events(case: Case, work: Path, points: Iterable[int]) -> Summary:
+    """Kill a build of its own before each of the given events."""
+
+    def kill(point: int, out: Path) -> str:
+        status = _launched(point, case, out).returncode
+        return "" if status == -signal.SIGKILL else f"the build was not killed, exit status {status}"
+
+    return _each(case, work, [(f"at event {point}", partial(kill, point)) for point in points])
+
+
+def at_random(case: Case, work: Path, count: int, seed: int = 1) -> Summary:
+    """Kill ``count`` builds at any time of a build's length."""
+    started = time.monotonic()
+    _build(case, _fresh(case, work, "timed"))
+    length, chance = (time.monotonic() - started) * 1.8, random.Random(seed)  # several builds at once take longer
+
+    def kill(after: float, everyone: bool, out: Path) -> str:
+        command = [sys.executable, "-m", "vitrine", *case.arguments(out)]
+        build = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+        time.sleep(after)
+        (os.killpg if everyone else os.kill)(build.pid, signal.SIGKILL)
+        build.wait()
+        _wait_for_group(build.pid)
+        return ""
+
+    kills = []
+    for number in range(count):
+        after, everyone = chance.random() * length, number % 2 == 0
+        name = f"after {after:.3f} s{'' if everyone else ', the first process only'} ({number})"
+        kills.append((name, partial(kill, after, everyone)))
+    return _each(case, work, kills)
+
+
+def _wait_for_group(group: int) -> None:
+    """Until no process of a group runs; a few seconds at most."""
+    for _ in range(100):
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+
+
+def _each(case: Case, work: Path, kills: Sequence[tuple[str, Callable[[Path], str]]]) -> Summary:
+    summary = Summary(case.name)
+
+    def one(number: int) -> tuple[str, list[str]]:
+        name, kill = kills[number]
+        out = _fresh(case, work, name)
+        wrong = [line for line in [kill(out)] if line]
+        left = current(out)
+        wrong += after_kill(case, out) + after_next(case, out)
+        shutil.rmtree(out)
+        return {case.old: "old", case.new: "new"}.get(left, str(left)), [f"{name}: {line}" for line in wrong]
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for left, wrong in pool.map(one, range(len(kills))):
+            summary.left[f"left the {left} release current" if left != "old" or case.old else "left none current"] += 1
+            summary.wrong += wrong
+    return summary
+
+
+# -- what must hold ----------------------------------------------------------------------------------------------
+
+
+def current(out: Path) -> str | None:
+    """The id that the link leads to."""
+    return os.path.basename(os.readlink(out / "current")) if (out / "current").is_symlink() else None
+
+
+def after_kill(case: Case, out: Path) -> list[str]:
+    """What a killed build must not leave behind."""
+    wrong = []
+    now = current(out)
+    if now not in (case.old, case.new):
+        wrong.append(f"current leads to {now}")
+    if (out / "current.json").exists():
+        told = orjson.loads((out / "current.json").read_bytes())["id"]
+        if told not in (case.old, case.new):
+            wrong.append(f"current.json names {told}")
+    elif case.old:
+        wrong.append("current.json is gone")
+    return wrong + damaged(out)
+
+
+def damaged(out: Path) -> list[str]:
+    """What is wrong with the releases that stand in ``out``."""
+    releases = Releases(out)
+    there = sorted(path.name for path in releases.folder.iterdir()) if releases.folder.is_dir() else []
+    return [f"release {id[:12]}: {line}" for id in there for line in releases.verify(id)]
+
+
+def after_next(case: Case, out: Path) -> list[str]:
+    """What the next build must have put right."""
+    try:
+        _build(case, out)
+    except RuntimeError as error:
+        return [f"the next build failed: {error}"]
+    wrong = damaged(out)
+    told = Releases(out).told()
+    if current(out) != case.new or told is None or told.id != case.new:
+        wrong.append(f"after the next build {current(out)} is current, and current.json names {told}")
+    found = {path.relative_to(out).as_posix() for folder in (out, out / ".cache") for path in folder.glob("*")}
+    return wrong + [f"the next build left {name}" for name in sorted(found - KNOWN)]
+
+
+def main() -> int:
+    if sys.argv[1:2] == ["launch"]:
+        launch(int(sys.argv[2]), sys.argv[3], sys.argv[4:])
+        return 0
+    parser = argparse.ArgumentParser(description="Builds killed at every step of publishing.")
+    parser.add_argument("--points", type=int, default=300, metavar="N", help="kills at events, of each build")
+    parser.add_argument("--random", type=int, default=100, metavar="N", help="kills at any time, of each build")
+    parser.add_argument("--content", type=Path, default=CHECKOUT / "content", metavar="DIR")
+    parser.add_argument("--work", type=Path, metavar="DIR", help="where to work (default: temporary)")
+    given = parser.parse_args()
+    work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-killed-"))
+    wrong = 0
+    for jobs in (1, 3):
+        folder = work / f"{jobs}"
+        folder.mkdir(parents=True)
+        for case in cases(given.content, folder, jobs):
+            count = events(case, folder)
+            print(f"{case.name}: {count} events", flush=True)
+            kills = at_events(case, folder, spaced(count, given.points)) if jobs == 1 else None
+            for summary in filter(None, (kills, at_random(case, folder, given.random))):
+                wrong += len(summary.wrong)
+                print(summary, flush=True)
+    shutil.rmtree(work)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

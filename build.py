@@ -1,0 +1,9 @@
+"""The main job: check content/, write a release to dist/. The same as `vitrine build`."""
+
+import sys
+
+from vitrine.__main__ import main
+
+if __name__ == "__main__":
+    sys.argv[1:1] = ["build"]
+    main()

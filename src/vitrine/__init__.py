@@ -1,0 +1,1 @@
+"""vitrine: content in YAML, checked, published as releases of JSON and XML files."""

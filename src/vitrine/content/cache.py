@@ -1,0 +1,56 @@
+"""The parse cache: what each file of the content folder held when it was last read. Deleting it is safe."""
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import orjson
+
+from vitrine.content.listing import RACY_NS, Source
+from vitrine.content.tree import Parsed
+
+
+def load(path: Path, key: str, sources: Iterable[Source]) -> dict[str, Parsed]:
+    """Of ``sources``, those that stand in the cache as they are now, by path.
+
+    ``key`` is a digest of the schemas, the names and the program.
+    """
+    try:
+        content = path.read_bytes()
+        header, _, body = content.partition(b"\n")
+        known = orjson.loads(header)
+    except (OSError, ValueError):
+        return {}
+    if not isinstance(known, dict) or known.get("key") != key:
+        return {}
+    if len(body) != sum(length for *_, length in known["files"]):  # cut off
+        return {}
+    settled = time.time_ns() - RACY_NS
+    current = {source.path: source for source in sources if source.changed < settled}
+    found: dict[str, Parsed] = {}
+    offset = 0
+    for name, size, changed, inode, listed, length in known["files"]:
+        source = current.get(name)
+        if source is not None and (source.size, source.changed, source.inode) == (size, changed, inode):
+            found[name] = Parsed(source, listed, body[offset : offset + length], [])
+        offset += length
+    return found
+
+
+def save(path: Path, key: str, files: Iterable[Parsed], read_at: int) -> None:
+    """Keep what is without fault and was not changed just before it was read (``read_at``, nanoseconds)."""
+    kept = [file for file in files if file.sound and file.source.changed < read_at - RACY_NS]
+    entries = [
+        (file.source.path, file.source.size, file.source.changed, file.source.inode, file.listed, len(file.data))
+        for file in kept
+    ]
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(draft, "wb") as file:
+            file.write(orjson.dumps({"key": key, "files": entries}) + b"\n")
+            file.writelines(parsed.data for parsed in kept)
+        os.replace(draft, path)
+    except OSError:  # a cache that cannot be written is a slower build, no failure
+        draft.unlink(missing_ok=True)

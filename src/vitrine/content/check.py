@@ -1,0 +1,224 @@
+"""A content folder → checked documents, or everything that is wrong with them."""
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+
+import orjson
+
+from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
+from vitrine.content.layers import assemble, origin
+from vitrine.content.listing import SITE, Source
+from vitrine.content.model import Document, Documents, Layer
+from vitrine.content.processes import Progress
+from vitrine.content.rules import Case
+from vitrine.content.schema import Finding, Schemas
+from vitrine.content.tree import Parsed
+from vitrine.content.yaml import Json, Malformed
+from vitrine.problems import Place, Pointer, Problem
+
+
+@dataclass
+class Checked:
+    """The outcome of a check: the documents where nothing is wrong, else the problems, sorted by place.
+
+    ``placeholders`` are the places that still say TBD; ``sources`` the files that were read.
+    """
+
+    documents: Documents | None
+    problems: list[Problem]
+    placeholders: list[tuple[str, Pointer]] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+
+
+@dataclass
+class Options:
+    """How to check. ``cached``: the file of the parse cache, with the digest of the program that wrote it."""
+
+    jobs: int | None = None
+    progress: Progress | None = None
+    cached: Path | None = None
+    program: str = ""
+    released: Mapping[str, Json] | None = None
+
+
+def check(folder: Path, schemas: Schemas, options: Options | None = None) -> Checked:
+    """Read everything below ``folder`` and say everything that is wrong with it."""
+    return _Check(folder, schemas, options or Options()).run()
+
+
+class _Check:
+    """One run: what has been read, and what has been found so far."""
+
+    def __init__(self, folder: Path, schemas: Schemas, options: Options) -> None:
+        self.folder, self.schemas, self.options = folder, schemas, options
+        self.sources, self.problems = listing.scan(folder)
+        self.by_path = {source.path: source for source in self.sources}
+        self.findings: list[tuple[Document, Finding]] = []
+        self.unreadable: set[str] = set()
+        self.unrendered: dict[str, set[Pointer]] = {}
+        self.broken: list[tuple[Document, list[Finding]]] = []
+        self.users: Mapping[str, set[str]] = {}
+
+    def run(self) -> Checked:
+        own, names = self._site()
+        parsed = self._read(names)
+        documents = self._documents(own, parsed)
+        unknown = frozenset(self.by_path[path].kind.name for path in self.unreadable)
+        self.findings += rules.findings(Case(documents, self.broken, unknown))
+        placeholders = [(document.layers[-1].path, where) for document, where in rules.placeholders(documents)]
+        if self.options.released is not None:
+            self.findings += rules.unbumped(documents, self.options.released)
+        self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
+        problems = sorted(self.problems, key=Problem.order)
+        return Checked(None if problems else documents, problems, placeholders, self.sources)
+
+    # -- reading ---------------------------------------------------------------------------------------------
+
+    def _site(self) -> tuple[Document, expressions.Names | None]:
+        """site.yaml, and the names it gives to the others: what can be had of them, even where it has faults."""
+        source = self.by_path.get("site.yaml")
+        nothing = Document("site", {}, ())
+        if source is None:
+            return nothing, None
+        try:
+            text = tree.text_of(self.folder, source)
+            value = yaml.load(text)
+        except Malformed as fault:
+            self.problems.append(tree.malformed("site.yaml", fault))
+            return nothing, None
+        rendered, _, _ = site.render(value, frozenset())
+        found = self.schemas.findings(SITE.schema, rendered)
+        bad = site.names_at_fault(value, found)
+        _, names, faults = site.render(value, bad or frozenset())
+        document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
+        self.unrendered["site.yaml"] = {unrendered.pointer for unrendered in faults}
+        for unrendered in faults:
+            why = unrendered.fault
+            finding = Finding("expression", unrendered.pointer, why.found, why.allowed, "", why.nearest)
+            found += [finding] * (not unrendered.told)
+        self.findings += [(document, finding) for finding in found]
+        if found:
+            self.broken.append((document, found))
+        return (nothing if found else document), (None if bad is None else names)
+
+    def _read(self, names: expressions.Names | None) -> list[Parsed]:
+        """Every other file, from the cache where it stands there unchanged."""
+        wanted = [source for source in self.sources if source.kind is not SITE]
+        if names is None:  # without names no expression can be read; the files' YAML still can
+            return tree.read(self.folder, wanted, None, self.schemas, self.options.jobs, self.options.progress)
+        key = sha256(orjson.dumps([self.options.program, self.schemas.digest, sorted(names.items())])).hexdigest()
+        started = time.time_ns()
+        known = cache.load(self.options.cached, key, wanted) if self.options.cached else {}
+        rest = [source for source in wanted if source.path not in known]
+        fresh = tree.read(self.folder, rest, names, self.schemas, self.options.jobs, self.options.progress)
+        known.update((parsed.source.path, parsed) for parsed in fresh)
+        parsed = [known[source.path] for source in wanted]
+        if self.options.cached and fresh:
+            cache.save(self.options.cached, key, parsed, started)
+        return parsed
+
+    def _documents(self, own: Document, parsed: Iterable[Parsed]) -> Documents:
+        """The valid documents; the others' findings are noted."""
+        documents = Documents(own)
+        layers: list[Layer] = []
+        bases: dict[str, Layer] = {}
+        for file in parsed:
+            path, kind = file.source.path, file.source.kind
+            self.problems += file.problems
+            if file.lost:
+                self.unreadable.add(path)
+            if file.unrendered:
+                self.unrendered[path] = set(file.unrendered)
+            values = file.documents()
+            if kind.name == "app":
+                self._application_layers(file, values, layers, bases)
+                continue
+            valid = getattr(documents, kind.name)
+            for number, value in enumerate(values):
+                document = Document(kind.name, value, (Layer(path, number if file.listed else None, value),))
+                found = [] if file.valid else self.schemas.findings(kind.schema, value)
+                self._sort_out(document, found, valid)
+        self._applications(layers, bases, documents.app)
+        return documents
+
+    def _sort_out(self, document: Document, found: list[Finding], valid: list[Document]) -> None:
+        """A document goes to the valid ones, or with its findings to the broken ones."""
+        self.findings += [(document, finding) for finding in found]
+        if found:
+            self.broken.append((document, found))
+        else:
+            valid.append(document)
+
+    def _applications(self, layers: list[Layer], bases: dict[str, Layer], valid: list[Document]) -> None:
+        """The applications put together and checked; where a base is lacking, nothing is said of what is missing."""
+        unreadable = frozenset(path for path in self.unreadable if self.by_path[path].kind.name == "app")
+        assembly = assemble(layers, bases, unreadable)
+        self.users = assembly.users
+        self.findings += [(Document("app", layer.value, (layer,)), finding) for layer, finding in assembly.findings]
+        for document in assembly.documents:
+            self._sort_out(document, self.schemas.findings("app.json", document.value), valid)
+        for document in assembly.partial:
+            found = self.schemas.findings("app.json", document.value)
+            told = any(layer is document.layers[-1] for layer, _ in assembly.findings)
+            self.findings += [
+                (document, finding)
+                for finding in found
+                if finding.missing is None and not (told and finding.pointer == ("extends",))
+            ]
+            self.broken.append((document, found))
+
+    def _application_layers(
+        self, file: Parsed, values: list[Json], layers: list[Layer], bases: dict[str, Layer]
+    ) -> None:
+        path = file.source.path
+        if file.source.is_base and file.lost:
+            return
+        if file.source.is_base and (file.listed or not isinstance(values[0], dict)):
+            start = Place(1, 1, 1, 2)
+            self.problems.append(Problem("extends.base", path, "a base that is no object", start, allowed="one object"))
+            self.unreadable.add(path)
+        elif file.source.is_base:
+            bases[path] = Layer(path, None, values[0])
+        else:
+            layers += [Layer(path, number if file.listed else None, value) for number, value in enumerate(values)]
+
+    # -- where it is -----------------------------------------------------------------------------------------
+
+    def _located(self) -> list[Problem]:
+        """The findings as problems, each once, at their places; a base's with the files that build on it."""
+        by_file: dict[str, list[tuple[Document, Layer, Pointer, Finding]]] = defaultdict(list)
+        for document, finding in self.findings:
+            layer, pointer = origin(document, finding)
+            by_file[layer.path].append((document, layer, pointer, finding))
+        problems: dict[Problem, set[str]] = defaultdict(set)
+        for path, entries in by_file.items():
+            spots = self._spots(path)
+            for document, layer, pointer, finding in entries:
+                whole = pointer if layer.index is None else (layer.index, *pointer)
+                if whole in self.unrendered.get(path, ()) and finding.rule != "expression":
+                    continue
+                spot = spots.get(whole) or spots.get(whole[:-1])
+                place = (spot.key if finding.on_key and spot.key else spot.value) if spot else None
+                shown = finding.pointer if layer.index is None else (layer.index, *finding.pointer)
+                problem = Problem(
+                    finding.rule, path, finding.found, place, shown, finding.allowed, finding.about, finding.nearest
+                )
+                problems[problem] |= {document.layers[-1].path} - {path}
+        return [
+            replace(problem, used_by=tuple(sorted(users))) if users else self._with_users(problem)
+            for problem, users in problems.items()
+        ]
+
+    def _with_users(self, problem: Problem) -> Problem:
+        """What is wrong with a base itself concerns every file that builds on it."""
+        return replace(problem, used_by=tuple(sorted(self.users.get(problem.path, set()) - {problem.path})))
+
+    def _spots(self, path: str) -> dict[Pointer, yaml.Spot]:
+        try:
+            return tree.spots_of(self.folder, self.by_path[path])
+        except (Malformed, OSError):  # changed since it was read
+            return {}

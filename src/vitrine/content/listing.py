@@ -1,0 +1,177 @@
+"""Which files of the content folder hold which kind of document. Standard library only: a build with nothing to do
+imports nothing else."""
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vitrine.problems import Problem, nearest
+
+RACY_NS = 2_000_000_000
+"""A file changed less than this ago may change again within one tick of its clock: it is always read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of document: the folder it lives in, its schema, and the properties that identify it."""
+
+    name: str
+    folder: str
+    ids: tuple[str, ...]
+
+    @property
+    def schema(self) -> str:
+        return f"{self.name}.json"
+
+
+KINDS = (
+    Kind("app", "apps", ("name",)),
+    Kind("store", "stores", ("storeId", "storeNumber", "locationNumber")),
+    Kind("event", "events", ("id",)),
+    Kind("promotion", "promotions", ("promoId",)),
+)
+SITE = Kind("site", "", ())
+_BY_FOLDER = {kind.folder: kind for kind in KINDS}
+OWN_FOLDERS = ("schemas", "templates")
+_ENDINGS = (".yaml", ".yml", ".jsonl")
+MAX_FOLDERS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the content folder, as the folder lists it."""
+
+    path: str
+    kind: Kind
+    size: int
+    changed: int
+    inode: int
+
+    @property
+    def is_base(self) -> bool:
+        return self.kind.name == "app" and self.path.rpartition("/")[2].startswith("_")
+
+
+def scan(folder: Path) -> tuple[list[Source], list[Problem]]:
+    """Every document file below ``folder``, sorted by path, and what stands there that is none."""
+    sources: list[Source] = []
+    problems: list[Problem] = []
+    _scan(str(folder), "", None, sources, problems)
+    if not any(source.kind is SITE for source in sources) and not any(p.path == "site.yaml" for p in problems):
+        problems.append(
+            Problem("tree.site", "site.yaml", "the file is missing", allowed="every content folder has one")
+        )
+    sources.sort(key=lambda source: source.path)
+    return sources, problems
+
+
+def _scan(folder: str, prefix: str, kind: Kind | None, sources: list[Source], problems: list[Problem]) -> None:
+    try:
+        entries = list(os.scandir(folder))
+    except OSError as error:
+        problems.append(Problem("tree.unreadable", prefix.rstrip("/"), f"cannot be read: {error.strerror}"))
+        return
+    for entry in entries:
+        name, path = entry.name, prefix + entry.name
+        if name.startswith(".") or name.upper().partition(".")[0] == "README" or path == "sample-keys.txt":
+            continue
+        try:
+            path.encode()
+            if entry.is_symlink():
+                problem = _link_problem(entry, path)
+                if problem:
+                    problems.append(problem)
+                    continue
+            found = entry.stat()
+        except UnicodeEncodeError:
+            shown = path.encode(errors="backslashreplace").decode()
+            problems.append(Problem("tree.name", shown, "a file name that is not UTF-8 text", allowed="another name"))
+            continue
+        except OSError as error:
+            problems.append(Problem("tree.unreadable", path, f"cannot be read: {error.strerror}"))
+            continue
+        if stat.S_ISDIR(found.st_mode):
+            if not prefix and name in OWN_FOLDERS:
+                continue
+            below = _BY_FOLDER.get(name) if not prefix else kind
+            if below is None or name.endswith(_ENDINGS):
+                problems.append(_unclaimed(path, kind, is_folder=True))
+            elif path.count("/") == MAX_FOLDERS:
+                found_here = f"folders nested more than {MAX_FOLDERS} deep"
+                problems.append(Problem("tree.depth", path, found_here, allowed="documents further up"))
+            else:
+                _scan(entry.path, path + "/", below, sources, problems)
+            continue
+        claimed = _claim(path, name, kind)
+        if claimed is None:
+            problems.append(_unclaimed(path, kind, is_folder=False))
+        elif not stat.S_ISREG(found.st_mode):
+            problems.append(Problem("tree.file", path, "not a file", allowed="regular files and folders"))
+        else:
+            sources.append(Source(path, claimed, found.st_size, found.st_mtime_ns, found.st_ino))
+
+
+def _claim(path: str, name: str, kind: Kind | None) -> Kind | None:
+    """The kind of the documents in a file, or none."""
+    if kind is not None:
+        return kind if name.endswith(_ENDINGS) else None
+    if path == "site.yaml":
+        return SITE
+    return _BY_FOLDER.get(path.removesuffix(".jsonl")) if path.endswith(".jsonl") else None
+
+
+def _link_problem(entry: "os.DirEntry[str]", path: str) -> Problem | None:
+    """What is wrong with a symbolic link: nothing, if it leads to a file within the content folder."""
+    root = os.path.realpath(entry.path[: len(entry.path) - len(path)])
+    target = os.path.realpath(entry.path)
+    allowed = "a file, or a link to a file of the content folder"
+    if not os.path.exists(target):
+        return Problem(
+            "tree.link", path, f"a link to {os.readlink(entry.path)!r}, which does not exist", allowed=allowed
+        )
+    if not target.startswith(root + os.sep):
+        return Problem("tree.link", path, f"a link out of the content folder, to {target!r}", allowed=allowed)
+    if os.path.isdir(target):
+        return Problem("tree.link", path, "a link to a folder", allowed=allowed)
+    return None
+
+
+def _unclaimed(path: str, kind: Kind | None, *, is_folder: bool) -> Problem:
+    folders = [f"{kind.folder}/" for kind in KINDS]
+    if is_folder:
+        allowed = (
+            "a folder's name does not end like a file's" if kind else "site.yaml and the folders " + ", ".join(folders)
+        )
+        close = nearest(path + "/", folders) if not kind else ""
+        return Problem(
+            "tree.unclaimed", path, "a folder that no kind of document claims", allowed=allowed, nearest=close
+        )
+    if kind:
+        return Problem(
+            "tree.unclaimed",
+            path,
+            "a file that no kind of document claims",
+            allowed="names that end in " + ", ".join(_ENDINGS),
+        )
+    top = path.rpartition(".")[0]
+    allowed = "site.yaml, and documents in the folders " + ", ".join(folders)
+    close = nearest(top, [*(folder[:-1] for folder in folders), "site"])
+    close = "site.yaml" if close == "site" else close + "/" * bool(close)
+    return Problem("tree.unclaimed", path, "a file that no kind of document claims", allowed=allowed, nearest=close)
+
+
+def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The schemas and templates that a content folder brings, with what the folder tells of them."""
+    for name in OWN_FOLDERS:
+        for path in sorted((folder / name).rglob("*")):
+            if path.is_file():
+                yield path.relative_to(folder).as_posix(), path.stat()
+
+
+def shipped(name: str) -> Path:
+    """The folder of schemas or templates that comes with the program: in the wheel, or beside src/ in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / name
+    return inside if inside.is_dir() else package.parents[1] / name

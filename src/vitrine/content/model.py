@@ -1,0 +1,287 @@
+"""Content, as views see it: the documents live at an instant, reached through verbs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from functools import cache, cached_property
+from importlib import resources
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from vitrine.content.yaml import Json
+from vitrine.problems import Pointer
+
+FORMAT = 1
+"""Of content.json; a reader refuses a higher one."""
+
+DAYS_SHOWN = 21
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+STORE_NUMBERS = ("storeId", "storeNumber", "locationNumber")
+BEGINNING, END = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One file's share in a document: its path, the document's number in a list or feed, and what it says."""
+
+    path: str
+    index: int | None
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document: its layers, the deepest base first, and what they make together."""
+
+    kind: str
+    value: dict[str, Any]
+    layers: tuple[Layer, ...]
+
+
+@dataclass(slots=True)
+class Documents:
+    """All documents of a content folder, by kind, in the order of their files."""
+
+    site: Document
+    app: list[Document] = field(default_factory=list)
+    store: list[Document] = field(default_factory=list)
+    event: list[Document] = field(default_factory=list)
+    promotion: list[Document] = field(default_factory=list)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return zone(self.site.value["time_zone"])
+
+
+# -- time --------------------------------------------------------------------------------------------------------
+
+
+@cache
+def zone(name: str) -> ZoneInfo:
+    """A time zone, from the tzdata package alone, so that a build means the same on every host. Raises ValueError."""
+    parts = name.split("/")
+    try:
+        file = resources.files("tzdata.zoneinfo").joinpath(*parts)
+        with file.open("rb") as stream:
+            return ZoneInfo.from_file(stream, key=name)
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        raise ValueError(f"the time zone {name!r} does not exist") from error
+
+
+def local_time(text: str, where: ZoneInfo) -> datetime:
+    """`YYYY-MM-DD HH:MM` of a zone → an instant. A time that occurs twice is the first of them.
+
+    Raises ValueError for a day that does not exist, or a time that the clock jumps over.
+    """
+    naive = datetime.strptime(text, "%Y-%m-%d %H:%M")
+    instant = naive.replace(tzinfo=where).astimezone(UTC)
+    if instant.astimezone(where).replace(tzinfo=None) != naive:
+        raise ValueError(f"{text} does not exist in {where.key}: the clock jumps over it")
+    return instant
+
+
+def first_instant(day: date, where: ZoneInfo) -> datetime:
+    """When a day begins (where the clock jumps over midnight: at the jump)."""
+    return datetime(day.year, day.month, day.day, tzinfo=where).astimezone(UTC)
+
+
+def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
+    """RFC 3339, `YYYY-MM-DD HH:MM` of the zone, or a day: its first instant, or with ``ends`` the next day's.
+
+    Raises ValueError for what does not exist.
+    """
+    if "T" in text:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            raise ValueError(f"{text} has no offset, which tells the zone")
+        return moment.astimezone(UTC)
+    if " " in text:
+        return local_time(text, where)
+    return first_instant(date.fromisoformat(text) + timedelta(days=1 if ends else 0), where)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A half-open stretch of time."""
+
+    start: datetime = BEGINNING
+    end: datetime = END
+
+    def __contains__(self, moment: datetime) -> bool:
+        return self.start <= moment < self.end
+
+    def overlaps(self, other: "Window") -> bool:
+        return self.start < other.end and other.start < self.end
+
+
+ALWAYS = Window()
+
+
+def window(document: Document, where: ZoneInfo) -> Window:
+    """When a document is live (`publish`). Raises ValueError for what does not exist."""
+    publish = document.value.get("publish")
+    if not publish:
+        return ALWAYS
+    start, end = publish.get("from"), publish.get("until")
+    return Window(
+        instant(start, where) if start else BEGINNING,
+        instant(end, where, ends=True) if end else END,
+    )
+
+
+# -- content at an instant ---------------------------------------------------------------------------------------
+
+
+def boundaries(documents: Documents) -> list[datetime]:
+    """Every instant at which a publish window opens or closes, in order."""
+    found = set()
+    for document in (*documents.store, *documents.event, *documents.promotion):
+        if "publish" in document.value:
+            live_in = window(document, documents.zone)
+            found |= {live_in.start, live_in.end}
+    return sorted(found - {BEGINNING, END})
+
+
+def interval(documents: Documents, moment: datetime) -> Window:
+    """The longest stretch around ``moment`` in which the content stays as it is.
+
+    Besides the publish windows a week's end is a boundary, for the opening hours begin with its Monday.
+    """
+    start, end = _week(documents.zone, moment)
+    for boundary in boundaries(documents):
+        if boundary <= moment:
+            start = max(start, boundary)
+        else:
+            end = min(end, boundary)
+    return Window(start, end)
+
+
+def _week(where: ZoneInfo, moment: datetime) -> tuple[datetime, datetime]:
+    monday = _monday(where, moment)
+    return first_instant(monday, where), first_instant(monday + timedelta(days=7), where)
+
+
+def _monday(where: ZoneInfo, moment: datetime) -> date:
+    today = moment.astimezone(where).date()
+    return today - timedelta(days=today.weekday())
+
+
+def live(documents: Documents, moment: datetime) -> "Content":
+    """What is live at ``moment``, as a plain value: nothing in it tells when it was made."""
+    where = documents.zone
+
+    def of(kind: Iterable[Document], key: str) -> list[Json]:
+        found = [_rendered(document) for document in kind if moment in window(document, where)]
+        return sorted(found, key=lambda value: value[key])
+
+    return Content(
+        {
+            "format": FORMAT,
+            "monday": _monday(where, moment).isoformat(),
+            "site": documents.site.value,
+            "apps": of(documents.app, "name"),
+            "stores": of(documents.store, "locationNumber"),
+            "events": of(documents.event, "id"),
+            "promotions": of(documents.promotion, "promoId"),
+        }
+    )
+
+
+def _rendered(document: Document) -> Json:
+    if "publish" not in document.value:
+        return document.value
+    return {key: value for key, value in document.value.items() if key != "publish"}
+
+
+class Content:
+    """The live documents. ``value`` is what content.json holds; views use the verbs and never look into it."""
+
+    def __init__(self, value: Json) -> None:
+        self.value = value
+
+    def encode(self) -> bytes:
+        """The bytes of content.json: a line a document, so that two of them are compared line by line."""
+        parts = []
+        for key, part in self.value.items():
+            if isinstance(part, list):
+                lines = b",\n".join(orjson.dumps(document) for document in part)
+                parts.append(b'"%s":[\n%s\n]' % (key.encode(), lines))
+            else:
+                parts.append(b'"%s":%s' % (key.encode(), orjson.dumps(part)))
+        return b"{" + b",\n".join(parts) + b"}\n"
+
+    def setting(self, name: str) -> Json:
+        """An entry of site.yaml, or None."""
+        return self.value["site"].get(name)
+
+    def lifetime(self, operation: str) -> int:
+        """Seconds for which an answer of the operation may be kept."""
+        lifetimes: Mapping[str, Mapping[str, int]] = self.value["site"]["lifetimes"]
+        return lifetimes.get(operation, lifetimes["default"])["maxAge"]
+
+    def applications(self) -> Sequence[str]:
+        return list(self._apps)
+
+    def application(self, name: str) -> Json:
+        """One application's document. Raises KeyError."""
+        return self._apps[name]
+
+    def stores(self) -> Sequence[Json]:
+        """All stores, by location number."""
+        stores: list[Json] = self.value["stores"]
+        return stores
+
+    def store(self, number: str, value: int) -> Json | None:
+        """The store whose ``number`` (storeId, storeNumber or locationNumber) is ``value``."""
+        return self._stores[number].get(value)
+
+    def events(self, location: int) -> Sequence[Json]:
+        """The events at the store with this location number, by start and id."""
+        return self._events.get(location, ())
+
+    def promotions(self) -> Sequence[Json]:
+        """All promotions, by id."""
+        promotions: list[Json] = self.value["promotions"]
+        return promotions
+
+    def days(self) -> Sequence[date]:
+        """The days for which opening hours are told."""
+        return self._days
+
+    @cached_property
+    def _apps(self) -> dict[str, Json]:
+        return {app["name"]: app for app in self.value["apps"]}
+
+    @cached_property
+    def _stores(self) -> dict[str, dict[int, Json]]:
+        return {number: {store[number]: store for store in self.value["stores"]} for number in STORE_NUMBERS}
+
+    @cached_property
+    def _events(self) -> dict[int, list[Json]]:
+        at: dict[int, list[Json]] = {}
+        for event in sorted(self.value["events"], key=lambda event: (event["start"], event["id"])):
+            for location in self.locations(event):
+                at.setdefault(location, []).append(event)
+        return at
+
+    def locations(self, event: Json) -> list[int]:
+        """The location numbers of an event's live stores, in order, each once."""
+        stores = (self.store(number, value) for number in event["stores"] for value in event["stores"][number])
+        return sorted({store["locationNumber"] for store in stores if store})
+
+    @cached_property
+    def _days(self) -> list[date]:
+        monday = date.fromisoformat(self.value["monday"])
+        return [monday + timedelta(days=number) for number in range(DAYS_SHOWN)]
+
+
+def at(value: Json, pointer: Pointer) -> Json:
+    """The part of ``value`` that ``pointer`` leads to. Raises KeyError or IndexError."""
+    for step in pointer:
+        if isinstance(value, dict) if isinstance(step, str) else isinstance(value, list):
+            value = value[step]
+        else:
+            raise KeyError(step)
+    return value

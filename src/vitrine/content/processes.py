@@ -1,0 +1,138 @@
+"""Work shared among forked processes: what was made before the fork is theirs without copying."""
+
+import os
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Progress = Callable[[int], None]
+"""Called now and then with the number of items done so far."""
+
+
+class Ended(RuntimeError):
+    """A process that ended before it answered (out of memory, killed)."""
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def portions(items: Sequence[Item], count: int) -> list[Sequence[Item]]:
+    """``items`` in ``count`` runs of nearly equal length, in order."""
+    bounds = [len(items) * number // count for number in range(count + 1)]
+    return [items[start:end] for start, end in pairwise(bounds)]
+
+
+def share(
+    work: Callable[[int, Callable[[], None]], Result],
+    jobs: int,
+    progress: Progress | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> list[Result]:
+    """``work(number, step)`` for every number below ``jobs``, each in a process of its own; results in order.
+
+    ``work`` calls ``step()`` after each item; ``meanwhile`` is called here, once the processes are at work. An exception in any of them is raised here, after all have ended.
+    With one job, or where the system cannot fork, everything runs in this process.
+    """
+    if jobs <= 1 or not hasattr(os, "fork"):
+        meanwhile()
+        return [_alone(work, number, progress) for number in range(jobs)]
+    import mmap
+    import pickle
+    import struct
+
+    done = mmap.mmap(-1, 8 * jobs)
+    readers: dict[int, int] = {}
+    children: list[int] = []
+    try:
+        for number in range(jobs):
+            read_end, write_end = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.close(read_end)
+                for other in readers:
+                    os.close(other)
+                _child(work, number, write_end, done)
+            os.close(write_end)
+            readers[read_end] = number
+            children.append(child)
+        meanwhile()
+        answers = _gather(readers, lambda: progress and progress(sum(struct.unpack(f"={jobs}q", done[:]))))
+    except BaseException:
+        for child in children:
+            os.kill(child, 9)
+        raise
+    finally:
+        for child in children:
+            os.waitpid(child, 0)
+    results: list[Result] = []
+    for number in range(jobs):
+        if not answers[number]:
+            raise Ended("a process of this build was ended from outside; is there enough memory?")
+        failed, value = pickle.loads(answers[number])
+        if failed:
+            raise value
+        results.append(value)
+    return results
+
+
+def _alone(work: Callable[[int, Callable[[], None]], Result], number: int, progress: Progress | None) -> Result:
+    count = 0
+
+    def step() -> None:
+        nonlocal count
+        count += 1
+        if progress and count % 64 == 0:
+            progress(count)
+
+    return work(number, step)
+
+
+def _child(work: Callable[[int, Callable[[], None]], object], number: int, write_end: int, done: object) -> None:
+    """Runs in the forked process and never returns."""
+    import pickle
+    import struct
+
+    count = 0
+
+    def step() -> None:
+        nonlocal count
+        count += 1
+        struct.pack_into("=q", done, 8 * number, count)  # type: ignore[arg-type]
+
+    status = 1
+    try:
+        try:
+            answer = pickle.dumps((False, work(number, step)), protocol=pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            answer = pickle.dumps((True, error))
+        with open(write_end, "wb") as pipe:
+            pipe.write(answer)
+        status = 0
+    finally:
+        os._exit(status)  # never the parent's exit handlers
+
+
+def _gather(readers: dict[int, int], tick: Callable[[], object]) -> dict[int, bytes]:
+    """What each process wrote, whole, read side by side."""
+    import select
+
+    answers = {number: bytearray() for number in readers.values()}
+    poll = select.poll()
+    for reader in readers:
+        poll.register(reader, select.POLLIN)
+    open_ends = set(readers)
+    while open_ends:
+        for reader, _ in poll.poll(100):
+            chunk = os.read(reader, 1 << 20)
+            if chunk:
+                answers[readers[reader]] += chunk
+            else:
+                poll.unregister(reader)
+                open_ends.discard(reader)
+                os.close(reader)
+        tick()
+    return {number: bytes(answer) for number, answer in answers.items()}

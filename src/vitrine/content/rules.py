@@ -1,0 +1,365 @@
+"""What no schema can state: references, unique ids, windows, dates. Each rule yields what it finds."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from vitrine.content import model
+from vitrine.content.expressions import WORDS
+from vitrine.content.listing import KINDS
+from vitrine.content.model import ALWAYS, BEGINNING, STORE_NUMBERS, Document, Documents, Window
+from vitrine.content.schema import Finding
+from vitrine.content.site import RESERVED_NAMES
+from vitrine.problems import Pointer, nearest
+
+Found = Iterator[tuple[Document, Finding]]
+
+
+@dataclass
+class Case:
+    """What the rules look at: the valid documents, each one's window, and what is known to be missing from them.
+
+    ``broken`` are documents that their schema refuses, and what it finds: a rule looks at those of their parts that
+    the schema has nothing to say about. ``unknown`` names the kinds of which some file could not be read: nothing is
+    said of references to them.
+    """
+
+    documents: Documents
+    broken: list[tuple[Document, list[Finding]]] = field(default_factory=list)
+    unknown: frozenset[str] = frozenset()
+    zone: ZoneInfo | None = field(init=False)
+    windows: dict[int, Window | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.findings = {id(document): found for document, found in self.broken}
+        (site,) = self.having("site", ("time_zone",)) or [Document("site", {}, ())]
+        try:
+            self.zone = model.zone(site.value["time_zone"])
+        except (ValueError, KeyError):
+            self.zone = None
+        self.windows = {}
+        for kind in KINDS:
+            for document in self.having(kind.name):
+                if not self.sound(document, ("publish",)):
+                    self.windows[id(document)] = None
+                elif "publish" in document.value:
+                    self.windows[id(document)] = self._window(document)
+
+    def _window(self, document: Document) -> Window | None:
+        try:
+            window = model.window(document, self.zone) if self.zone else None
+        except ValueError:
+            return None
+        return window if window and window.start < window.end else None
+
+    def window(self, document: Document) -> Window | None:
+        """When a document is live; None where that is at fault, or the time zone is: nothing follows from it then."""
+        return self.windows.get(id(document), ALWAYS)
+
+    def having(self, kind: str, *parts: Pointer) -> list[Document]:
+        """The documents of a kind in which these parts are sound."""
+        valid: list[Document] = [self.documents.site] if kind == "site" else getattr(self.documents, kind)
+        others = [document for document, _ in self.broken if document.kind == kind]
+        if kind == "site" and (others or not self.documents.site.value):
+            valid = []
+        sound = [other for other in others if all(self.sound(other, part) for part in parts)]
+        return sorted(valid + sound, key=_position) if sound else valid
+
+    def sound(self, document: Document, part: Pointer, *, keys: bool = False) -> bool:
+        """Whether the schema has nothing to say about this part, what is in it, or what it is in.
+
+        With ``keys`` nothing about which keys stand in it.
+        """
+        for finding in self.findings.get(id(document), ()):
+            place = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
+            if place == part[: len(place)]:
+                return False
+            of_key = finding.missing is not None or finding.on_key
+            if part == place[: len(part)] and (not keys or (of_key and len(place) == len(part) + 1)):
+                return False
+        return True
+
+
+def _position(document: Document) -> tuple[str, int]:
+    layer = document.layers[-1]
+    return layer.path, layer.index or 0
+
+
+def findings(case: Case) -> Found:
+    """Everything that the rules find."""
+    for rule in RULES:
+        yield from rule(case)
+
+
+def _site(case: Case) -> Found:
+    for site in case.having("site", ("time_zone",)):
+        if finding := _no_zone(("time_zone",), site.value["time_zone"]):
+            yield site, finding
+    for site in case.having("site"):
+        for name in site.value.get("names", ()) if case.sound(site, ("names",), keys=True) else ():
+            if name in (*RESERVED_NAMES, *WORDS):
+                pointer = ("names", name)
+                yield site, Finding("site.name", pointer, f"the name {name!r} is taken", "another name", on_key=True)
+
+
+def _no_zone(pointer: Pointer, name: str) -> Finding | None:
+    try:
+        model.zone(name)
+    except ValueError as error:
+        return Finding("time.zone", pointer, str(error), "a zone of the IANA database, such as America/New_York")
+    return None
+
+
+def _windows(case: Case) -> Found:
+    documents = [document for kind in KINDS for document in case.having(kind.name, ("publish",))]
+    zone = case.zone
+    if zone is None:
+        return
+    for document in documents:
+        publish = document.value.get("publish")
+        if not publish:
+            continue
+        moments = []
+        for end in ("from", "until"):
+            try:
+                if end in publish:
+                    moments.append(model.instant(publish[end], zone, ends=end == "until"))
+            except ValueError as error:
+                yield (
+                    document,
+                    Finding("time.exists", ("publish", end), _no_time(publish[end], error), "a time that exists"),
+                )
+        if len(moments) == 2 and moments[0] >= moments[1]:
+            found = f"from {publish['from']} is not before until {publish['until']}"
+            yield document, Finding("window.order", ("publish", "from"), found, "from before until")
+
+
+def _no_time(text: str, error: ValueError) -> str:
+    return str(error) if "clock" in str(error) else f"{text!r} does not exist in the calendar"
+
+
+def _unique(case: Case) -> Found:
+    for kind in KINDS:
+        for name in kind.ids:
+            documents = case.having(kind.name, (name,))
+            yield from _once(
+                case, kind.name, name, ((document, (name,), document.value[name]) for document in documents)
+            )
+
+
+def _once(case: Case, kind: str, name: str, uses: Iterable[tuple[Document, Pointer, Any]]) -> Found:
+    """Each value at most once at any time."""
+    by_value: dict[Any, list[tuple[Document, Pointer]]] = defaultdict(list)
+    for document, pointer, value in uses:
+        by_value[value].append((document, pointer))
+    for value, users in by_value.items():
+        for number, (document, pointer) in enumerate(users):
+            for other, _ in users[:number]:
+                live, others = case.window(document), case.window(other)
+                if live and others and live.overlaps(others):
+                    found = f"the {name} {value} is also that of the {kind} in {other.layers[-1].path}"
+                    allowed = "each once; two documents may share one if their publish windows do not overlap"
+                    yield document, Finding("unique", pointer, found, "each once" if kind == "app" else allowed)
+                    break
+
+
+def _references(case: Case) -> Found:
+    windows: dict[str, dict[int, list[Window]]] = {number: defaultdict(list) for number in STORE_NUMBERS}
+    unknown = set(STORE_NUMBERS) if "store" in case.unknown else set()
+    for store in case.having("store"):
+        for number in STORE_NUMBERS:
+            if case.sound(store, (number,)):
+                windows[number][store.value[number]].append(case.window(store) or ALWAYS)
+            else:  # any number may be that of this store
+                unknown.add(number)
+    for event in case.having("event", ("stores",)):
+        known: list[Window] = []
+        dangling = False
+        for number, values in event.value["stores"].items():
+            for index, value in enumerate(values):
+                if value in windows[number]:
+                    known += windows[number][value]
+                    continue
+                dangling = True
+                if number not in unknown:
+                    close = nearest(str(value), map(str, windows[number]))
+                    found = f"no store has the {number} {value}"
+                    pointer = ("stores", number, index)
+                    yield event, Finding("reference", pointer, found, "a store's number", nearest=close)
+        live = case.window(event)
+        if live and not dangling and (gap := _uncovered(live, known)):
+            found = f"from {_moment(gap, case.zone)} the event is live while none of its stores is"
+            yield event, Finding("reference.live", ("stores",), found, "a publish window within those of its stores")
+
+
+def _uncovered(whole: Window, parts: list[Window]) -> datetime | None:
+    """The first instant of ``whole`` that no part covers."""
+    reached = whole.start
+    for part in sorted(parts, key=lambda part: part.start):
+        if part.start > reached:
+            break
+        reached = max(reached, part.end)
+    return reached if reached < whole.end else None
+
+
+def _moment(moment: datetime, where: ZoneInfo | None) -> str:
+    return "the beginning" if moment == BEGINNING else moment.astimezone(where).strftime("%Y-%m-%d %H:%M")
+
+
+def _applications(case: Case) -> Found:
+    layout, sections, features = ("config", "appLayout"), ("config", "appConfig"), ("config", "featureConfig")
+    for app in case.having("app", layout):
+        if case.sound(app, sections, keys=True):
+            config = app.value["config"]
+            yield from _named(app, layout, config["appLayout"], config["appConfig"], "appConfig")
+    for app in case.having("app"):
+        if not case.sound(app, features, keys=True) or not case.sound(app, sections, keys=True):
+            continue
+        config = app.value["config"]
+        for section, value in config["appConfig"].items():
+            pointer = (*sections, section, "featureLayout")
+            if case.sound(app, pointer):
+                yield from _named(app, pointer, value["featureLayout"], config["featureConfig"], "featureConfig")
+    versions = ("config", "appVersionInfo", "supportedVersions")
+    for app in case.having("app", versions, ("config", "appVersionInfo", "appVersionNumber")):
+        info = app.value["config"]["appVersionInfo"]
+        if info["appVersionNumber"] not in info["supportedVersions"]:
+            found = f"the appVersionNumber {info['appVersionNumber']!r} is not among the supported versions"
+            yield app, Finding("app.version", versions, found, "a list that holds appVersionNumber")
+    digests = [
+        (app, ("apiKeys", index), digest)
+        for app in case.having("app", ("apiKeys",))
+        for index, digest in enumerate(app.value["apiKeys"])
+    ]
+    yield from _once(case, "app", "API key digest", digests)
+
+
+def _named(app: Document, pointer: Pointer, names: list[str], known: Mapping[str, Any], where: str) -> Found:
+    for index, name in enumerate(names):
+        if name not in known:
+            found = f"{name!r} is not a key of {where}"
+            yield app, Finding("app.layout", (*pointer, index), found, ", ".join(known), nearest=nearest(name, known))
+
+
+def _events(case: Case) -> Found:
+    for event in case.having("event", ("start",), ("finish",)):
+        start, finish = event.value["start"], event.value["finish"]
+        whole = True
+        for name, text in (("start", start), ("finish", finish)):
+            try:
+                datetime.fromisoformat(text)
+            except ValueError:
+                whole = False
+                yield (
+                    event,
+                    Finding("time.exists", (name,), f"{text!r} does not exist in the calendar", "a day that exists"),
+                )
+        if whole and start >= finish:
+            yield (
+                event,
+                Finding("time.order", ("finish",), f"finish {finish} is not after start {start}", "a later time"),
+            )
+
+
+def _stores(case: Case) -> Found:
+    for store in case.having("store", ("timeZone",)):
+        if finding := _no_zone(("timeZone",), store.value["timeZone"]):
+            yield store, finding
+    for store in case.having("store"):
+        if case.sound(store, ("hours",), keys=True):
+            for day, hours in store.value["hours"].items():
+                if case.sound(store, ("hours", day)):
+                    yield from _hours(store, ("hours", day), hours)
+    for store in case.having("store", ("exceptions",)):
+        days: set[str] = set()
+        for index, exception in enumerate(store.value.get("exceptions", ())):
+            yield from _hours(store, ("exceptions", index), exception)
+            if exception["date"] in days:
+                found = f"the day {exception['date']} a second time"
+                yield store, Finding("unique", ("exceptions", index, "date"), found, "each day once")
+            days.add(exception["date"])
+
+
+def _hours(store: Document, pointer: Pointer, hours: Mapping[str, str]) -> Found:
+    if "open" in hours and hours["open"] >= hours["close"]:
+        found = f"close {hours['close']} is not after open {hours['open']}"
+        yield store, Finding("time.order", (*pointer, "close"), found, "a later time of the same day")
+
+
+def _promotions(case: Case) -> Found:
+    for promotion in case.having("promotion", ("effective",), ("expiry",)):
+        yield from _days(promotion, (), promotion.value)
+    coupons = [promotion for promotion in case.having("promotion") if _has_coupon(promotion)]
+    for promotion in coupons:
+        coupon = promotion.value["coupon"]
+        if case.sound(promotion, ("coupon", "effective")) and case.sound(promotion, ("coupon", "expiry")):
+            yield from _days(promotion, ("coupon",), coupon)
+        yield from _display(case, promotion, coupon)
+    numbered = [promotion for promotion in coupons if case.sound(promotion, ("coupon", "couponNumber"))]
+    uses = ((each, ("coupon", "couponNumber"), each.value["coupon"]["couponNumber"]) for each in numbered)
+    yield from _once(case, "promotion", "couponNumber", uses)
+
+
+def _has_coupon(promotion: Document) -> bool:
+    return isinstance(promotion.value, dict) and isinstance(promotion.value.get("coupon"), dict)
+
+
+def _days(promotion: Document, pointer: Pointer, value: Mapping[str, Any]) -> Found:
+    """The schema sees to the days' existence (`format: date`); both ends are included."""
+    effective, expiry = value["effective"], value.get("expiry")
+    if expiry and date.fromisoformat(effective) > date.fromisoformat(expiry):
+        found = f"expiry {expiry} is before effective {effective}"
+        yield promotion, Finding("time.order", (*pointer, "expiry"), found, "the same day or a later one")
+
+
+def _display(case: Case, promotion: Document, coupon: Mapping[str, Any]) -> Found:
+    moments = {}
+    for name in ("displayStartDate", "displayEndDate"):
+        if not case.sound(promotion, ("coupon", name)):
+            continue
+        try:
+            moments[name] = datetime.fromisoformat(coupon[name]).astimezone(UTC)
+        except (ValueError, OverflowError):
+            found = f"{coupon[name]!r} does not exist in the calendar"
+            yield promotion, Finding("time.exists", ("coupon", name), found, "a time that exists")
+    if len(moments) == 2 and moments["displayStartDate"] >= moments["displayEndDate"]:
+        found = f"displayEndDate {coupon['displayEndDate']} is not after displayStartDate {coupon['displayStartDate']}"
+        yield promotion, Finding("time.order", ("coupon", "displayEndDate"), found, "a later time")
+
+
+RULES: tuple[Callable[[Case], Found], ...] = (
+    _site,
+    _windows,
+    _unique,
+    _references,
+    _applications,
+    _stores,
+    _events,
+    _promotions,
+)
+
+
+def placeholders(documents: Documents) -> list[tuple[Document, Pointer]]:
+    """Where an application's configuration still says TBD."""
+
+    def walk(value: Any, pointer: Pointer) -> Iterator[Pointer]:
+        if value == "TBD":
+            yield pointer
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                yield from walk(item, (*pointer, key))
+
+    return [(app, pointer) for app in documents.app for pointer in walk(app.value["config"], ("config",))]
+
+
+def unbumped(documents: Documents, released: Mapping[str, Any]) -> Found:
+    """Applications whose configuration differs from the released one (by application) under the same configVersion."""
+    for app in documents.app:
+        old = released.get(app.value["name"])
+        new = app.value["config"]
+        if old is not None and old != new and old.get("configVersion") == new["configVersion"]:
+            found = f"the configuration changed, and configVersion is still {new['configVersion']!r}"
+            yield app, Finding("app.configVersion", ("config", "configVersion"), found, "a version not released before")

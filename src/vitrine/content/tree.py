@@ -1,0 +1,218 @@
+"""The files of the content folder read: each file's documents, checked one by one."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from vitrine.content import expressions, yaml
+from vitrine.content.listing import Source
+from vitrine.content.processes import Progress, portions, processors, share
+from vitrine.content.schema import Schemas
+from vitrine.content.yaml import Json, Malformed
+from vitrine.problems import Place, Pointer, Problem
+
+MAX_FILE = 32 * 1024 * 1024
+MAX_LINE = 1024 * 1024
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What one file holds. ``listed``: the file is a list or a feed. ``data``: its documents as one JSON array.
+
+    ``lost``: documents of it are missing here, for they cannot be read, or hold expressions and there are no names
+    to evaluate them with. ``unrendered``: where texts stand whose expressions could not be evaluated.
+    """
+
+    source: Source
+    listed: bool
+    data: bytes
+    problems: list[Problem]
+    valid: bool = True
+    lost: bool = False
+    unrendered: list[Pointer] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        """Whether there is nothing to say about this file by itself."""
+        return self.valid and not (self.problems or self.lost or self.unrendered)
+
+    def documents(self) -> list[Json]:
+        documents: list[Json] = orjson.loads(self.data)
+        return documents
+
+
+def read(
+    folder: Path,
+    sources: Sequence[Source],
+    names: expressions.Names | None,
+    schemas: Schemas,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> list[Parsed]:
+    """Every file read, its expressions evaluated, each document checked against its kind's schema; in order."""
+    count = min(jobs or processors(), len(sources) // 64 + 1)
+    runs = portions(sources, count)
+    for kind in {source.kind for source in sources}:
+        schemas.validator(kind.schema)  # compiled before the fork, for all
+
+    def work(number: int, step: Callable[[], None]) -> list[Parsed]:
+        result = []
+        for source in runs[number]:
+            result.append(read_one(folder, source, names, schemas))
+            step()
+        return result
+
+    return [parsed for run in share(work, count, progress) for parsed in run]
+
+
+def read_one(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> Parsed:
+    """One file's documents, each checked against its kind's schema (applications are checked when merged)."""
+    parsed = Parsed(source, listed=True, data=b"[]", problems=[])
+    documents: list[Json] = []
+    try:
+        if source.path.endswith(".jsonl"):
+            _feed(folder, source, parsed, documents)
+        else:
+            text = text_of(folder, source)
+            value = yaml.load(text)
+            parsed.listed = isinstance(value, list)
+            if expressions.OPENING in text:
+                value = _rendered(value, text, names, parsed)
+            documents = [] if parsed.lost else value if parsed.listed else [value]
+    except Malformed as fault:
+        parsed.problems.append(malformed(source.path, fault))
+        parsed.lost = True
+    parsed.data = orjson.dumps(documents)
+    if _SUSPECT.search(parsed.data):
+        parsed.problems += _not_xml(folder, source, documents, parsed.listed)
+    parsed.valid = source.kind.name == "app" or (
+        not _FRACTION.search(parsed.data) and all(schemas.valid(source.kind.schema, document) for document in documents)
+    )
+    return parsed
+
+
+def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: Parsed) -> Json:
+    """A document with its expressions evaluated; those that have no text are problems."""
+    if names is None:
+        parsed.lost = expressions.any_in(value)
+        return value
+    faults: list[expressions.Unrendered] = []
+    rendered = expressions.render(value, names, faults.append)
+    spots = yaml.locate(text) if faults else {}
+    for unrendered in faults:
+        fault, pointer = unrendered.fault, unrendered.pointer
+        parsed.unrendered.append(pointer)
+        if not unrendered.told:
+            place = spots[pointer].value
+            parsed.problems.append(
+                Problem(
+                    "expression", parsed.source.path, fault.found, place, pointer, fault.allowed, nearest=fault.nearest
+                )
+            )
+    return rendered
+
+
+def text_of(folder: Path, source: Source) -> str:
+    """The text of a YAML file. Raises Malformed where it is too large, unreadable or no UTF-8."""
+    start = Place(1, 1, 1, 1)
+    if source.size > MAX_FILE:
+        found = f"the file holds {source.size:,} bytes"
+        raise Malformed("tree.size", found, f"at most {MAX_FILE:,}; larger sets as a .jsonl feed", start)
+    try:
+        with open(folder / source.path, "rb") as file:
+            return yaml.decode(file.read(MAX_FILE + 1))
+    except OSError as error:
+        raise Malformed("tree.unreadable", f"cannot be read: {error.strerror}", "a readable file", start) from None
+
+
+def malformed(path: str, fault: Malformed) -> Problem:
+    return Problem(fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed)
+
+
+def _feed(folder: Path, source: Source, parsed: Parsed, documents: list[Json]) -> None:
+    """The records of a feed, a line each, read as a stream; a line at fault is a problem and is left out."""
+    from vitrine.content import feed
+
+    try:
+        with open(folder / source.path, "rb") as file:
+            for number, line in _lines(file):
+                try:
+                    documents.append(feed.load(line, number))
+                except Malformed as fault:
+                    parsed.problems.append(malformed(source.path, fault))
+                    parsed.lost = True
+    except OSError as error:
+        place = Place(1, 1, 1, 1)
+        raise Malformed("tree.unreadable", f"cannot be read: {error.strerror}", "a readable file", place) from None
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The lines of a feed that are not blank, numbered from 1. Raises Malformed at one that is too long."""
+    for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
+        if len(line) > MAX_LINE:
+            place = Place(number, 1, number, 2)
+            raise Malformed("feed.line", "a line that is too long", f"at most {MAX_LINE:,} bytes a line", place)
+        if line.strip():
+            yield number, line
+
+
+_FRACTION = re.compile(rb"[0-9]\.0[,\]}]")  # perhaps 7.0 where a whole number is wanted: to be looked at closely
+
+# A cheap look at the JSON bytes for what XML 1.0 §2.2 cannot hold; the exact look follows where it strikes.
+_SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _not_xml(folder: Path, source: Source, documents: list[Json], listed: bool) -> list[Problem]:
+    """A problem for each text that XML cannot carry."""
+    struck: list[tuple[Pointer, str, bool]] = []
+
+    def walk(value: Json, pointer: Pointer) -> None:
+        if isinstance(value, str):
+            struck.extend((pointer, found.group(), False) for found in _NOT_XML.finditer(value))
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                struck.extend(((*pointer, key), found.group(), True) for found in _NOT_XML.finditer(key))
+                walk(item, (*pointer, key))
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                walk(item, (*pointer, index))
+
+    for index, document in enumerate(documents):
+        walk(document, (index,) if listed else ())
+    spots = spots_of(folder, source) if struck else {}
+    return [
+        Problem(
+            "text.xml",
+            source.path,
+            f"the character U+{ord(character):04X}, which XML cannot carry",
+            (spots[pointer].key if on_key else None) or spots[pointer].value,
+            pointer,
+            "text without control characters",
+        )
+        for pointer, character, on_key in struck
+    ]
+
+
+def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:
+    """Where every value of a file stands; for a list or a feed the first step is the document's number."""
+    if not source.path.endswith(".jsonl"):
+        return yaml.locate(text_of(folder, source))
+    from vitrine.content import feed
+
+    spots: dict[Pointer, yaml.Spot] = {}
+    index = 0
+    with open(folder / source.path, "rb") as file, suppress(Malformed):
+        for number, line in _lines(file):
+            try:
+                feed.load(line, number)
+            except Malformed:
+                continue
+            spots.update(((index, *pointer), spot) for pointer, spot in feed.locate(line, number).items())
+            index += 1
+    return spots

@@ -1,0 +1,293 @@
+"""One YAML or JSON-lines text read as JSON: only JSON's scalars are resolved, everything else is text."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from vitrine.content import syntax
+from vitrine.problems import Place, Pointer
+
+Json = Any
+"""A JSON value: dict, list, str, int, float, bool or None."""
+
+MAX_DEPTH = 64
+MAX_ALIASED_NODES = 100_000
+TEXT_NODE = 64
+"""So many characters of text weigh as much as one more value, where aliases multiply them."""
+
+MAX_DIGITS = 18
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WORDS = {"null": None, "true": True, "false": False}
+_NUMBER_STARTS = frozenset("-0123456789")
+
+
+@dataclass(eq=False)
+class Malformed(Exception):
+    """A text that cannot be read as one JSON value."""
+
+    rule: str
+    found: str
+    allowed: str
+    place: Place
+    pointer: Pointer = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a value stands in its file, and its key, where it has one."""
+
+    value: Place
+    key: Place | None = None
+
+
+Record = Callable[[Pointer, Any, Any], None]
+
+
+def decode(data: bytes) -> str:
+    """UTF-8 bytes → text, without a byte order mark. Raises Malformed."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        before = data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")
+        place = Place(line, len(before) + 1, line, len(before) + 2)
+        found = f"the byte 0x{data[error.start]:02X} is not UTF-8 text"
+        raise Malformed("yaml.encoding", found, "a text file in UTF-8", place) from None
+    return text
+
+
+def load(text: str) -> Json:
+    """The JSON value of a YAML text. Raises Malformed at the first fault."""
+    try:
+        return _Reader(text, None).document()
+    except Malformed:
+        locate(text)  # which tells the pointer, too
+        raise
+
+
+def locate(text: str) -> dict[Pointer, Spot]:
+    """Where every value of a (readable) YAML text stands."""
+    spots: dict[Pointer, Spot] = {}
+
+    def record(pointer: Pointer, key: Any, value: tuple[Any, Any]) -> None:
+        spots[pointer] = Spot(_place(*value), _place(key.start_mark, key.end_mark) if key else None)
+
+    _Reader(text, record).document()
+    return spots
+
+
+def _place(start: Any, end: Any) -> Place:
+    return Place(start.line + 1, start.column + 1, end.line + 1, end.column + 1)
+
+
+def _tag(event: Any) -> tuple[str, str]:
+    name = event.tag.replace("tag:yaml.org,2002:", "!!")
+    return f"the tag {name}", "no tags; text that begins with ! in quotes"
+
+
+class _Reader:
+    """Builds one value from libyaml's events; its node tree would cost twice as much."""
+
+    def __init__(self, text: str, record: Record | None) -> None:
+        from yaml import (
+            _yaml,  # 14 ms that a build with nothing to do never needs
+            events,
+        )
+
+        if not text.isascii() and _LINE_ENDS.search(text):
+            raise unprintable(text)
+        self._events = events
+        self._text = text
+        self._record = record
+        self._anchors: dict[str, tuple[Json, int, int] | None] = {}
+        self._count = 0
+        self._deepest = 0
+        self._aliased = 0
+        self._next = self._guard(_yaml.CParser(text).get_event)
+
+    def document(self) -> Json:
+        events = self._events
+        self._next()  # the stream's start
+        first = self._next()
+        if isinstance(first, events.StreamEndEvent):
+            raise Malformed("yaml.empty", "the file holds no document", "one document or a list", Place(1, 1, 1, 1))
+        value = self._node(self._next(), (), None, 0)
+        self._next()  # the document's end
+        extra = self._next()
+        if not isinstance(extra, events.StreamEndEvent):
+            raise self._malformed(
+                "yaml.second", extra, "a second document begins here", "one document a file, or a list"
+            )
+        return value
+
+    def _guard(self, get: Callable[[], Any]) -> Callable[[], Any]:
+        """The parser's next event, with its errors as ours."""
+        from yaml import YAMLError
+
+        def following() -> Any:
+            try:
+                return get()
+            except YAMLError as error:
+                raise self._syntax(error) from None
+
+        return following
+
+    def _node(self, event: Any, pointer: Pointer, key: Any, depth: int) -> Json:
+        kind = event.__class__
+        events = self._events
+        self._count += 1
+        if kind is events.AliasEvent:
+            value = self._alias(event, pointer, depth)
+            if self._record:
+                self._record(pointer, key, (event.start_mark, event.end_mark))
+            return value
+        if event.tag is not None:
+            raise self._malformed("yaml.tag", event, *_tag(event), pointer)
+        anchor, before, outside = event.anchor, self._count, self._deepest
+        if anchor is not None:
+            self._anchors[anchor] = None
+            self._deepest = depth
+        if depth > self._deepest:
+            self._deep(event, pointer, depth)
+        end = event.end_mark
+        if kind is events.ScalarEvent:
+            value = event.value
+            if self._anchors:
+                self._count += len(value) // TEXT_NODE
+            if event.implicit[0]:  # plain: no quotes, no block
+                value = self._scalar(value, event, pointer)
+        elif kind is events.MappingStartEvent:
+            value, end = self._mapping(pointer, depth)
+        else:
+            value, end = self._sequence(pointer, depth)
+        if self._record:
+            self._record(pointer, key, (event.start_mark, end))
+        if anchor is not None:
+            self._anchors[anchor] = (value, self._count - before + 1, self._deepest - depth)
+            self._deepest = max(self._deepest, outside)
+        return value
+
+    def _deep(self, event: Any, pointer: Pointer, depth: int) -> None:
+        if depth > MAX_DEPTH:
+            found = f"nested more than {MAX_DEPTH} levels deep"
+            raise self._malformed("yaml.depth", event, found, "fewer levels", pointer[:1])
+        self._deepest = depth
+
+    def _mapping(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
+        ending = self._events.MappingEndEvent
+        record, following, node = self._record, self._next, self._node
+        value: dict[str, Json] = {}
+        while True:
+            key_event = following()
+            if key_event.__class__ is ending:
+                return value, key_event.end_mark
+            key = self._key(key_event, pointer)
+            if key in value:
+                found = f"the key {key!r} a second time"
+                raise self._malformed("yaml.duplicate", key_event, found, "each key once", (*pointer, key))
+            value[key] = node(following(), (*pointer, key) if record else pointer, key_event, depth + 1)
+
+    def _sequence(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
+        ending = self._events.SequenceEndEvent
+        value: list[Json] = []
+        while True:
+            event = self._next()
+            if event.__class__ is ending:
+                return value, event.end_mark
+            value.append(self._node(event, (*pointer, len(value)) if self._record else pointer, None, depth + 1))
+
+    def _key(self, event: Any, pointer: Pointer) -> str:
+        events = self._events
+        if event.__class__ is events.AliasEvent:
+            key = self._alias(event, pointer, 0)
+        elif event.__class__ is not events.ScalarEvent:
+            raise self._malformed("yaml.key", event, "a list or an object as a key", "text as a key", pointer)
+        elif event.tag is not None:
+            raise self._malformed("yaml.tag", event, *_tag(event), pointer)
+        else:
+            key = self._scalar(event.value, event, pointer) if event.implicit[0] else event.value
+            if event.anchor is not None:
+                self._anchors[event.anchor] = (key, 1 + len(event.value) // TEXT_NODE, 0)
+            elif self._anchors:
+                self._count += len(event.value) // TEXT_NODE
+        if not isinstance(key, str):
+            shown = "by alias" if event.__class__ is events.AliasEvent else event.value
+            raise self._malformed(
+                "yaml.key", event, f"the key {shown} is not text", "text as a key, in quotes", pointer
+            )
+        return key
+
+    def _scalar(self, value: str, event: Any, pointer: Pointer) -> Json:
+        if value[:1] in _NUMBER_STARTS and value:
+            match = _NUMBER.fullmatch(value)
+            return value if match is None else self._number(value, match, event, pointer)
+        return _WORDS.get(value, value)
+
+    def _number(self, value: str, match: re.Match[str], event: Any, pointer: Pointer) -> int | float:
+        if match.end(1) == match.end():
+            if len(value) <= MAX_DIGITS or len(value.lstrip("-")) <= MAX_DIGITS:
+                return int(value)
+        elif abs(number := float(value)) != float("inf"):
+            return number
+        shown = value if len(value) <= 24 else f"{value[:20]}… ({len(value)} characters)"
+        allowed = f"at most {MAX_DIGITS} digits; text in quotes"
+        raise self._malformed("yaml.number", event, f"the number {shown} is too large", allowed, pointer)
+
+    def _alias(self, event: Any, pointer: Pointer, depth: int) -> Json:
+        if event.anchor not in self._anchors:
+            raise self._malformed(
+                "yaml.alias",
+                event,
+                f"the alias *{event.anchor} without an anchor before it",
+                f"text that begins with * in quotes; &{event.anchor} first where an alias is meant",
+                pointer,
+            )
+        target = self._anchors[event.anchor]
+        if target is None:
+            found = f"the alias *{event.anchor} holds itself"
+            raise self._malformed("yaml.alias", event, found, "values that end", pointer)
+        value, size, height = target
+        if depth + height > self._deepest:
+            self._deep(event, pointer, depth + height)
+        self._count += size
+        self._aliased += size
+        if self._aliased > MAX_ALIASED_NODES:
+            raise self._malformed(
+                "yaml.alias",
+                event,
+                "aliases that unfold to more and more",
+                f"at most {MAX_ALIASED_NODES:,} values by alias",
+                pointer,
+            )
+        return value
+
+    def _malformed(self, rule: str, event: Any, found: str, allowed: str, pointer: Pointer = ()) -> Malformed:
+        return Malformed(rule, found, allowed, _place(event.start_mark, event.end_mark), pointer)
+
+    def _syntax(self, error: Any) -> Malformed:
+        if getattr(error, "problem_mark", None) is None:  # the reader's: a character that YAML does not admit
+            return unprintable(self._text)
+        return Malformed("yaml.syntax", *syntax.explain(error, self._text))
+
+
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LINE = re.compile("\r\n|\r|\n")
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+
+
+def unprintable(text: str) -> Malformed:
+    """The Malformed for the first raw character that YAML does not admit (YAML 1.1 §5.1).
+
+    Nor do we admit the line ends that no editor shows as such (YAML 1.2 §5.4 takes them for text, libyaml does not).
+    """
+    match = _UNPRINTABLE.search(text)
+    offset = match.start() if match else 0
+    lines = _LINE.split(text[:offset])
+    line, column = len(lines), len(lines[-1]) + 1
+    found = f"the character U+{ord(text[offset]):04X}" if match else "a character that YAML does not admit"
+    if match and _LINE_ENDS.match(match.group()):
+        found += ", an invisible line end"
+    allowed = "printable text; other characters as escapes in double quotes"
+    return Malformed("yaml.character", found, allowed, Place(line, column, line, column + 1))

@@ -1,0 +1,1 @@
+"""What stands in front of a release's files: its rules, and the configurations that print them."""

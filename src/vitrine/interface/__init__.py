@@ -1,0 +1,1 @@
+"""The retail interface, as data and pure functions."""

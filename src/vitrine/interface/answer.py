@@ -1,0 +1,87 @@
+"""A Call becomes a Response; so does a Refusal, by one table of codes."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from vitrine.content.model import Content
+from vitrine.content.schema import Schemas
+from vitrine.content.yaml import Json
+from vitrine.interface.call import Call
+from vitrine.interface.formats import Format
+from vitrine.problems import Refusal
+
+
+@dataclass(frozen=True)
+class Code:
+    """A row of the table: the HTTP status, the errorCode in the body and its message (wire shapes §1)."""
+
+    status: int
+    error_code: int
+    message: str
+
+
+CODES = {
+    "invalid": Code(400, 400, "The request is not valid"),
+    "no_key": Code(401, 401, "The API key is missing or unknown"),
+    "no_mapping": Code(404, 101, "There is no mapping for request"),
+    "method": Code(405, 102, "The method is not allowed for this path"),
+    "not_acceptable": Code(406, 103, "None of the accepted formats is available"),
+    "too_large": Code(413, 104, "The body is too large"),
+    "uri_too_long": Code(414, 105, "The address is too long"),
+    "internal": Code(500, 500, "The service failed"),
+    "bad_gateway": Code(502, 201, "The service could not be reached"),
+    "unavailable": Code(503, 202, "The service is not available"),
+    "timeout": Code(504, 203, "The service did not answer in time"),
+}
+ERROR_SCHEMA = "responses/error.json"
+
+
+@dataclass(frozen=True)
+class Response:
+    """An answer. ``lifetime``: seconds for which it may be kept; None: not at all."""
+
+    status: int
+    media_type: str
+    body: bytes
+    lifetime: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def answer(call: Call, content: Content, schemas: Schemas) -> Response:
+    """The answer to a Call, from content alone."""
+    return respond(call, value_of(call, content), content, schemas)
+
+
+def value_of(call: Call, content: Content) -> Json:
+    """The answer as a JSON value, before it takes a format."""
+    return call.operation.source.view(content, call)
+
+
+def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Response:
+    """A value in the format that the Call asks for."""
+    body = call.format.encode(value, schemas.shape(call.operation.schema))
+    return Response(200, call.format.media_type, body, content.lifetime(call.operation.name))
+
+
+def refuse(refusal: Refusal, format: Format, schemas: Schemas) -> Response:
+    """A Refusal in the general error form."""
+    code = CODES[refusal.code]
+    details = [str(fault) for fault in refusal.faults] or [code.message]
+    value = {"errorCode": code.error_code, "message": code.message, "errorDetail": details, "success": False}
+    body = format.encode(value, schemas.shape(ERROR_SCHEMA))
+    return Response(code.status, format.media_type, body, headers=refusal.headers)
+
+
+def modified(digest: bytes) -> int:
+    """The modification time of a file with this SHA-256, in seconds: its first 31 bits, so equal on every host."""
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
+def etag(body: bytes) -> str:
+    """What nginx makes of a file's modification time and size, for the same bytes anywhere."""
+    return f'"{modified(sha256(body).digest()):x}-{len(body):x}"'
+
+
+def cache_control(lifetime: int | None) -> str:
+    """The one Cache-Control of an operation's answers, in file, edge and service alike."""
+    return "no-store" if lifetime is None else f"max-age={lifetime}"

@@ -1,0 +1,88 @@
+"""All operations, and the way from a request to the Call that it asks for."""
+
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, unquote
+
+from vitrine.interface import events, promotions, stores, utility
+from vitrine.interface.call import Call, Request, make
+from vitrine.interface.formats import FORMATS, negotiate
+from vitrine.interface.operation import Operation
+from vitrine.problems import Fault, Refusal
+
+OPERATIONS: tuple[Operation, ...] = (
+    *utility.OPERATIONS,
+    *events.OPERATIONS,
+    *stores.OPERATIONS,
+    *promotions.OPERATIONS,
+)
+
+
+def bind(request: Request, application: str | None) -> Call:
+    """The one Call that a request asks for, whichever way it is spelt. Raises Refusal, with every fault.
+
+    ``bind(call.request(), call.application) == call`` for every Call.
+    """
+    operation, texts = route(request)
+    format = negotiate(request.headers.get("accept"))
+    if format is None:
+        allowed = " or ".join(candidate.media_type for candidate in FORMATS)
+        found = request.headers["accept"][:100]
+        raise Refusal("not_acceptable", (Fault("Accept", f"must admit {allowed}, not {found!r}"),))
+    faults: list[Fault] = []
+    texts |= _query(operation, request.query, faults)
+    arguments = {}
+    for parameter in operation.parameters:
+        if parameter.name not in texts:
+            continue
+        try:
+            arguments[parameter.name] = parameter.kind.parse(texts[parameter.name])
+        except ValueError as error:
+            faults.append(Fault(parameter.name, str(error)))
+    faults += [Fault("", fault) for rule in operation.rules if (fault := rule.fault(texts))]
+    if faults:
+        raise Refusal("invalid", tuple(faults))
+    return make(operation, format, arguments, application)
+
+
+def route(request: Request, operations: Iterable[Operation] = OPERATIONS) -> tuple[Operation, dict[str, str]]:
+    """The operation of a path, and the path's parameters. A literal segment wins over a parameter. Raises Refusal."""
+    segments = request.path.removesuffix("/").split("/")
+    matching = [(operation, found) for operation in operations if (found := _match(operation, segments)) is not None]
+    if not matching:
+        raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
+    fewest = min(len(found) for _, found in matching)
+    matching = [(operation, found) for operation, found in matching if len(found) == fewest]
+    for operation, found in matching:
+        if request.method in (operation.method, "HEAD" if operation.method == "GET" else ""):
+            return operation, found
+    known = {operation.method for operation, _ in matching} | {"OPTIONS"}
+    methods = sorted(known | {"HEAD"} if "GET" in known else known)
+    fault = Fault("", f"the method must be {', '.join(methods)}, not {request.method}")
+    raise Refusal("method", (fault,), (("Allow", ", ".join(methods)),))
+
+
+def _match(operation: Operation, segments: list[str]) -> dict[str, str] | None:
+    """The parameters of a path that is the operation's."""
+    pattern = operation.path.split("/")
+    if len(pattern) != len(segments):
+        return None
+    found = {}
+    for part, segment in zip(pattern, segments, strict=True):
+        if part.startswith("{"):
+            found[part[1:-1]] = unquote(segment)
+        elif part != segment:
+            return None
+    return found
+
+
+def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, str]:
+    """The query's known parameters; one given twice is a fault, an unknown one is ignored."""
+    known = {parameter.name for parameter in operation.parameters} - set(operation.in_path)
+    texts: dict[str, str] = {}
+    for name, text in parse_qsl(query, keep_blank_values=True):
+        if name not in known:
+            continue
+        if name in texts:
+            faults.append(Fault(name, "is given more than once"))
+        texts[name] = text
+    return texts

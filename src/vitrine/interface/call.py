@@ -1,0 +1,88 @@
+"""A Request as it arrives; a Call, one asking of an operation, with its canonical spelling and file name."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+from vitrine.interface.formats import Format
+from vitrine.interface.operation import Arguments, Operation
+
+_FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Request:
+    """An HTTP request, below the base URL: ``path`` without its leading slash, header names in lower case."""
+
+    path: str
+    query: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = "GET"
+
+    @property
+    def target(self) -> str:
+        return f"{self.path}?{self.query}" if self.query else self.path
+
+
+@dataclass(frozen=True)
+class Call:
+    """One asking. ``arguments`` holds what differs from its default, in the operation's declared order."""
+
+    operation: Operation
+    format: Format
+    arguments: tuple[tuple[str, Any], ...] = ()
+    application: str | None = None
+
+    def __getitem__(self, name: str) -> Any:
+        """An argument, or the parameter's default."""
+        for key, value in self.arguments:
+            if key == name:
+                return value
+        return next(parameter.default for parameter in self.operation.parameters if parameter.name == name)
+
+    def texts(self) -> dict[str, str]:
+        """The arguments as text: those of the path, those that differ from their default, those always written."""
+        given = dict(self.arguments)
+        texts = {}
+        for parameter in self.operation.parameters:
+            if parameter.name in given or parameter.always:
+                texts[parameter.name] = parameter.kind.format(given.get(parameter.name, parameter.default))
+        return texts
+
+    def request(self) -> Request:
+        """The canonical spelling, without a key."""
+        texts = self.texts()
+        path = self._path(texts)
+        query = "&".join(f"{quote(name, safe='')}={quote(text, safe=SAFE)}" for name, text in texts.items())
+        return Request(path, query, {"accept": self.format.media_type}, self.operation.method)
+
+    def filename(self) -> str | None:
+        """The file that holds the answer, relative to the release's files/; None where no file name can."""
+        texts = self.texts()
+        name = self._path(texts)
+        if self.operation.by_application:
+            name += f"/{self.application}"
+        name += "".join([f";{key}={text}" for key, text in texts.items()]) + self.format.extension
+        return name if _FILE_NAME.fullmatch(name) else None
+
+    def _path(self, texts: dict[str, str]) -> str:
+        """The path with its parameters written into it; they are taken out of ``texts``."""
+        path = self.operation.path
+        for name in self.operation.in_path:
+            path = path.replace(f"{{{name}}}", quote(texts.pop(name), safe=SAFE))
+        return path
+
+
+SAFE = ",()"
+
+
+def make(operation: Operation, format: Format, arguments: Arguments, application: str | None = None) -> Call:
+    """A Call of parsed arguments, in declared order and without those at their default."""
+    kept: Iterable[tuple[str, Any]] = (
+        (parameter.name, arguments[parameter.name])
+        for parameter in operation.parameters
+        if parameter.name in arguments and arguments[parameter.name] != parameter.default
+    )
+    return Call(operation, format, tuple(kept), application if operation.by_application else None)

@@ -1,0 +1,113 @@
+"""Store events, in both versions, from one source (interface 2.4, 2.5, 4.4, 4.5)."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from vitrine.content.model import Content
+from vitrine.content.yaml import Json
+from vitrine.interface.call import Call
+from vitrine.interface.kinds import Ids
+from vitrine.interface.operation import AnyOf, Arguments, FromContent, Operation, Parameter
+
+BY_APPOINTMENT = "By Appointment"
+
+
+def events_v1(content: Content, call: Call) -> Json:
+    """Version 1: `{events: {event: […]}}`."""
+    return {"events": {"event": [_version_1(event, store) for event, store in _found(content, call)]}}
+
+
+def events_v2(content: Content, call: Call) -> Json:
+    """Version 2: `{storeEvents: […], success}`."""
+    return {"storeEvents": [_version_2(event, store) for event, store in _found(content, call)], "success": True}
+
+
+def _found(content: Content, call: Call) -> Iterator[tuple[Json, Json]]:
+    """Events with their stores, by start, id and location number. Several selectors intersect."""
+    given = [(name, values) for name, values in call.arguments if name in STORE_NUMBERS]
+    (name, values), *others = given
+    stores = [store for value in values if (store := content.store(name, value))]
+    for name, values in others:
+        stores = [store for store in stores if store[name] in values]
+    pairs = [(event, store) for store in stores for event in content.events(store["locationNumber"])]
+    if len(stores) > 1:
+        pairs.sort(key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"]))
+    return iter(pairs)
+
+
+def _version_1(event: Json, store: Json) -> Json:
+    return {
+        "id": event["id"],
+        "name": event["name"],
+        "locationNumber": store["locationNumber"],
+        "attributes": {"attribute": [{"name": name} for name in _attributes(event)]},
+        "link": event.get("links", []),
+    }
+
+
+def _version_2(event: Json, store: Json) -> Json:
+    return {
+        "eventId": event["id"],
+        "storeId": store["storeId"],
+        "storeNumber": store["storeNumber"],
+        "name": event["name"],
+        "shortDesc": event["shortDesc"],
+        "startDate": _date_time(event["start"]),
+        "finishDate": _date_time(event["finish"]),
+        "attributes": [{"name": name, "values": values} for name, values in _attributes(event).items()],
+    }
+
+
+def _attributes(event: Json) -> dict[str, list[str]]:
+    """The attributes as written, then those that come from the event's own fields unless they were written."""
+    attributes: dict[str, list[str]] = dict(event.get("attributes", ()))
+    start = attributes.get("START_TIME") or [_clock(event["start"])]
+    attributes.setdefault("SHORT_DESC", [event["shortDesc"]])
+    attributes.setdefault("START_TIME", start)
+    if start != [BY_APPOINTMENT]:  # then the finish says nothing that a customer should read
+        attributes.setdefault("END_TIME", [_clock(event["finish"])])
+    return attributes
+
+
+def _date_time(text: str) -> str:
+    """`2026-12-05 17:00` → `12/05/2026 05:00 PM` (interface 2.5)."""
+    hour = int(text[11:13])
+    return f"{text[5:7]}/{text[8:10]}/{text[:4]} {hour % 12 or 12:02}{text[13:16]} {'PM' if hour >= 12 else 'AM'}"
+
+
+def _clock(text: str) -> str:
+    """`2026-12-05 17:00` → `5PM`, `… 17:30` → `5:30PM`."""
+    hour, minute = int(text[11:13]), text[14:16]
+    return f"{hour % 12 or 12}{'' if minute == '00' else ':' + minute}{'PM' if hour >= 12 else 'AM'}"
+
+
+STORE_NUMBERS = ("storeId", "storeNumber", "locationNumber")
+_STORE_ID = Parameter("storeId", Ids(), "Store identifiers, comma-separated.")
+_STORE_NUMBER = Parameter("storeNumber", Ids(), "Store numbers (MST), comma-separated.")
+_LOCATION_NUMBER = Parameter("locationNumber", Ids(), "Store location numbers, comma-separated.")
+
+
+def _each_store(*numbers: str) -> Callable[[Content], Iterable[Arguments]]:
+    """Every store, asked for by each of its numbers."""
+    return lambda content: ({number: (store[number],)} for store in content.stores() for number in numbers)
+
+
+OPERATIONS = (
+    Operation(
+        "events_v1",
+        "store/v1/events",
+        FromContent(events_v1, _each_store("storeId", "storeNumber", "locationNumber")),
+        "events_v1",
+        "In-store events of one or more stores.",
+        (_STORE_ID, _STORE_NUMBER, _LOCATION_NUMBER),
+        (AnyOf(("storeId", "storeNumber", "locationNumber")),),
+    ),
+    Operation(
+        "events_v2",
+        "v2/store/event",
+        FromContent(events_v2, _each_store("storeId", "storeNumber")),
+        "events_v2",
+        "In-store events of one or more stores, version 2.",
+        (_STORE_ID, _STORE_NUMBER),
+        (AnyOf(("storeId", "storeNumber")),),
+    ),
+)

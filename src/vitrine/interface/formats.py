@@ -1,0 +1,223 @@
+"""The formats of answers, JSON and XML (wire shapes §1), and which of them a request accepts."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from vitrine.content.schema import Shape
+from vitrine.content.yaml import Json
+
+GENERAL_ROOT = "response"
+_BLANK = " \t\r\n"
+"""What XML 1.0 §2.3 takes for white space."""
+
+
+class Undecodable(ValueError):
+    """Bytes that are not a document of the format, or not of the shape."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """``encode(value, shape)`` → bytes, ``decode(bytes, shape)`` → value; raises Undecodable."""
+
+    name: str
+    media_type: str
+    encode: Callable[[Json, Shape], bytes]
+    decode: Callable[[bytes, Shape], Json]
+
+    @property
+    def extension(self) -> str:
+        return f".{self.name}"
+
+
+# -- JSON --------------------------------------------------------------------------------------------------------
+
+
+def _json(value: Json, shape: Shape) -> bytes:
+    return orjson.dumps(value)
+
+
+def _from_json(data: bytes, shape: Shape) -> Json:
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise Undecodable(f"no JSON: {error}") from None
+
+
+# -- XML ---------------------------------------------------------------------------------------------------------
+
+
+def root_name(shape: Shape) -> str:
+    """The root's name, fixed by the schema: its only property if that is an object, else ``response``."""
+    names = shape.properties
+    if len(names) == 1 and (only := shape.property(names[0])) is not None and only.type == "object":
+        return names[0]
+    return GENERAL_ROOT
+
+
+def _xml(value: Json, shape: Shape) -> bytes:
+    from lxml import etree
+
+    name = root_name(shape)
+    root = etree.Element(name)
+    _fill(root, value if name == GENERAL_ROOT else value[name], etree.SubElement)
+    data: bytes = etree.tostring(root, encoding="UTF-8", xml_declaration=True)
+    return data
+
+
+def _fill(parent: Any, value: dict[str, Json], add: Callable[[Any, str], Any]) -> None:
+    """One child a key, in order; an array is its element repeated."""
+    for key, item in value.items():
+        for part in item if item.__class__ is list else (item,):
+            child = add(parent, key)
+            if part.__class__ is str:
+                child.text = part
+            elif part.__class__ is dict:
+                _fill(child, part, add)
+            elif part.__class__ is int:
+                child.text = str(part)
+            else:
+                child.text = orjson.dumps(part).decode()  # the very digits of the JSON form
+
+
+def _from_xml(data: bytes, shape: Shape) -> Json:
+    from lxml import etree
+
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, remove_blank_text=False)
+    try:
+        root: Any = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise Undecodable(f"no XML: {error}") from None
+    if root.getroottree().docinfo.doctype:
+        raise Undecodable("a document type declaration, which is not allowed")
+    for _ in (*root.itersiblings(preceding=True), *root.itersiblings()):
+        raise Undecodable("a comment or a processing instruction beside the root element, which is not allowed")
+    name = root_name(shape)
+    if _local(root.tag) != name:
+        raise Undecodable(f"the root element is <{_local(root.tag)}>, not <{name}>")
+    if name == GENERAL_ROOT:
+        return _read(root, shape)
+    inner = shape.property(name)
+    return {name: _read(root, inner)} if inner else {}
+
+
+def _local(tag: str) -> str:
+    """A tag without its namespace: `xmlns` is allowed and means nothing (wire shapes §1)."""
+    return tag.rpartition("}")[2]
+
+
+def _read(element: Any, shape: Shape) -> Json:
+    """An element's value by its shape."""
+    if element.attrib:
+        raise Undecodable(f"<{element.tag}> has attributes, which are not allowed")
+    if shape.type == "object":
+        return _read_object(element, shape)
+    if len(element):
+        raise Undecodable(f"<{element.tag}> holds elements or comments where {shape.type} is expected")
+    text = element.text or ""
+    return text if shape.type == "string" else _scalar(text, shape.type, element.tag)
+
+
+def _scalar(text: str, kind: str, tag: str) -> Json:
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        value = None
+    fits = {"boolean": (bool,), "integer": (int,), "number": (int, float)}[kind]
+    if value is None or (isinstance(value, bool) and kind != "boolean") or not isinstance(value, fits):
+        raise Undecodable(f"<{tag}> holds {text[:40]!r}, not {kind}")
+    return value
+
+
+def _read_object(element: Any, shape: Shape) -> dict[str, Json]:
+    if (element.text or "").strip(_BLANK):
+        raise Undecodable(f"<{element.tag}> holds text beside elements")
+    value: dict[str, Json] = {}
+    for child in element:
+        if not isinstance(child.tag, str):
+            raise Undecodable(f"<{element.tag}> holds a comment or a processing instruction")
+        if (child.tail or "").strip(_BLANK):
+            raise Undecodable(f"<{element.tag}> holds text beside elements")
+        name = _local(child.tag)
+        inner = shape.property(name)
+        if inner is None:
+            raise Undecodable(f"<{element.tag}> holds <{name}>, which is not known here")
+        if inner.type == "array":
+            if inner.items is not None:
+                value.setdefault(name, []).append(_read(child, inner.items))
+        elif name in value:
+            raise Undecodable(f"<{element.tag}> holds <{name}> twice")
+        else:
+            value[name] = _read(child, inner)
+    for name in shape.required:  # an empty array that the schema requires has no element
+        required = shape.property(name)
+        if name not in value and required is not None and required.type == "array":
+            value[name] = []
+    return value
+
+
+JSON = Format("json", "application/json", _json, _from_json)
+XML = Format("xml", "application/xml", _xml, _from_xml)
+FORMATS = (JSON, XML)
+
+# -- which of them -----------------------------------------------------------------------------------------------
+
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_PARAMETER = rf'\s*;(?:\s*({_TOKEN})=({_TOKEN}|"(?:[^"\\]|\\.)*"))?'  # one way to read each blank: no backtracking
+_RANGE = re.compile(rf"({_TOKEN})/({_TOKEN})((?:{_PARAMETER})*)", re.ASCII)
+_QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)  # `q=.2` is Java's
+
+
+def negotiate(accept: str | None) -> Format | None:
+    """The format that an Accept header asks for, or None where it admits neither (RFC 9110 §12.5.1).
+
+    Missing, malformed or `*/*`: JSON, and JSON where both are equally welcome.
+    """
+    ranges = _ranges(accept)
+    if not ranges:
+        return JSON
+    best: tuple[float, Format] | None = None
+    for candidate in FORMATS:
+        quality = _quality(candidate, ranges)
+        if quality > 0 and (best is None or quality > best[0]):
+            best = (quality, candidate)
+    return best[1] if best else None
+
+
+def _quality(candidate: Format, ranges: list[tuple[str, str, float]]) -> float:
+    """The weight of the most specific range that matches."""
+    kind, _, subtype = candidate.media_type.partition("/")
+    matching = [
+        ((range_kind != "*") + (range_subtype != "*"), quality)
+        for range_kind, range_subtype, quality in ranges
+        if range_kind in ("*", kind) and range_subtype in ("*", subtype)
+    ]
+    return max(matching)[1] if matching else 0.0
+
+
+def _ranges(accept: str | None) -> list[tuple[str, str, float]]:
+    """The media ranges of an Accept header in lower case; none where the header is missing or malformed."""
+    ranges = []
+    for part in _split(accept or ""):
+        match = _RANGE.fullmatch(part.strip())
+        if match is None and part.strip().partition(";")[0].strip() == "*":  # `*; q=.2` is Java's, and means */*
+            match = _RANGE.fullmatch(part.strip().replace("*", "*/*", 1))
+        if match is None:
+            if part.strip():
+                return []
+            continue
+        quality = 1.0
+        for name, value in re.findall(_PARAMETER, match[3], re.ASCII):
+            if name.lower() == "q":
+                if not _QUALITY.fullmatch(value):
+                    return []
+                quality = float(value)
+        ranges.append((match[1].lower(), match[2].lower(), quality))
+    return ranges
+
+
+def _split(accept: str) -> list[str]:
+    return re.findall(r'(?:[^,"]|"(?:[^"\\]|\\.)*"?)+', accept)

@@ -1,0 +1,115 @@
+"""Promotions and coupons (interface 4.10, wire shapes §4)."""
+
+from collections.abc import Sequence
+
+from vitrine.content.model import Content
+from vitrine.content.yaml import Json
+from vitrine.interface.call import Call
+from vitrine.interface.kinds import Word, Words
+from vitrine.interface.operation import FromContent, Operation, Parameter
+
+SHOWN = ("promotions", "coupons")
+CHANNELS = ("SITE", "MOBILE")
+
+
+def promotions_v2(content: Content, call: Call) -> Json:
+    """Every promotion, without coupons."""
+    return _answer([_promotion(promotion) for promotion in content.promotions()])
+
+
+def promotions_v3(content: Content, call: Call) -> Json:
+    """Promotions alone, those with a coupon, or all with their coupons."""
+    shown = call["show"]
+    promotions = content.promotions()
+    if shown == ("promotions",):
+        return _answer([_promotion(promotion) for promotion in promotions])
+    if shown == ("coupons",):
+        promotions = [promotion for promotion in promotions if "coupon" in promotion]
+    return _answer([_with_coupon(promotion) for promotion in promotions])
+
+
+def promotions_sorted(content: Content, call: Call) -> Json:
+    """Promotions by product category; one of several categories stands in each of their groups."""
+    groups: dict[str, list[Json]] = {}
+    for promotion in content.promotions():
+        if call["channel"] is None or call["channel"] in promotion["channels"]:
+            for category in promotion["categories"]:
+                groups.setdefault(category, []).append(_with_coupon(promotion))
+    found = [{"fob": category, "promotions": groups[category]} for category in sorted(groups)]
+    return {"sortedPromotions": found} if found else {}
+
+
+def _answer(found: Sequence[Json]) -> Json:
+    return {"promotionDetailsResponse": found} if found else {}
+
+
+def _promotion(promotion: Json) -> Json:
+    value = {
+        "promotionName": promotion["promotionName"],
+        "description": promotion["description"],
+        "global": promotion["global"],
+        "promoId": str(promotion["promoId"]),
+        "promotionType": promotion["promotionType"],
+        **_day("effective", promotion["effective"]),
+        **_day("expiration", promotion.get("expiry")),
+    }
+    for name in ("promotionCode", "promotionCodeIds", "promotionSources", "promotionSourceCode"):
+        _keep(value, promotion, name)
+    for name in ("legalDisclaimer", "offerDescription"):
+        _keep(value, promotion, name)
+    return value
+
+
+def _with_coupon(promotion: Json) -> Json:
+    value = _promotion(promotion)
+    if coupon := promotion.get("coupon"):
+        rendered: dict[str, Json] = {}
+        for name in ("couponUrl", "couponHeading", "couponSubHeading", "couponDescription", "couponShortCode"):
+            _keep(rendered, coupon, name)
+        for name in ("couponNumber", "couponType"):
+            _keep(rendered, coupon, name)
+        rendered.update(_day("couponEffective", coupon["effective"]))
+        rendered.update(_day("couponExpiration", coupon.get("expiry")))
+        for name in ("displayStartDate", "displayEndDate", "couponAttributes"):
+            _keep(rendered, coupon, name)
+        value["coupon"] = rendered
+    return value
+
+
+def _keep(value: dict[str, Json], source: Json, name: str) -> None:
+    """Absent means left out, and so does an empty list (wire shapes §1)."""
+    if name in source and source[name] != []:
+        value[name] = source[name]
+
+
+def _day(name: str, text: str | None) -> dict[str, int]:
+    """`2026-11-27` as three numbers; 0, 0, 0 without one (wire shapes §4)."""
+    year, month, day = map(int, text.split("-")) if text else (0, 0, 0)
+    return {f"{name}Day": day, f"{name}Month": month, f"{name}Year": year}
+
+
+OPERATIONS = (
+    Operation(
+        "promotions_v2",
+        "v2/promotions",
+        FromContent(promotions_v2, lambda content: ({},)),
+        "promotions_v2",
+        "Promotions.",
+    ),
+    Operation(
+        "promotions_v3",
+        "v3/promotions",
+        FromContent(promotions_v3, lambda content: ({"show": shown} for shown in (SHOWN[:1], SHOWN[1:], SHOWN))),
+        "promotions_v3",
+        "Promotions, coupons or both.",
+        (Parameter("show", Words(SHOWN), "What to show; without it, both.", default=SHOWN, always=True),),
+    ),
+    Operation(
+        "promotions_sorted",
+        "v3/promotions/sorted",
+        FromContent(promotions_sorted, lambda content: ({}, *({"channel": channel} for channel in CHANNELS))),
+        "promotions_sorted",
+        "Promotions grouped and sorted by product category.",
+        (Parameter("channel", Word(CHANNELS), "Only promotions of this channel."),),
+    ),
+)

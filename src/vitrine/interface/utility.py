@@ -1,0 +1,23 @@
+"""Mobile utilities: the configuration of one application (interface 2.1, 4.2)."""
+
+from vitrine.content.model import Content
+from vitrine.content.yaml import Json
+from vitrine.interface.call import Call
+from vitrine.interface.operation import FromContent, Operation
+
+
+def mobileapp(content: Content, call: Call) -> Json:
+    """The configuration of the application that the API key belongs to."""
+    return content.application(call.application or "")["config"]
+
+
+OPERATIONS = (
+    Operation(
+        "mobileapp",
+        "v2/utility/mobileapp",
+        FromContent(mobileapp, lambda content: ({},)),
+        "mobileapp",
+        "The configuration of the mobile application that the API key belongs to.",
+        by_application=True,
+    ),
+)

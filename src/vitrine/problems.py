@@ -1,0 +1,85 @@
+"""What can be wrong: a Problem in content (collected); a Refusal of a request, a Failure of a command (raised)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+Pointer = tuple[str | int, ...]
+"""The way from a document's root to a place in it: keys and list positions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A stretch of a file. Lines and columns count from 1, columns in characters; the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding in content. Plain data: words are made where it is printed.
+
+    ``path`` is relative to the content folder; without ``place`` the finding is about the whole file.
+    ``found`` reads as a sentence without a full stop; ``allowed`` completes "allowed: …";
+    ``about`` is the schema's description of the property; ``nearest`` completes "did you mean …?";
+    ``used_by`` names the files that build on ``path``.
+    """
+
+    rule: str
+    path: str
+    found: str
+    place: Place | None = None
+    pointer: Pointer = ()
+    allowed: str = ""
+    about: str = ""
+    nearest: str = ""
+    used_by: tuple[str, ...] = ()
+
+    def order(self) -> tuple[str, int, int, str, str]:
+        """Sorts problems by where they are."""
+        line, column = (self.place.line, self.place.column) if self.place else (0, 0)
+        return (self.path, line, column, self.rule, self.found)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a request: where (a parameter's name, or empty), and what is found and allowed."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+@dataclass(eq=False)
+class Refusal(Exception):
+    """A request that is declined, by the name of its row in the table of codes (interface.answer)."""
+
+    code: str
+    faults: tuple[Fault, ...] = ()
+    headers: tuple[tuple[str, str], ...] = field(default=())
+
+
+class Failure(Exception):
+    """What stops a command and is no one's content: a full disk, a lock, a release that is not there.
+
+    Its text says what happened and what to do.
+    """
+
+
+def pointer_text(pointer: Pointer) -> str:
+    """A pointer as printed: RFC 6901 without its first slash."""
+    return "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in pointer)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known name that is most like ``word``, or nothing."""
+    from difflib import get_close_matches  # 4 ms, needed only where something is wrong
+
+    names = sorted(set(known))
+    folded = {name.casefold(): name for name in names}
+    close = get_close_matches(word.casefold()[:200], folded, n=1, cutoff=0.6)
+    return folded[close[0]] if close else ""

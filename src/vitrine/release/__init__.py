@@ -1,0 +1,1 @@
+"""Checked content → a release: files, whole and immutable."""

@@ -1,0 +1,176 @@
+"""What differs between two releases in the editors' terms: which store, event, promotion or application, and how."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from vitrine.content.model import FORMAT, Content
+from vitrine.content.yaml import Json
+from vitrine.interface.answer import value_of
+from vitrine.interface.bind import OPERATIONS
+from vitrine.interface.call import make
+from vitrine.interface.formats import JSON
+from vitrine.problems import Failure, Pointer
+from vitrine.release import manifest
+from vitrine.release.manifest import Entry, Manifest
+
+IDS = {"apps": ("application", "name"), "stores": ("store", "locationNumber")}
+IDS |= {"events": ("event", "id"), "promotions": ("promotion", "promoId")}
+Named = tuple[str, str]
+"""A document: its kind and its id."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One value that differs. An empty pointer: the whole document appears (``old`` is None) or disappears.
+
+    ``urls``: what to purge, the addresses of the differing files whose answers read the document.
+    """
+
+    kind: str
+    id: str
+    pointer: Pointer
+    old: Json
+    new: Json
+    urls: tuple[str, ...] = ()
+
+
+def content_of(release: Path) -> Content:
+    """A release's content.json. Raises Failure."""
+    try:
+        value = orjson.loads((release / "content.json").read_bytes())
+        if value["format"] > FORMAT:
+            raise Failure(f"{release}: content.json of format {value['format']}; this program reads up to {FORMAT}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failure(f"{release}: content.json cannot be read: {error}") from None
+    return Content(value)
+
+
+def changes(old: Path, new: Path) -> list[Change]:
+    """Every change from one release to another, by kind and id, with the URLs that it touches. Raises Failure."""
+    contents = content_of(old), content_of(new)
+    urls = _urls(_manifests(old, new), contents)
+    return [
+        Change(kind, id, pointer, before, after, tuple(sorted(urls[kind, id])))
+        for (kind, id), pointer, before, after in differences(contents[0].value, contents[1].value)
+    ]
+
+
+def purged(old: Path, new: Path) -> list[str]:
+    """The URLs of every file that differs, each once, sorted; from the manifests alone. Raises Failure."""
+    manifests = _manifests(old, new)
+    paths = manifest.difference(manifests[0].files, manifests[1].files).paths
+    return sorted({listed.files[path]["url"] for listed in manifests for path in paths if path in listed.files})
+
+
+def _manifests(old: Path, new: Path) -> tuple[Manifest, Manifest]:
+    return manifest.read(old / "manifest.json", old.name), manifest.read(new / "manifest.json", new.name)
+
+
+def differences(old: Json, new: Json) -> Iterator[tuple[Named, Pointer, Json, Json]]:
+    """Every leaf that differs between two content.json values."""
+    for pointer, before, after in _leaves(old["site"], new["site"], ()):
+        yield ("site", "site.yaml"), pointer, before, after
+    if old["monday"] != new["monday"]:
+        yield ("site", "site.yaml"), ("opening hours from",), old["monday"], new["monday"]
+    for key, (kind, name) in IDS.items():
+        before_by_id = {document[name]: document for document in old[key]}
+        after_by_id = {document[name]: document for document in new[key]}
+        for id in sorted(before_by_id.keys() | after_by_id.keys()):
+            before, after = before_by_id.get(id), after_by_id.get(id)
+            if before is None or after is None:
+                yield (kind, str(id)), (), before, after
+            elif before != after or orjson.dumps(before) != orjson.dumps(after):  # to Python 1, 1.0 and true are equal
+                for pointer, was, now in _leaves(before, after, ()):
+                    yield (kind, str(id)), pointer, was, now
+
+
+def _leaves(old: Json, new: Json, pointer: Pointer) -> Iterator[tuple[Pointer, Json, Json]]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _leaves(old.get(key), new.get(key), (*pointer, key))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (before, after) in enumerate(zip(old, new, strict=True)):
+            yield from _leaves(before, after, (*pointer, index))
+    elif old != new or type(old) is not type(new):
+        yield pointer, old, new
+
+
+def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
+    """Kind → ids of the documents that differ between two content.json files, by the lines that differ."""
+    found: dict[str, dict[str, None]] = defaultdict(dict)
+    lines = set(old.splitlines()), set(new.splitlines())
+    for data, other in ((old, lines[1]), (new, lines[0])):
+        section = ""
+        for line in data.splitlines():
+            if line.endswith(b":["):
+                section = line[1:-3].decode()
+            elif line in other or not line.startswith(b'{"') or section not in IDS:
+                continue
+            elif line.removesuffix(b",") not in other and line + b"," not in other:
+                kind, name = IDS[section]
+                found[kind][str(orjson.loads(line.removesuffix(b","))[name])] = None
+    return {kind: sorted(ids) for kind, ids in found.items()}
+
+
+# -- which answers read which documents --------------------------------------------------------------------------
+
+
+def _urls(manifests: tuple[Manifest, Manifest], contents: tuple[Content, Content]) -> Mapping[Named, set[str]]:
+    """For each document the URLs of the differing files whose answers, then or now, read it."""
+    found: dict[Named, set[str]] = defaultdict(set)
+    paths = manifest.difference(manifests[0].files, manifests[1].files).paths
+    for listed, content in zip(manifests, contents, strict=True):
+        recording = _Recording(content.value)
+        for path in paths:
+            entry = listed.files.get(path)
+            if entry is not None and entry["mediaType"] == JSON.media_type:
+                for name in _reads(entry, recording):
+                    found[name].add(entry["url"])
+    return found
+
+
+def _reads(entry: Entry, recording: "_Recording") -> set[Named]:
+    """The documents that the answer in a file is made from."""
+    operation = next((known for known in OPERATIONS if known.name == entry["operation"]), None)
+    if operation is None:
+        return set()
+    kinds = {parameter.name: parameter.kind for parameter in operation.parameters}
+    arguments = {name: kinds[name].parse(text) for name, text in entry["arguments"].items()}
+    recording.seen = {("site", "site.yaml")}
+    value_of(make(operation, JSON, arguments, entry.get("application")), recording)
+    return recording.seen
+
+
+class _Recording(Content):
+    """Content that notes which documents its verbs hand out."""
+
+    def __init__(self, value: Json) -> None:
+        super().__init__(value)
+        self.seen: set[Named] = set()
+
+    def application(self, name: str) -> Json:
+        return self._noted("apps", [super().application(name)])[0]
+
+    def stores(self) -> Sequence[Json]:
+        return self._noted("stores", super().stores())
+
+    def store(self, number: str, value: int) -> Json | None:
+        store = super().store(number, value)
+        return store and self._noted("stores", [store])[0]
+
+    def events(self, location: int) -> Sequence[Json]:
+        return self._noted("events", super().events(location))
+
+    def promotions(self) -> Sequence[Json]:
+        return self._noted("promotions", super().promotions())
+
+    def _noted(self, key: str, documents: Iterable[Any]) -> Sequence[Json]:
+        kind, name = IDS[key]
+        documents = list(documents)
+        self.seen |= {(kind, str(document[name])) for document in documents}
+        return documents

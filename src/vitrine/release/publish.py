@@ -1,0 +1,325 @@
+"""The releases of an output directory: which there are, which is current; switch, roll back, prune, verify."""
+
+import getpass
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from vitrine.interface.answer import modified
+from vitrine.problems import Failure
+from vitrine.release import manifest
+from vitrine.release.manifest import Manifest
+from vitrine.release.stage import discard, failures, fsync_folder
+
+FORMAT = 1
+KEPT_AFTER_SWITCH = timedelta(hours=1)
+MIN_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release: what ``releases`` lists. ``size``: bytes under files/, each file counted once."""
+
+    id: str
+    built: str
+    files: int
+    size: int
+    current: bool
+    pinned: bool
+
+
+@dataclass(frozen=True)
+class Current:
+    """What current.json says: the id, when it was switched to, and whether it stays until someone switches."""
+
+    id: str
+    switched: str
+    pinned: bool
+
+
+class Releases:
+    """The output directory, as design 3 lays it out."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.folder = out / "releases"
+        self.link = out / "current"
+
+    # -- which there are -------------------------------------------------------------------------------------
+
+    def ids(self) -> list[str]:
+        """All releases, the newest build first."""
+        if not self.folder.is_dir():
+            return []
+        found = [path.name for path in self.folder.iterdir() if (path / "manifest.json").is_file()]
+        return sorted(found, key=lambda id: (self.built(id), id), reverse=True)
+
+    def built(self, id: str) -> str:
+        """When a release was built, as its build.json says (RFC 3339); empty where that is not there."""
+        return str(self.note(id).get("built", ""))
+
+    def note(self, id: str) -> dict[str, Any]:
+        """A release's build.json; empty where it cannot be read."""
+        try:
+            value = orjson.loads((self.folder / id / "build.json").read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def path(self, id: str) -> Path:
+        return self.folder / id
+
+    def find(self, start: str) -> str:
+        """The release whose id begins with at least 8 given digits. Raises Failure."""
+        if start == "current":
+            if (id := self.current()) is not None:
+                return id
+            raise Failure(f"{self.out}: no release is current; `vitrine build` makes one")
+        if len(start) < MIN_DIGITS:
+            raise Failure(f"{start!r}: an id needs at least {MIN_DIGITS} digits; `vitrine releases` lists them")
+        found = [id for id in self.ids() if id.startswith(start.lower())]
+        if len(found) != 1:
+            what = "no release has this id" if not found else "several releases begin so"
+            raise Failure(f"{start!r}: {what}; `vitrine releases` lists them")
+        return found[0]
+
+    def manifest(self, id: str) -> Manifest:
+        """A release's manifest. Raises Failure where it is not the one of this id."""
+        return manifest.read(self.path(id) / "manifest.json", id)
+
+    def complete(self, id: str) -> bool:
+        """Whether a release's files are here, and not its manifest alone (as on a fresh machine of a pipeline)."""
+        return (self.path(id) / "files").is_dir()
+
+    def current(self) -> str | None:
+        """The id that ``current`` leads to: the link decides; a host without links has current.json."""
+        try:
+            return Path(os.readlink(self.link)).name
+        except OSError:
+            told = self.told()
+            return told.id if told else None
+
+    def told(self) -> Current | None:
+        """What current.json says, where there is one. Raises Failure where it alone decides and cannot be read."""
+        path = self.out / "current.json"
+        try:
+            value = orjson.loads(path.read_bytes())
+            if value["format"] > FORMAT:
+                raise Failure(f"{path}: format {value['format']}; this program reads up to {FORMAT}: update it")
+            return Current(str(value["id"]), str(value["switched"]), bool(value.get("pinned", False)))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            if self.link.is_symlink():
+                return None  # the link decides, and the file is written anew
+            raise Failure(f"{path}: cannot be read ({error}), and it alone knows what is pinned; mend it") from None
+
+    def pinned(self) -> bool:
+        """Whether a rollback holds ``current`` where it is."""
+        told = self.told()
+        return told is not None and told.pinned
+
+    def listing(self) -> list[Release]:
+        """All releases, the newest first."""
+        now = self.current()
+        return [self._release(id, now) for id in self.ids()]
+
+    def _release(self, id: str, now: str | None) -> Release:
+        files = self.manifest(id).files
+        size = sum({entry["sha256"]: entry["size"] for entry in files.values()}.values())
+        return Release(id, self.built(id), len(files), size, id == now, id == now and self.pinned())
+
+    # -- which is current ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Alone in changing this output directory. Raises Failure at once if another process is at it."""
+        import fcntl
+
+        with failures(self.out):
+            self.out.mkdir(parents=True, exist_ok=True)
+            file = open(self.out / ".lock", "a+", encoding="ascii")  # noqa: SIM115 -- closed below
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                holder = file.read().strip() or "unknown"
+                message = (
+                    f"{self.out}: another build or switch is at work (process {holder}); try again when it is done"
+                )
+                raise Failure(message) from None
+            file.truncate(0)
+            file.write(f"{os.getpid()}\n")
+            file.flush()
+            yield
+
+    def switch(self, id: str, action: str, reason: str, moment: datetime, *, pin: bool = False) -> None:
+        """Make a release the current one by one rename; say so in current.json and history.jsonl.
+
+        What can fail for want of room comes before the rename. A pin is set before it and taken away after it, so
+        that no crash between them leaves a rollback unpinned.
+        """
+        before = self.current()
+        with failures(self.out):
+            draft = self._drafted(id, moment, pin)
+            if pin:
+                os.replace(draft, self.out / "current.json")
+            self.point(id)
+            if not pin:
+                os.replace(draft, self.out / "current.json")
+            fsync_folder(self.out)
+        line = {"when": moment.isoformat(timespec="seconds"), "id": id, "from": before}
+        line |= {"who": _who(), "why": reason, "action": action}
+        with failures(self.out, f"`current` is {id[:12]}, and the history does not say so"):
+            self._note(orjson.dumps(line) + b"\n")
+
+    def point(self, id: str) -> None:
+        """Let ``current`` lead to a release."""
+        draft = self.out / f".current-{os.getpid()}"
+        with failures(self.out):
+            with suppress(FileNotFoundError):
+                draft.unlink()
+            draft.symlink_to(f"releases/{id}")
+            os.replace(draft, self.link)
+            fsync_folder(self.out)
+
+    def _drafted(self, id: str, moment: datetime, pin: bool) -> Path:
+        """current.json as it shall be, on disk under another name."""
+        value = {"format": FORMAT, "id": id, "switched": moment.isoformat(timespec="seconds")}
+        draft = self.out / f".current.json-{os.getpid()}"
+        with open(draft, "wb") as file:
+            file.write(orjson.dumps(value | ({"pinned": True} if pin else {})) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return draft
+
+    def _note(self, line: bytes) -> None:
+        """A line at the end of the history; one that a crash left half written is ended first."""
+        with open(self.out / "history.jsonl", "ab+") as file:
+            if file.tell() and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
+                line = b"\n" + line
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def history(self) -> list[dict[str, Any]]:
+        """Every switch, the oldest first; a line that a crash left half written is passed over."""
+        try:
+            lines = (self.out / "history.jsonl").read_bytes().splitlines()
+        except OSError:
+            return []
+        found = []
+        for line in lines:
+            with suppress(ValueError):
+                found.append(orjson.loads(line))
+        return found
+
+    def reconcile(self) -> None:
+        """What a killed command left: drafts go, and current.json follows the link, which decides."""
+        for pattern in (".current-*", ".current.json-*", ".cache/*.*[0-9]"):
+            for draft in self.out.glob(pattern):
+                draft.unlink(missing_ok=True)
+        told = self.told()
+        if self.link.is_symlink() and (id := self.current()) and (told is None or told.id != id):
+            with failures(self.out):
+                draft = self._drafted(id, datetime.now(UTC), told.pinned if told else False)
+                os.replace(draft, self.out / "current.json")
+
+    def before(self) -> str:
+        """The release to roll back to: the newest in the history that was never rolled back from. Raises Failure."""
+        now = self.current()
+        history = self.history()
+        bad = {line.get("from") for line in history if line.get("action") == "rollback"} | {now}
+        for line in reversed(history):
+            for id in (line["id"], line.get("from")):
+                if id and id not in bad and (self.path(id) / "manifest.json").is_file():
+                    return str(id)
+        raise Failure("the history names no release to roll back to; `vitrine releases` lists what there is")
+
+    # -- keeping house ---------------------------------------------------------------------------------------
+
+    def prune(self, keep: int, moment: datetime) -> list[str]:
+        """Delete all but the newest ``keep`` releases, what is current, and what was so in the last hour."""
+        kept = set(self.ids()[:keep]) | {self.current()}
+        since = (moment - KEPT_AFTER_SWITCH).isoformat(timespec="seconds")
+        for line in self.history():
+            if line["when"] >= since:
+                kept |= {line["id"], line.get("from")}
+        doomed = [id for id in self.ids() if id not in kept]
+        with failures(self.out, "what is left is deleted next time"):
+            for id in doomed:
+                self.discard(id)
+            _delete_slowly(self.out / ".trash")
+        return doomed
+
+    def discard(self, id: str) -> None:
+        """From here on it is no release; `prune` deletes its files."""
+        discard(self.path(id), self.out)
+
+    def verify(self, id: str) -> list[str]:
+        """What is wrong with a release's files: every digest, time and compressed form; nothing where it is whole."""
+        folder = self.path(id)
+        data = (folder / "manifest.json").read_bytes()
+        if manifest.release_id(data) != id:
+            return ["manifest.json: not the one of this id"]
+        if not self.complete(id):
+            return ["files/: not here, only the manifest is"]
+        listed = self.manifest(id)
+        expected = {f"files/{path}": entry["sha256"] for path, entry in listed.files.items()}
+        expected |= {f"files/{path}": digest for path, (digest, _) in self.note(id).get("gzip", {}).items()}
+        wrong = []
+        for path, digest in sorted(expected.items()):
+            try:
+                with open(folder / path, "rb") as file:
+                    found = sha256(file.read()).digest()
+                    changed = int(os.fstat(file.fileno()).st_mtime)
+            except OSError as error:
+                wrong.append(f"{path}: {error.strerror}")
+                continue
+            if found.hex() != digest:
+                wrong.append(f"{path}: not the bytes that were built")
+            elif changed != modified(found):
+                wrong.append(f"{path}: another modification time than its bytes give; its ETag would differ")
+        for path, private in listed.private.items():
+            try:
+                if sha256((folder / path).read_bytes()).hexdigest() != private["sha256"]:
+                    wrong.append(f"{path}: not the bytes that were built")
+            except OSError as error:
+                wrong.append(f"{path}: {error.strerror}")
+        there = {path.relative_to(folder).as_posix() for path in (folder / "files").rglob("*") if not path.is_dir()}
+        return wrong + [f"{path}: not in the manifest" for path in sorted(there - set(expected))]
+
+
+def _who() -> str:
+    """The person or pipeline behind a switch."""
+    for name in ("VITRINE_ACTOR", "GITHUB_ACTOR", "GITLAB_USER_LOGIN"):
+        if value := os.environ.get(name):
+            return value
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def _delete_slowly(folder: Path) -> None:
+    """Delete a tree with pauses: on ext4 a mass delete makes file creation slow for a while, elsewhere too."""
+    if not folder.is_dir():
+        return
+    count = 0
+    for directory, _, names in os.walk(folder, topdown=False):
+        for name in names:
+            os.unlink(os.path.join(directory, name))
+            count += 1
+            if count % 200 == 0:
+                time.sleep(0.02)
+    shutil.rmtree(folder)

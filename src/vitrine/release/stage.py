@@ -1,0 +1,157 @@
+"""A release being written aside: files with the mode and time that their bytes decide, links where bytes exist."""
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
+from pathlib import Path
+
+from vitrine.interface.answer import modified
+from vitrine.problems import Failure
+
+NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)
+"""A link that the file system refuses: too many, another file system, not allowed. The bytes are written instead."""
+
+
+class Stage:
+    """A staging directory. Several processes may write into it at once, each its own files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._made: set[str] = set()
+
+    def path(self, name: str) -> str:
+        """The full path of a file, its directory made."""
+        path = f"{self.folder}/{name}"
+        parent = path.rpartition("/")[0]
+        if parent not in self._made:
+            os.makedirs(parent, exist_ok=True)
+            self._made.add(parent)
+        return path
+
+    def write(self, name: str, data: bytes, digest: str) -> str:
+        """A new file, read-only, its time made from its SHA-256 (hex); its full path."""
+        path = self.path(name)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            moment = modified(bytes.fromhex(digest[:8]))
+            os.utime(descriptor, (moment, moment))
+        finally:
+            os.close(descriptor)
+        return path
+
+    def link(self, name: str, source: str, digest: str) -> None:
+        """A file with the bytes of ``source``: a link where possible."""
+        try:
+            os.link(source, self.path(name))
+        except OSError as error:
+            if error.errno not in NO_LINK:
+                raise
+            with open(source, "rb") as file:
+                self.write(name, file.read(), digest)
+
+    def relink(self, name: str, other: str) -> None:
+        """Let a file that was written share the bytes of an equal one."""
+        path, kept = self.path(name), self.path(other)
+        if os.path.samefile(path, kept):  # rename(2) would do nothing and leave the draft
+            return
+        with suppress(OSError):  # a link that is refused: then the bytes stand twice
+            os.link(kept, f"{path}.link")
+            os.replace(f"{path}.link", path)
+
+    def add(self, name: str, data: bytes) -> str:
+        """A file of the release beside files/; its digest."""
+        digest = sha256(data).hexdigest()
+        self.write(name, data, digest)
+        return digest
+
+    def settle(self) -> None:
+        """Everything written so far to disk, at once: one syncfs instead of an fsync a file."""
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            if not _syncfs(descriptor):
+                os.sync()
+        finally:
+            os.close(descriptor)
+
+
+def _syncfs(descriptor: int) -> bool:
+    """Linux's syncfs(2), where the C library has it. Raises OSError where writing back failed."""
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    if not hasattr(library, "syncfs"):
+        return False
+    if library.syncfs(descriptor) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return True
+
+
+def fsync_folder(folder: Path) -> None:
+    """A directory's entries to disk, so that a rename in it lasts."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def discard(folder: Path, out: Path) -> None:
+    """Move a directory to where `prune` will delete it."""
+    trash = out / ".trash"
+    trash.mkdir(exist_ok=True)
+    os.rename(folder, tempfile.mkdtemp(prefix=f"{folder.name[:12]}-", dir=trash))
+
+
+@contextmanager
+def staging(out: Path) -> Iterator[Stage]:
+    """A new staging directory below ``out``, to be renamed. Raises Failure for what the file system refuses.
+
+    What a failed build staged is deleted, and so are leftovers of killed ones; what a build staged in vain is left to
+    `prune`, for deleting many files slows down the next build.
+    """
+    area = out / ".staging"
+    mask = os.umask(0o022)
+    try:
+        with failures(out):
+            shutil.rmtree(area, ignore_errors=True)
+            area.mkdir(parents=True)
+            folder = Path(tempfile.mkdtemp(dir=area))
+            folder.chmod(0o755)
+            try:
+                yield Stage(folder)
+            except BaseException:
+                shutil.rmtree(area, ignore_errors=True)
+                raise
+            if folder.is_dir():
+                discard(folder, out)
+            area.rmdir()
+    finally:
+        os.umask(mask)
+
+
+@contextmanager
+def failures(folder: Path, outcome: str = "nothing was published, `current` is as it was") -> Iterator[None]:
+    """What the file system refuses, in an operator's words, with what has come of it."""
+    try:
+        yield
+    except OSError as error:
+        words = {
+            errno.ENOSPC: "the disk is full",
+            errno.EDQUOT: "the disk quota is used up",
+            errno.EROFS: "the file system is read-only",
+            errno.EACCES: "no permission to write",
+            errno.EPERM: "not permitted",
+            errno.EFBIG: "a file would be larger than this process may write",
+            errno.ENOTDIR: "a file stands where a directory should",
+        }
+        reason = words.get(error.errno or 0, error.strerror or str(error))
+        where = error.filename or folder
+        raise Failure(f"{where}: {reason}; {outcome}") from error

@@ -1,0 +1,201 @@
+"""Problems in print: for a terminal, for programs, for GitHub's annotations, as SARIF."""
+
+import json
+import os
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from vitrine.problems import Place, Problem, pointer_text
+
+ANNOTATIONS = 10
+"""GitHub shows this many annotations of a kind a step, and drops the rest without a word."""
+
+EXCERPT = 120
+"""So many characters of a line are shown around a place."""
+
+LONGEST = 1024 * 1024
+UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def sentence(problem: Problem) -> str:
+    """What was found, what it is about, what is allowed, what may have been meant."""
+    text = f"{pointer_text(problem.pointer)}: {problem.found}" if problem.pointer else problem.found
+    if problem.about:
+        text += f" ({problem.about.rstrip('.')})"
+    if problem.allowed:
+        text += f"; allowed: {problem.allowed}"
+    if problem.nearest:
+        text += f"; did you mean {problem.nearest}?"
+    if problem.used_by:
+        text += f"; {', '.join(problem.used_by)} build{'s' * (len(problem.used_by) == 1)} on this"
+    return _one_line(text)
+
+
+def _one_line(text: str) -> str:
+    """Text without line ends or control characters, which would forge a second finding."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def _where(problem: Problem, root: Path) -> str:
+    path = _one_line(os.path.join(root, problem.path))
+    return f"{path}:{problem.place.line}:{problem.place.column}" if problem.place else path
+
+
+def lines(problems: Sequence[Problem], root: Path, *, excerpts: bool) -> str:
+    """A line a problem; with ``excerpts`` the source line and a caret below it."""
+    sources = _sources(problems, root) if excerpts else {}
+    printed = []
+    for problem in problems:
+        printed.append(f"{_where(problem, root)}: {sentence(problem)}")
+        if problem.place and (line := sources.get((problem.path, problem.place.line))) is not None:
+            printed += _excerpt(problem.place, line)
+    return "\n".join(printed)
+
+
+def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], str]:
+    """The lines that problems are about, by path and number; each file is read once, and only as far as needed."""
+    wanted: dict[str, set[int]] = {}
+    for problem in problems:
+        if problem.place:
+            wanted.setdefault(problem.path, set()).add(problem.place.line)
+    found: dict[tuple[str, int], str] = {}
+    for path, numbers in wanted.items():
+        ends = "\n" if path.endswith(".jsonl") else None
+        try:
+            with open(root / path, encoding="utf-8-sig", errors="replace", newline=ends) as file:
+                for number in range(1, max(numbers) + 1):
+                    line = file.readline(LONGEST)
+                    if number in numbers:
+                        found[path, number] = line.rstrip("\r\n")
+                    if not line or len(line) == LONGEST:
+                        break
+        except OSError:
+            continue
+    return found
+
+
+def _excerpt(place: Place, line: str) -> list[str]:
+    """The part of a line around a place, and carets below it."""
+    last = place.end_column - 1 if place.end_line == place.line else len(line.rstrip())
+    first = place.column - 1
+    if first > len(line):  # the line was cut, or is another by now
+        return []
+    start = max(0, first - EXCERPT // 2)
+    end = min(len(line), start + EXCERPT)
+    before, after = "…" * (start > 0), "…" * (end < len(line))
+    blanks = " " * len(before) + "".join("\t" if char == "\t" else " " * _width(char) for char in line[start:first])
+    carets = "^" * max(1, sum(map(_width, line[first : min(last, end)])))
+    number = f"{place.line:>6} | "
+    shown = "".join(char if char.isprintable() or char == "\t" else UNPRINTABLE for char in line[start:end])
+    return [number + before + shown + after, " " * (len(number) - 2) + "| " + blanks + carets]
+
+
+def _width(char: str) -> int:
+    """How many columns of a terminal a character takes (UAX #11)."""
+    if not char.isprintable():
+        return 1  # shown as one
+    return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
+
+
+def text(problems: Sequence[Problem], root: Path) -> str:
+    return lines(problems, root, excerpts=False)
+
+
+def as_json(problems: Sequence[Problem], root: Path) -> str:
+    """`{"problems": […]}`: every problem's data, positions from 1, the end exclusive."""
+    return json.dumps({"problems": [_plain(problem, root) for problem in problems]}, ensure_ascii=False, indent=1)
+
+
+def _plain(problem: Problem, root: Path) -> dict[str, Any]:
+    place = problem.place
+    return {
+        "rule": problem.rule,
+        "path": os.path.join(root, problem.path),
+        "line": place and place.line,
+        "column": place and place.column,
+        "endLine": place and place.end_line,
+        "endColumn": place and place.end_column,
+        "pointer": "".join(f"/{step}" for step in pointer_text(problem.pointer).split("/") if problem.pointer),
+        "found": problem.found,
+        "allowed": problem.allowed,
+        "about": problem.about,
+        "nearest": problem.nearest,
+        "usedBy": list(problem.used_by),
+    }
+
+
+def github(problems: Sequence[Problem], root: Path) -> str:
+    """Workflow commands for annotations: the first ten, then how many more; then all of them as plain lines."""
+    printed = [_annotation(problem, root) for problem in problems[:ANNOTATIONS]]
+    if len(problems) > ANNOTATIONS:
+        more = len(problems) - ANNOTATIONS
+        printed.append(f"::warning title=vitrine::{more} more problem{'s' * (more > 1)}: see this step's log")
+        printed.append(text(problems[ANNOTATIONS:], root))
+    return "\n".join(printed)
+
+
+def _annotation(problem: Problem, root: Path) -> str:
+    values = {"file": os.path.join(root, problem.path)}
+    if place := problem.place:
+        values |= {"line": str(place.line), "col": str(place.column)}
+        if place.end_line == place.line:
+            values |= {"endLine": str(place.line), "endColumn": str(max(place.column, place.end_column - 1))}
+    values["title"] = problem.rule
+    properties = ",".join(f"{name}={_escaped(value, ',:')}" for name, value in values.items())
+    return f"::error {properties}::{_escaped(sentence(problem), '')}"
+
+
+def _escaped(value: str, more: str) -> str:
+    """GitHub's own escapes for workflow commands."""
+    for char in "%\r\n" + more:
+        value = value.replace(char, f"%{ord(char):02X}")
+    return value
+
+
+def sarif(problems: Sequence[Problem], root: Path) -> str:
+    """SARIF 2.1.0, for code scanning."""
+    from importlib.metadata import version
+
+    rules = sorted({problem.rule for problem in problems})
+    driver = {
+        "name": "vitrine",
+        "version": version("vitrine"),
+        "rules": [{"id": rule, "shortDescription": {"text": f"Content check {rule}"}} for rule in rules],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(problem, root, rules) for problem in problems],
+    }
+    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1)
+
+
+def _result(problem: Problem, root: Path, rules: list[str]) -> dict[str, Any]:
+    path = quote(os.path.join(root, problem.path).replace(os.sep, "/"))
+    location: dict[str, Any] = {"artifactLocation": {"uri": path}}
+    if place := problem.place:
+        location["region"] = {
+            "startLine": place.line,
+            "startColumn": place.column,
+            "endLine": place.end_line,
+            "endColumn": place.end_column,
+        }
+    return {
+        "ruleId": problem.rule,
+        "ruleIndex": rules.index(problem.rule),
+        "level": "error",
+        "message": {"text": sentence(problem)},
+        "locations": [{"physicalLocation": location}],
+    }
+
+
+FORMATS: dict[str, Callable[[Sequence[Problem], Path], str]] = {
+    "text": text,
+    "json": as_json,
+    "github": github,
+    "sarif": sarif,
+}

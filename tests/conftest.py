@@ -1,0 +1,30 @@
+"""What every test may ask for: the schemas, a copy of the sample content, and the smallest valid content."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from trees import MINIMAL, write
+from vitrine.content.listing import shipped
+from vitrine.content.schema import Schemas
+
+SAMPLE = Path(__file__).parent.parent / "content"
+
+
+@pytest.fixture(scope="session")
+def schemas() -> Schemas:
+    """The schemas that come with the program."""
+    return Schemas([shipped("schemas")])
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    """A copy of the sample content, to be changed at will."""
+    return Path(shutil.copytree(SAMPLE, tmp_path / "content"))
+
+
+@pytest.fixture
+def minimal(tmp_path: Path) -> Path:
+    """A content folder with one small document of each kind, to be changed at will."""
+    return write(tmp_path / "content", MINIMAL)

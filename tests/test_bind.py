@@ -1,0 +1,419 @@
+"""A Call has one canonical spelling and many others; what is no Call is refused with every fault."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from releases import SAMPLE, live
+from vitrine.content.model import Content
+from vitrine.interface.bind import OPERATIONS, bind, route
+from vitrine.interface.call import Call, Request, make
+from vitrine.interface.formats import FORMATS, JSON, XML
+from vitrine.interface.kinds import MAX_ID, Ids, Kind, Word, Words
+from vitrine.interface.operation import FromContent, Operation, Parameter
+from vitrine.problems import Fault, Refusal
+from vitrine.release.freeze import askings
+
+
+def requested(target: str, method: str = "GET", accept: str | None = None) -> Request:
+    path, _, query = target.partition("?")
+    return Request(path, query, {} if accept is None else {"accept": accept}, method)
+
+
+# -- every frozen Call -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def content() -> Content:
+    return live(SAMPLE)
+
+
+@pytest.fixture(scope="module")
+def frozen(content: Content) -> list[Call]:
+    """Every Call that a release of the sample content answers."""
+    return [asking.call(format) for part in askings(content, 1) for asking in part for format in FORMATS]
+
+
+def test_every_operation_of_the_interface_is_frozen(frozen: list[Call], content: Content) -> None:
+    stores, applications = len(content.stores()), len(content.applications())
+    expected = {
+        ("mobileapp", ()): applications,
+        ("events_v1", ("storeId",)): stores,
+        ("events_v1", ("storeNumber",)): stores,
+        ("events_v1", ("locationNumber",)): stores,
+        ("events_v2", ("storeId",)): stores,
+        ("events_v2", ("storeNumber",)): stores,
+        ("stores_by_location", ("locationNumber",)): stores,
+        ("stores", ()): 1,
+        ("promotions_v2", ()): 1,
+        ("promotions_v3", ("show",)): 2,
+        ("promotions_v3", ()): 1,
+        ("promotions_sorted", ()): 1,
+        ("promotions_sorted", ("channel",)): 2,
+    }
+    counted: dict[tuple[str, tuple[str, ...]], int] = dict.fromkeys(expected, 0)
+    for call in frozen:
+        counted[call.operation.name, tuple(name for name, _ in call.arguments)] += 1
+    assert counted == {key: count * len(FORMATS) for key, count in expected.items()}
+
+
+def test_the_canonical_request_of_a_frozen_call_asks_for_that_call(frozen: list[Call]) -> None:
+    assert [bind(call.request(), call.application) for call in frozen] == frozen
+
+
+def test_file_names_are_unique_without_case_and_fit_for_any_file_system(frozen: list[Call]) -> None:
+    names = [str(call.filename()) for call in frozen]
+    assert len({name.lower() for name in names}) == len(names)
+    assert [name for name in names if not re.fullmatch(r"[A-Za-z0-9._/=;,-]+", name)] == []
+    assert [name for name in names if max(map(len, name.split("/"))) > 200] == []
+
+
+def test_no_file_stands_where_another_needs_a_folder(frozen: list[Call]) -> None:
+    names = {str(call.filename()) for call in frozen}
+    folders = {name[: match.start()] for name in names for match in re.finditer("/", name)}
+    assert names & folders == set()
+
+
+def test_file_names_tell_path_application_and_parameters() -> None:
+    named = {
+        "v2/utility/mobileapp": "v2/utility/mobileapp/phone.json",
+        "store/v1/events?storeId=212": "store/v1/events;storeId=212.json",
+        "store/v1/events?storeId=1,2&locationNumber=7": "store/v1/events;storeId=1,2;locationNumber=7.json",
+        "v2/store/event?storeNumber=4001": "v2/store/event;storeNumber=4001.json",
+        "store/v2/stores": "store/v2/stores.json",
+        "store/v2/stores/10118": "store/v2/stores/10118.json",
+        "v2/promotions": "v2/promotions.json",
+        "v3/promotions": "v3/promotions;show=promotions,coupons.json",
+        "v3/promotions?show=coupons": "v3/promotions;show=coupons.json",
+        "v3/promotions/sorted": "v3/promotions/sorted.json",
+        "v3/promotions/sorted?channel=MOBILE": "v3/promotions/sorted;channel=MOBILE.json",
+    }
+    assert {target: bind(requested(target), "phone").filename() for target in named} == named
+
+
+def test_a_name_of_more_than_200_bytes_is_none() -> None:
+    ten = ",".join(str(9_000_000_000_000_000 + count) for count in range(10))
+    lengths = {}
+    for last in (1_000_000_000, 10_000_000_000):
+        for format in FORMATS:
+            call = bind(requested(f"store/v1/events?storeId={last},{ten}", accept=format.media_type), None)
+            name = call.filename()
+            lengths[last, format.name] = name and len(name.rpartition("/")[2])
+    assert lengths == {
+        (1_000_000_000, "json"): 200,
+        (1_000_000_000, "xml"): 199,
+        (10_000_000_000, "json"): None,
+        (10_000_000_000, "xml"): 200,
+    }
+
+
+# -- any Call ----------------------------------------------------------------------------------------------------
+
+KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
+    Ids: lambda kind: st.sets(st.integers(1, MAX_ID), min_size=1, max_size=kind.limit).map(
+        lambda ids: tuple(sorted(ids))
+    ),
+    Words: lambda kind: st.sets(st.sampled_from(kind.choices), min_size=1).map(
+        lambda words: tuple(word for word in kind.choices if word in words)
+    ),
+    Word: lambda kind: st.sampled_from(kind.choices),
+}
+
+
+def kind_values(kind: Kind) -> st.SearchStrategy[Any]:
+    return KINDS[type(kind)](kind)
+
+
+@st.composite
+def calls(draw: st.DrawFn) -> Call:
+    operation = draw(st.sampled_from(OPERATIONS))
+    needed = {name for rule in operation.rules for name in draw(st.sets(st.sampled_from(rule.names), min_size=1))}
+    arguments = {
+        parameter.name: draw(kind_values(parameter.kind))
+        for parameter in operation.parameters
+        if parameter.name in operation.in_path
+        or parameter.name in needed
+        or (not operation.rules and draw(st.booleans()))
+    }
+    return make(
+        operation, draw(st.sampled_from(FORMATS)), arguments, draw(st.from_regex("[a-z0-9-]{1,40}", fullmatch=True))
+    )
+
+
+@given(calls())
+def test_the_canonical_request_of_any_call_asks_for_that_call(call: Call) -> None:
+    assert bind(call.request(), call.application) == call
+
+
+@given(calls())
+def test_the_file_name_of_any_call_is_fit_or_there_is_none(call: Call) -> None:
+    name = call.filename()
+    assert name is None or all(re.fullmatch(r"[A-Za-z0-9._=;,-]{1,200}", part) for part in name.split("/"))
+
+
+@given(st.sampled_from([parameter.kind for operation in OPERATIONS for parameter in operation.parameters]), st.data())
+def test_a_kind_reads_what_it_writes(kind: Kind, data: st.DataObject) -> None:
+    value = data.draw(kind_values(kind))
+    assert kind.parse(kind.format(value)) == value
+
+
+# -- many spellings ----------------------------------------------------------------------------------------------
+
+SPELLINGS = {
+    "v2/utility/mobileapp": [
+        "v2/utility/mobileapp/",
+        "v2/utility/mobileapp?",
+        "v2/utility/mobileapp?unknown=1&unknown=2&_=1699",
+    ],
+    "store/v1/events?storeId=101,102": [
+        "store/v1/events/?storeId=101,102",
+        "store/v1/events?storeId=101%2C102",
+        "store/v1/events?storeId=101%2c102",
+        "store/v1/events?storeId=%31%30%31,102",
+        "store/v1/events?store%49d=101,102",
+        "store/v1/events?storeId=102,101",
+        "store/v1/events?storeId=101,102,101",
+        "store/v1/events?storeId=0101,000000000000000000102",
+        "store/v1/events?storeId=101,%20102",
+        "store/v1/events?storeId=101,+102",
+        "store/v1/events?&storeId=101,102&",
+        "store/v1/events?unknown=x&storeId=101,102",
+        "store/v1/events?storeid=9&storeId=101,102",
+    ],
+    "store/v1/events?storeId=1&storeNumber=2&locationNumber=3": [
+        "store/v1/events?locationNumber=3&storeNumber=2&storeId=1",
+        "store/v1/events?storeNumber=2&locationNumber=3&storeId=1",
+    ],
+    "v2/store/event?storeNumber=4001": ["v2/store/event/?storeNumber=04001"],
+    "store/v2/stores": ["store/v2/stores/", "store/v2/stores?unknown=1"],
+    "store/v2/stores/10118,10124": [
+        "store/v2/stores/10118,10124/",
+        "store/v2/stores/10118%2C10124",
+        "store/v2/stores/10118%2c10124/",
+        "store/v2/stores/10124,10118",
+        "store/v2/stores/010118,10124,10118",
+        "store/v2/stores/10118,%2010124",
+    ],
+    "v3/promotions?show=promotions,coupons": [
+        "v3/promotions",
+        "v3/promotions/",
+        "v3/promotions?show=coupons,promotions",
+        "v3/promotions?show=promotions%2Ccoupons",
+        "v3/promotions?show=coupons%2cpromotions",
+        "v3/promotions?show=promotions,coupons,coupons",
+        "v3/promotions?show=coupons,%20promotions",
+    ],
+    "v3/promotions?show=coupons": ["v3/promotions/?show=coupons", "v3/promotions?show=coupons,coupons"],
+    "v3/promotions/sorted": ["v3/promotions/sorted/"],
+    "v3/promotions/sorted?channel=SITE": ["v3/promotions/sorted/?channel=SITE", "v3/promotions/sorted?channel=%53ITE"],
+}
+
+
+@pytest.mark.parametrize(
+    ("canonical", "spelling"),
+    [(canonical, spelling) for canonical, all in SPELLINGS.items() for spelling in (canonical, *all)],
+)
+def test_many_spellings_ask_for_one_call(canonical: str, spelling: str) -> None:
+    call = bind(requested(spelling), "phone")
+    assert (call, call.request().target) == (bind(requested(canonical), "phone"), canonical)
+
+
+def test_accept_is_part_of_the_call() -> None:
+    asked = {
+        accept: bind(requested("v2/promotions", accept=accept), None).format for accept in ("application/xml", "*/*")
+    }
+    assert asked == {"application/xml": XML, "*/*": JSON}
+
+
+def test_the_key_is_no_part_of_the_canonical_request() -> None:
+    call = bind(requested("v2/utility/mobileapp", accept="application/xml"), "phone")
+    assert (call.application, call.request()) == (
+        "phone",
+        Request("v2/utility/mobileapp", "", {"accept": "application/xml"}, "GET"),
+    )
+
+
+def test_an_answer_that_is_the_same_for_all_applications_is_one_call() -> None:
+    asked = {bind(requested("v2/promotions"), application) for application in ("phone", "tablet", None)}
+    assert [call.application for call in asked] == [None]
+
+
+def test_a_head_request_asks_for_the_call_of_its_get() -> None:
+    assert bind(requested("v2/promotions", "HEAD"), None) == bind(requested("v2/promotions"), None)
+
+
+def test_an_absent_argument_is_the_default() -> None:
+    call = bind(requested("v3/promotions"), None)
+    assert (call.arguments, call["show"], call.texts()) == (
+        (),
+        ("promotions", "coupons"),
+        {"show": "promotions,coupons"},
+    )
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------
+
+NO_MAPPING = (Fault("", "the path is not one of the interface"),)
+EVENTS_NEED = "one of storeId, storeNumber, locationNumber is required"
+
+
+def not_ids(text: str) -> str:
+    return f"must be whole numbers from 1 to 9007199254740991, separated by commas, not {text!r}"
+
+
+@dataclass(frozen=True)
+class Refused:
+    request: Request
+    code: str
+    faults: tuple[Fault, ...]
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def invalid(target: str, *faults: tuple[str, str]) -> Refused:
+    return Refused(requested(target), "invalid", tuple(Fault(*fault) for fault in faults))
+
+
+ALLOW = (("Allow", "GET, HEAD, OPTIONS"),)
+HUNDRED_AND_ONE = ",".join(map(str, range(1, 102)))
+REFUSED = [
+    *(
+        Refused(requested(path, method, "text/html"), "no_mapping", NO_MAPPING)
+        for path in (
+            "",
+            "/",
+            "v2",
+            "v2/utility",
+            "v2/utility/mobileapp/x",
+            "v2/utility/mobileapp//",
+            "/v2/utility/mobileapp",
+            "V2/utility/mobileapp",
+            "v2/utility/mobileApp",
+            "v2/utility/mobileapp.json",
+            "v2%2Futility/mobileapp",
+            "store/v2/stores/1/2",
+            "store/v2/stores/1/..",
+        )
+        for method in ("GET", "POST")
+    ),
+    *(
+        Refused(
+            requested("v2/utility/mobileapp/", method, "text/html"),
+            "method",
+            (Fault("", f"the method must be GET, HEAD, OPTIONS, not {method}"),),
+            ALLOW,
+        )
+        for method in ("POST", "PUT", "DELETE", "PATCH", "TRACE", "get", "")
+    ),
+    Refused(
+        requested("store/v1/events?storeId=x", accept="text/html, image/png"),
+        "not_acceptable",
+        (Fault("Accept", "must admit application/json or application/xml, not 'text/html, image/png'"),),
+    ),
+    Refused(
+        requested("v2/promotions", accept="a/" + "b" * 5000),
+        "not_acceptable",
+        (Fault("Accept", f"must admit application/json or application/xml, not 'a/{'b' * 98}'"),),
+    ),
+    invalid("store/v1/events", ("", EVENTS_NEED)),
+    invalid("store/v1/events?storeID=1", ("", EVENTS_NEED)),
+    invalid("v2/store/event?locationNumber=1", ("", "one of storeId, storeNumber is required")),
+    invalid("store/v1/events?storeId=", ("storeId", not_ids(""))),
+    invalid("store/v1/events?storeId", ("storeId", not_ids(""))),
+    invalid("store/v1/events?storeId=0", ("storeId", not_ids("0"))),
+    invalid("store/v1/events?storeId=-1", ("storeId", not_ids("-1"))),
+    invalid("store/v1/events?storeId=1.0", ("storeId", not_ids("1.0"))),
+    invalid("store/v1/events?storeId=1e3", ("storeId", not_ids("1e3"))),
+    invalid("store/v1/events?storeId=1,,2", ("storeId", not_ids(""))),
+    invalid("store/v1/events?storeId=1,2,", ("storeId", not_ids(""))),
+    invalid("store/v1/events?storeId=1;2", ("storeId", not_ids("1;2"))),
+    invalid("store/v1/events?storeId=9007199254740992", ("storeId", not_ids("9007199254740992"))),
+    invalid("store/v1/events?storeId=" + "9" * 6000, ("storeId", not_ids("9" * 40))),
+    invalid("store/v1/events?storeId=%D9%A1", ("storeId", not_ids("\u0661"))),
+    invalid("store/v1/events?storeId=%FF", ("storeId", not_ids("\ufffd"))),
+    invalid("store/v1/events?storeId=1_0", ("storeId", not_ids("1_0"))),
+    invalid(f"store/v1/events?storeId={HUNDRED_AND_ONE}", ("storeId", "must be at most 100 numbers, not 101")),
+    invalid("store/v1/events?storeId=1&storeId=1", ("storeId", "is given more than once")),
+    invalid("store/v1/events?storeId=1&storeId=x", ("storeId", "is given more than once"), ("storeId", not_ids("x"))),
+    invalid(
+        "store/v1/events?locationNumber=x&storeId=&storeNumber=1&storeNumber=2",
+        ("storeNumber", "is given more than once"),
+        ("storeId", not_ids("")),
+        ("locationNumber", not_ids("x")),
+    ),
+    invalid("store/v2/stores/x", ("locationNumber", not_ids("x"))),
+    invalid("store/v2/stores//", ("locationNumber", not_ids(""))),
+    invalid("store/v2/stores/1%2F2", ("locationNumber", not_ids("1/2"))),
+    invalid("store/v2/stores/..", ("locationNumber", not_ids(".."))),
+    invalid(
+        "v3/promotions?show=coupon", ("show", "must be one of promotions, coupons, not 'coupon'; did you mean coupons?")
+    ),
+    invalid("v3/promotions?show=", ("show", "must be one of promotions, coupons, not ''")),
+    invalid("v3/promotions?show=coupons,x", ("show", "must be one of promotions, coupons, not 'x'")),
+    invalid(
+        "v3/promotions/sorted?channel=site", ("channel", "must be one of SITE, MOBILE, not 'site'; did you mean SITE?")
+    ),
+    invalid("v3/promotions/sorted?channel=WEB", ("channel", "must be one of SITE, MOBILE, not 'WEB'")),
+]
+
+
+@pytest.mark.parametrize(
+    "refused", REFUSED, ids=lambda refused: f"{refused.request.method} {refused.request.target[:60]}"
+)
+def test_what_is_no_call_is_refused_with_every_fault(refused: Refused) -> None:
+    with pytest.raises(Refusal) as raised:
+        bind(refused.request, None)
+    refusal = raised.value
+    assert (refusal.code, refusal.faults, refusal.headers) == (refused.code, refused.faults, refused.headers)
+
+
+def test_a_parameter_of_the_path_is_not_read_from_the_query() -> None:
+    assert bind(requested("store/v2/stores/1?locationNumber=x"), None)["locationNumber"] == (1,)
+
+
+# -- routes ------------------------------------------------------------------------------------------------------
+
+
+def operation(name: str, path: str, method: str = "GET") -> Operation:
+    names = re.findall(r"\{(\w+)\}", path)
+    parameters = tuple(Parameter(name, Ids(), "An id.") for name in names)
+    return Operation(name, path, FromContent(lambda content, call: {}), "error", "", parameters, method=method)
+
+
+BY_ID, INDEX, CHANGE = (
+    operation("by_id", "a/{id}"),
+    operation("index", "a/index"),
+    operation("change", "a/{id}", "PATCH"),
+)
+
+
+@pytest.mark.parametrize("operations", [(BY_ID, INDEX, CHANGE), (CHANGE, INDEX, BY_ID)])
+def test_a_literal_segment_wins_over_a_parameter(operations: tuple[Operation, ...]) -> None:
+    asked = [requested(target, method) for target, method in (("a/index", "GET"), ("a/5/", "HEAD"), ("a/5", "PATCH"))]
+    assert [route(request, operations) for request in asked] == [
+        (INDEX, {}),
+        (BY_ID, {"id": "5"}),
+        (CHANGE, {"id": "5"}),
+    ]
+
+
+def test_a_literal_segment_wins_whatever_the_method() -> None:
+    with pytest.raises(Refusal) as raised:
+        route(requested("a/index", "PATCH"), (BY_ID, INDEX, CHANGE))
+    assert raised.value.headers == (("Allow", "GET, HEAD, OPTIONS"),)
+
+
+def test_a_path_allows_the_methods_of_all_its_operations() -> None:
+    with pytest.raises(Refusal) as raised:
+        route(requested("a/5", "DELETE"), (BY_ID, INDEX, CHANGE))
+    assert (raised.value.code, raised.value.headers) == ("method", (("Allow", "GET, HEAD, OPTIONS, PATCH"),))
+
+
+def test_only_what_can_be_read_allows_head() -> None:
+    with pytest.raises(Refusal) as raised:
+        route(requested("a/5", "GET"), (CHANGE,))
+    assert raised.value.headers == (("Allow", "OPTIONS, PATCH"),)

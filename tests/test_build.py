@@ -1,0 +1,807 @@
+"""A build: what it writes, that the same content gives the same bytes, and that a failed one changes nothing."""
+
+import fcntl
+import gzip
+import json
+import os
+import re
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from releases import (
+    AT,
+    SAMPLE,
+    Tree,
+    aged,
+    app,
+    build,
+    built,
+    copied,
+    current,
+    event,
+    history,
+    manifest,
+    promotion,
+    small,
+    store,
+    tree,
+    vitrine,
+    write,
+)
+from vitrine.content.listing import shipped
+from vitrine.content.model import Content
+from vitrine.content.schema import Schemas
+from vitrine.interface.answer import answer
+from vitrine.interface.formats import FORMATS
+from vitrine.release.freeze import askings
+from vitrine.release.stage import Stage
+
+Json = Any
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    """A small content folder, whose files were last changed an hour ago."""
+    return aged(write(tmp_path / "content", small()))
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "dist"
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of the sample content, in a fresh output directory."""
+    out = tmp_path_factory.mktemp("sample") / "dist"
+    return out / "releases" / built(SAMPLE, out)
+
+
+def mtime(digest: str) -> int:
+    """The modification time of a file with this SHA-256 (design 4, ETag)."""
+    return int(digest[:8], 16) >> 1
+
+
+def plain(files: Tree) -> Tree:
+    """The files without their compressed forms."""
+    return {path: data for path, data in files.items() if not path.endswith(".gz")}
+
+
+def files_of(release: Path) -> list[Path]:
+    return [path for path in (release / "files").rglob("*") if path.is_file()]
+
+
+# -- what is written ---------------------------------------------------------------------------------------------
+
+
+def test_the_output_directory_holds_releases_and_what_leads_to_them(content: Path, out: Path) -> None:
+    id = built(content, out)
+    assert {path.name for path in out.iterdir() if not path.name.startswith(".")} == {
+        "current",
+        "current.json",
+        "history.jsonl",
+        "releases",
+    }
+    assert os.readlink(out / "current") == f"releases/{id}"
+    assert [path.name for path in (out / "releases").iterdir()] == [id]
+    assert {path.name for path in (out / "releases" / id).iterdir()} == {
+        "manifest.json",
+        "files",
+        "content.json",
+        "build.json",
+        "sources.json",
+    }
+
+
+def test_the_id_is_the_digest_of_the_manifest(sampled: Path) -> None:
+    assert sha256((sampled / "manifest.json").read_bytes()).hexdigest() == sampled.name
+
+
+def test_the_manifest_lists_every_file_and_what_is_private(sampled: Path) -> None:
+    listed = manifest(sampled)
+    content = (sampled / "content.json").read_bytes()
+    private = {"content.json": {"size": len(content), "sha256": sha256(content).hexdigest()}}
+    assert {key: listed[key] for key in ("format", "private", "nextChange")} == {
+        "format": 1,
+        "private": private,
+        "nextChange": "2026-11-25T23:00:00+00:00",
+    }
+    assert sorted(listed) == ["edge", "files", "format", "nextChange", "private"]
+    paths = [entry["path"] for entry in listed["files"]]
+    assert paths == sorted(paths)
+    assert {entry["path"]: (entry["size"], entry["sha256"]) for entry in listed["files"]} == {
+        path: (len(data), sha256(data).hexdigest()) for path, data in plain(tree(sampled / "files")).items()
+    }
+
+
+def test_current_json_follows_the_link(content: Path, out: Path) -> None:
+    id = built(content, out)
+    told = json.loads((out / "current.json").read_bytes())
+    assert (told, datetime.fromisoformat(told.pop("switched")).utcoffset() is None) == ({"format": 1, "id": id}, False)
+
+
+def test_each_switch_is_a_line_of_the_history(content: Path, out: Path) -> None:
+    first = built(content, out, env={"VITRINE_ACTOR": "somebody"})
+    write(content, {"stores/one.yaml": store(1, name="Renamed")})
+    second = built(content, out, env={"VITRINE_ACTOR": "somebody else"})
+    lines = history(out)
+    moments = [line.pop("when") for line in lines]
+    assert lines == [
+        {"id": first, "from": None, "who": "somebody", "why": "build", "action": "build"},
+        {"id": second, "from": first, "who": "somebody else", "why": "build", "action": "build"},
+    ]
+    assert moments == sorted(moments)
+
+
+def test_build_json_tells_when_and_by_what(sampled: Path) -> None:
+    note = json.loads((sampled / "build.json").read_bytes())
+    compressed = {path: data for path, data in tree(sampled / "files").items() if path.endswith(".gz")}
+    assert note["gzip"] == {path: [sha256(data).hexdigest(), len(data)] for path, data in compressed.items()}
+    assert (note["at"], note["version"], "commit" in note) == ("2026-11-24T17:00:00+00:00", "0.1.0", True)
+    assert datetime.fromisoformat(note["built"]).utcoffset() is not None
+
+
+def test_the_commit_that_ci_builds_is_noted(content: Path, out: Path) -> None:
+    id = built(content, out, env={"GITHUB_SHA": "0123abcd"})
+    assert json.loads((out / "releases" / id / "build.json").read_bytes())["commit"] == "0123abcd"
+
+
+def test_sources_json_tells_which_files_say_a_document(content: Path, out: Path) -> None:
+    based = small()["apps/phone.yaml"]
+    base = {"config": based.pop("config")}
+    write(content, {"apps/phone.yaml": {**based, "extends": "_base.yaml"}, "apps/_base.yaml": base})
+    id = built(content, out)
+    assert json.loads((out / "releases" / id / "sources.json").read_bytes()) == {
+        "app": {"phone": ["apps/_base.yaml", "apps/phone.yaml"], "tablet": ["apps/tablet.yaml"]},
+        "store": {"2001": ["stores/one.yaml"], "2002": ["stores/two.yaml"]},
+        "event": {"30": ["events/both.yaml"], "20": ["events/first.yaml"], "10": ["events/second.yaml"]},
+        "promotion": {"5": ["promotions/coupon.yaml"], "7": ["promotions/plain.yaml"]},
+    }
+
+
+def test_content_json_holds_what_is_live_by_kind_and_id(content: Path, out: Path) -> None:
+    later = promotion(9, publish={"from": "2026-12-01"})
+    now = promotion(2, publish={"until": "2026-12-01"})
+    write(content, {"promotions/more.yaml": [later, now]})
+    id = built(content, out)
+    documents = small()
+    assert json.loads((out / "releases" / id / "content.json").read_bytes()) == {
+        "format": 1,
+        "monday": "2026-11-23",
+        "site": documents["site.yaml"],
+        "apps": [documents["apps/phone.yaml"], documents["apps/tablet.yaml"]],
+        "stores": [documents["stores/one.yaml"], documents["stores/two.yaml"]],
+        "events": [documents[f"events/{name}.yaml"] for name in ("second", "first", "both")],
+        "promotions": [promotion(2), documents["promotions/coupon.yaml"], documents["promotions/plain.yaml"]],
+    }
+
+
+def test_every_file_is_an_answer_from_content_json_alone(sampled: Path) -> None:
+    content = Content(json.loads((sampled / "content.json").read_bytes()))
+    schemas = Schemas([shipped("schemas")])
+    (asked,) = askings(content, 1)
+    calls = [asking.call(format) for asking in asked for format in FORMATS]
+    assert plain(tree(sampled / "files")) == {
+        str(call.filename()): answer(call, content, schemas).body for call in calls
+    }
+
+
+def test_no_key_is_in_a_release_and_no_digest_of_one_among_the_files(sampled: Path) -> None:
+    keys = [line.split()[1].encode() for line in (SAMPLE / "sample-keys.txt").read_text().splitlines()]
+    digests = [sha256(key).hexdigest().encode() for key in keys]
+    content = (sampled / "content.json").read_bytes()
+    assert [digest for digest in digests if digest not in content] == []
+    everything, files = b"".join(tree(sampled).values()), b"".join(tree(sampled / "files").values())
+    assert [secret for secret in keys if secret in everything] + [digest for digest in digests if digest in files] == []
+
+
+def test_files_are_read_only_with_a_time_from_their_bytes(sampled: Path, content: Path, out: Path) -> None:
+    mask = os.umask(0o077)
+    try:
+        private = out / "releases" / built(content, out)
+    finally:
+        os.umask(mask)
+    for release in (sampled, private):
+        found = {path: (path.stat().st_mode & 0o7777, path.stat().st_mtime) for path in files_of(release)}
+        digests = {path: sha256(path.read_bytes()).hexdigest() for path in found}
+        assert found == {path: (0o444, mtime(digest)) for path, digest in digests.items()}
+        assert {(release / name).stat().st_mode & 0o7777 for name in ("manifest.json", "content.json")} == {0o444}
+        folders = [release, *(path for path in release.rglob("*") if path.is_dir())]
+        assert {path.stat().st_mode & 0o7777 for path in folders} == {0o755}
+
+
+def test_what_is_worth_compressing_stands_compressed_too(sampled: Path) -> None:
+    files = tree(sampled / "files")
+    whole = plain(files)
+    packed = {path.removesuffix(".gz"): data for path, data in files.items() if path.endswith(".gz")}
+    worth = {path for path, data in whole.items() if len(data) >= 1024 and len(gzip.compress(data)) <= 0.9 * len(data)}
+    assert packed.keys() == worth
+    assert {path: gzip.decompress(data) for path, data in packed.items()} == {path: whole[path] for path in packed}
+
+
+def test_a_field_is_added_in_schemas_and_content_alone(content: Path, out: Path) -> None:
+    config = json.loads((shipped("schemas") / "config.json").read_bytes())
+    config["properties"]["theme"] = {"description": "Colors of the app.", "type": "string", "enum": ["light", "dark"]}
+    write(content, {"schemas/config.json": config, "apps/phone.yaml": app("phone", theme="dark")})
+    built(content, out)
+    files = out / "current/files/v2/utility/mobileapp"
+    assert json.loads((files / "phone.json").read_bytes())["theme"] == "dark"
+    assert b"<theme>dark</theme></response>" in (files / "phone.xml").read_bytes()
+    assert "theme" not in json.loads((files / "tablet.json").read_bytes())
+
+
+# -- the same content gives the same bytes -----------------------------------------------------------------------
+
+SAME: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
+    "one process": (("--jobs", "1"), {}),
+    "four processes": (("--jobs", "4"), {}),
+    "without the cache": (("--no-cache",), {}),
+    "another order of hashing": ((), {"PYTHONHASHSEED": "1"}),
+    "yet another order of hashing": (("--jobs", "1"), {"PYTHONHASHSEED": "4294967295"}),
+    "far in the east": ((), {"TZ": "Asia/Tokyo"}),
+    "far in the west": ((), {"TZ": "Pacific/Pago_Pago"}),
+    "another locale": ((), {"LANG": "tr_TR.UTF-8", "LC_ALL": "tr_TR.UTF-8"}),
+    "no locale": ((), {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}),
+    "in CI": ((), {"CI": "true", "GITHUB_SHA": "0123abcd", "HOME": "/nonexistent", "USER": "nobody"}),
+    "the same instant, written otherwise": (("--at", "2026-11-24T17:00:00Z"), {}),
+    "the same instant in the site's zone": (("--at", "2026-11-24 12:00"), {}),
+    "the first instant of the week": (("--at", "2026-11-23"), {}),
+    "the last instant before a boundary": (("--at", "2026-11-25T22:59:59Z"), {}),
+}
+
+
+@pytest.mark.parametrize(("more", "env"), SAME.values(), ids=SAME.keys())
+def test_the_same_content_gives_the_same_release(
+    sampled: Path, out: Path, more: tuple[str, ...], env: dict[str, str]
+) -> None:
+    same_release(sampled, out / "releases" / built(SAMPLE, out, *more, env=env))
+
+
+def same_release(expected: Path, release: Path) -> None:
+    """Two releases are the same but for build.json, in names, bytes, modes and times."""
+    found, wanted = tree(release), tree(expected)
+    del found["build.json"], wanted["build.json"]
+    assert (release.name, found) == (expected.name, wanted)
+    looks = [
+        {path.relative_to(folder): (path.stat().st_mode, path.stat().st_mtime) for path in files_of(folder)}
+        for folder in (release, expected)
+    ]
+    assert looks[0] == looks[1]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_a_copy_of_the_content_gives_the_same_release(
+    sampled: Path, out: Path, tmp_path: Path, backwards: bool
+) -> None:
+    copy = copied(SAMPLE, tmp_path / "elsewhere" / "a copy", backwards=backwards)
+    same_release(sampled, out / "releases" / built(copy, out))
+
+
+def test_where_it_is_built_makes_no_difference(sampled: Path, tmp_path: Path) -> None:
+    copied(SAMPLE, tmp_path / "content")
+    assert vitrine("build", "--at", AT, cwd=tmp_path).status == 0
+    same_release(sampled, tmp_path / "dist" / "releases" / current(tmp_path / "dist"))
+
+
+def test_what_was_built_before_makes_no_difference(sampled: Path, tmp_path: Path, out: Path) -> None:
+    content = copied(SAMPLE, tmp_path / "content")
+    event_file = content / "events" / "windows-light-up.yaml"
+    text = event_file.read_text()
+    event_file.write_text(text.replace("name: ", "name: Not yet "))
+    before = built(content, out)
+    event_file.write_text(text)
+    after = built(content, out, "--jobs", "3")
+    assert before != after
+    same_release(sampled, out / "releases" / after)
+
+
+def test_build_py_is_the_command(sampled: Path, out: Path) -> None:
+    script = SAMPLE.parent / "build.py"
+    command = [sys.executable, str(script), "--content", str(SAMPLE), "--out", str(out), "--at", AT]
+    subprocess.run(command, check=True, capture_output=True)
+    same_release(sampled, out / "releases" / current(out))
+
+
+def test_nothing_of_clock_host_or_path_is_in_a_release(sampled: Path) -> None:
+    note = json.loads((sampled / "build.json").read_bytes())
+    telltale = [note["built"][:16], str(sampled.parents[1]), str(SAMPLE), os.path.expanduser("~/")]
+    telltale += [name for name in (socket.gethostname(),) if len(name) > 4]
+    said = b"".join(data for path, data in tree(sampled).items() if path != "build.json")
+    assert [text for text in telltale if text.encode() in said] == []
+
+
+BOUNDARIES = {
+    "before a promotion is published": ("2026-11-25T22:59:59Z", "2026-11-25T23:00:00+00:00"),
+    "as it is published": ("2026-11-25T23:00:00Z", "2026-11-28T05:00:00+00:00"),
+    "as it ends, after its last day": ("2026-11-28T05:00:00Z", "2026-11-30T05:00:00+00:00"),
+    "as another week begins": ("2026-11-30T05:00:00Z", "2026-12-07T05:00:00+00:00"),
+}
+
+
+def test_another_side_of_a_boundary_is_another_release(tmp_path: Path) -> None:
+    content = copied(SAMPLE, tmp_path / "content")
+    told, ids = {}, []
+    for name, (at, _) in BOUNDARIES.items():
+        ids.append(built(content, tmp_path / "dist", at=at))
+        told[name] = (at, manifest(tmp_path / "dist" / "current")["nextChange"])
+    assert (told, len(set(ids))) == (BOUNDARIES, len(BOUNDARIES))
+
+
+def test_without_an_instant_a_build_is_of_now(content: Path, out: Path) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    assert vitrine("build", "--content", content, "--out", out).status == 0
+    at = datetime.fromisoformat(json.loads((out / "current/build.json").read_bytes())["at"])
+    assert before <= at <= datetime.now(UTC)
+
+
+# -- links -------------------------------------------------------------------------------------------------------
+
+
+def inodes(release: Path) -> dict[str, int]:
+    return {path.relative_to(release / "files").as_posix(): path.stat().st_ino for path in files_of(release)}
+
+
+@pytest.mark.parametrize("jobs", ["1", "4"])
+def test_identical_bytes_are_stored_once(out: Path, jobs: str) -> None:
+    release = out / "releases" / built(SAMPLE, out, "--jobs", jobs)
+    by_bytes: dict[bytes, set[int]] = {}
+    for path in files_of(release):
+        by_bytes.setdefault(path.read_bytes(), set()).add(path.stat().st_ino)
+    assert [found for found in by_bytes.values() if len(found) != 1] == []
+    assert len(by_bytes) < len(files_of(release))
+
+
+@pytest.mark.parametrize("jobs", ["1", "4"])
+def test_unchanged_files_are_links_to_the_last_release(tmp_path: Path, out: Path, jobs: str) -> None:
+    content = copied(SAMPLE, tmp_path / "content")
+    first = out / "releases" / built(content, out)
+    stores = content / "stores" / "foundry-square.yaml"
+    stores.write_text(stores.read_text().replace("1 Foundry Square", "2 Foundry Square"))
+    second = out / "releases" / built(content, out, "--jobs", jobs)
+    before, after = inodes(first), inodes(second)
+    changed = {f"store/v2/stores{path}" for path in (".json", ".xml", "/10118.json", "/10118.xml")}
+    assert {path for path in after if after[path] != before.get(path)} == changed | {f"{path}.gz" for path in changed}
+
+
+def test_a_build_without_the_cache_takes_nothing_over(content: Path, out: Path) -> None:
+    first = out / "releases" / built(content, out)
+    write(content, {"promotions/plain.yaml": promotion(7, description="Another")})
+    second = out / "releases" / built(content, out, "--no-cache")
+    assert set(inodes(first).values()) & set(inodes(second).values()) == set()
+
+
+@pytest.mark.parametrize("jobs", ["1", "4"])
+def test_files_that_another_program_compressed_otherwise_keep_their_digests(
+    content: Path, out: Path, jobs: str
+) -> None:
+    first = out / "releases" / built(content, out)
+    note = json.loads((first / "build.json").read_bytes())
+    for path in (path for path in files_of(first) if path.suffix == ".gz"):
+        data = gzip.compress(gzip.decompress(path.read_bytes()), 1, mtime=0)
+        digest = sha256(data).hexdigest()
+        replace(path, data, mtime(digest))
+        note["gzip"][path.relative_to(first / "files").as_posix()] = [digest, len(data)]
+    note["program"] = "another"
+    replace(first / "build.json", json.dumps(note).encode())
+    assert vitrine("verify", "--out", out).status == 0
+    write(content, {"events/second.yaml": event(10, [2], "2026-12-06 09:00", "2026-12-06 10:00", name="Renamed")})
+    built(content, out, "--jobs", jobs)
+    assert vitrine("verify", "--out", out).status == 0
+
+
+def replace(path: Path, data: bytes, moment: int | None = None) -> None:
+    """Other bytes under a file's name; the file's links keep theirs."""
+    path.unlink()
+    path.write_bytes(data)
+    if moment is not None:
+        os.utime(path, (moment, moment))
+    path.chmod(0o444)
+
+
+def test_a_link_that_is_refused_is_written_as_a_file(tmp_path: Path) -> None:
+    other = Path("/dev/shm")
+    if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is no second file system to link from")
+    source = other / f"vitrine-{os.getpid()}"
+    source.write_bytes(b"bytes")
+    try:
+        digest = sha256(b"bytes").hexdigest()
+        Stage(tmp_path).link("files/a/b.json", str(source), digest)
+    finally:
+        source.unlink()
+    written = tmp_path / "files/a/b.json"
+    found = (written.read_bytes(), written.stat().st_mode & 0o7777, written.stat().st_mtime, written.stat().st_nlink)
+    assert found == (b"bytes", 0o444, mtime(digest), 1)
+
+
+def test_orphans_vanish_with_the_release_that_no_longer_has_them(content: Path, out: Path) -> None:
+    first = out / "releases" / built(content, out)
+    (content / "stores/two.yaml").unlink()
+    write(content, {"events/second.yaml": event(10, [1], "2026-12-06 09:00", "2026-12-06 10:00")})
+    write(content, {"events/both.yaml": event(30, [1], "2026-12-05 10:00", "2026-12-05 12:00")})
+    (content / "apps/tablet.yaml").unlink()
+    second = out / "releases" / built(content, out)
+    gone = {path for path in plain(tree(first / "files")) if path not in tree(second / "files")}
+    stems = (
+        "store/v1/events;storeId=2",
+        "store/v1/events;storeNumber=1002",
+        "store/v1/events;locationNumber=2002",
+        "v2/store/event;storeId=2",
+        "v2/store/event;storeNumber=1002",
+        "store/v2/stores/2002",
+        "v2/utility/mobileapp/tablet",
+    )
+    assert gone == {f"{stem}.{format}" for stem in stems for format in ("json", "xml")}
+    assert vitrine("verify", first.name, "--out", out).status == 0
+
+
+# -- the cache, and nothing to do --------------------------------------------------------------------------------
+
+
+def state(out: Path) -> dict[str, tuple[int, int, int]]:
+    """Everything in an output directory but the cache and the lock: inode, size and time."""
+    found = {}
+    for path in out.rglob("*"):
+        name = path.relative_to(out).as_posix()
+        if not name.startswith((".cache", ".lock")):
+            stat = path.lstat()
+            found[name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return found
+
+
+def nothing_to_do(ran: Any) -> bool:
+    return ran.status == 0 and re.fullmatch(r"nothing to do \([0-9.]+ s\)\n", ran.out) is not None
+
+
+def test_an_unchanged_content_is_nothing_to_do(content: Path, out: Path) -> None:
+    built(content, out)
+    before = state(out)
+    ran = build(content, out)
+    assert (nothing_to_do(ran), state(out)) == (True, before)
+
+
+def test_until_the_next_boundary_there_is_nothing_to_do(content: Path, out: Path) -> None:
+    first = built(content, out)
+    boundary = manifest(out / "current")["nextChange"]
+    assert nothing_to_do(build(content, out, at="2026-11-29T23:59:59-05:00"))
+    assert (boundary, built(content, out, at=boundary) == first) == ("2026-11-30T05:00:00+00:00", False)
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a file is edited": lambda content: write(content, {"stores/one.yaml": store(1, name="Edited")}),
+    "a file is added": lambda content: write(content, {"stores/more.yaml": store(3)}),
+    "a file is deleted": lambda content: (content / "events/second.yaml").unlink(),
+    "a schema is brought": lambda content: shutil.copytree(shipped("schemas") / "responses", content / "schemas/x"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_there_is_something_to_do(content: Path, out: Path, change: Callable[[Path], object]) -> None:
+    built(content, out)
+    change(content)
+    assert not nothing_to_do(build(content, out))
+
+
+def test_after_another_switch_there_is_something_to_do(content: Path, out: Path) -> None:
+    first = built(content, out)
+    write(content, {"stores/one.yaml": store(1, name="Edited")})
+    second = built(aged(content), out)
+    assert vitrine("switch", first, "--out", out).status == 0
+    ran = build(content, out)
+    assert (nothing_to_do(ran), current(out)) == (False, second)
+
+
+def test_a_release_that_was_deleted_is_built_again(content: Path, out: Path) -> None:
+    id = built(content, out)
+    shutil.rmtree(out / "releases")
+    assert (build(content, out).status, current(out)) == (0, id)
+    assert vitrine("verify", "--out", out).status == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"{}\n", b"[]\n", b"\xff\0garbage", b'{"key": 1, "files": 5}\n', None])
+def test_a_cache_that_is_deleted_or_damaged_makes_no_difference(content: Path, out: Path, damage: bytes | None) -> None:
+    id = built(content, out)
+    if damage is None:
+        shutil.rmtree(out / ".cache")
+    else:
+        for path in (out / ".cache").iterdir():
+            path.write_bytes(damage)
+    assert built(content, out) == id
+
+
+def test_a_file_that_was_replaced_is_read_though_size_and_time_are_the_same(content: Path, out: Path) -> None:
+    built(content, out)
+    path = content / "stores/one.yaml"
+    stat = path.stat()
+    draft = path.with_suffix(".draft")
+    draft.write_text(path.read_text().replace("Store 1", "Store X"))
+    os.replace(draft, path)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert path.stat().st_size == stat.st_size
+    built(content, out)
+    assert b"Store X" in (out / "current/files/store/v2/stores/2001.json").read_bytes()
+
+
+def test_a_file_that_was_changed_just_now_is_always_read(content: Path, out: Path) -> None:
+    path = content / "stores/one.yaml"
+    soon = path.stat().st_mtime + 7200  # in the future, so that no pause makes it old
+    os.utime(path, (soon, soon))
+    built(content, out)
+    path.write_text(path.read_text().replace("Store 1", "Store X"))
+    os.utime(path, (soon, soon))
+    built(content, out)
+    assert b"Store X" in (out / "current/files/store/v2/stores/2001.json").read_bytes()
+
+
+# -- a release that exists ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two(content: Path, out: Path) -> tuple[str, str]:
+    """Two releases, the second current; the content is that of the first again."""
+    first = built(content, out)
+    write(content, {"stores/one.yaml": store(1, name="Edited")})
+    second = built(content, out)
+    write(content, {"stores/one.yaml": store(1)})
+    return first, second
+
+
+def test_a_release_that_exists_is_switched_to(content: Path, out: Path, two: tuple[str, str]) -> None:
+    first, second = two
+    before = inodes(out / "releases" / first)
+    ran = build(content, out)
+    assert (ran.status, current(out), inodes(out / "releases" / first)) == (0, first, before)
+    assert sorted(path.name for path in (out / "releases").iterdir()) == sorted(two)
+    assert [(line["from"], line["id"]) for line in history(out)] == [(None, first), (first, second), (second, first)]
+
+
+def damaged(release: Path) -> Path:
+    """A release of which one file has other bytes."""
+    path = release / "files/store/v2/stores.json"
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes().replace(b"Store", b"STORE"))
+    return path
+
+
+def test_a_damaged_release_is_not_switched_to(content: Path, out: Path, two: tuple[str, str]) -> None:
+    first, second = two
+    damaged(out / "releases" / first)
+    before = state(out / "releases")
+    ran = build(content, out)
+    assert (ran.status, current(out), state(out / "releases")) == (4, second, before)
+    assert "files/store/v2/stores.json: not the bytes that were built" in ran.err
+    assert f"release {first} exists and is damaged" in ran.err
+    assert "--no-cache" in ran.err
+
+
+def test_a_damaged_release_is_replaced_without_the_cache(content: Path, out: Path, two: tuple[str, str]) -> None:
+    first, _ = two
+    damaged(out / "releases" / first)
+    assert (build(content, out, "--no-cache").status, current(out)) == (0, first)
+    assert vitrine("verify", first, "--out", out).status == 0
+    assert sorted(path.name for path in (out / "releases").iterdir()) == sorted(two)
+
+
+def test_a_damaged_current_release_is_replaced_without_the_cache(content: Path, out: Path) -> None:
+    id = built(content, out)
+    damaged(out / "releases" / id)
+    assert (build(content, out, "--no-cache").status, current(out)) == (0, id)
+    assert vitrine("verify", "--out", out).status == 0
+
+
+# -- what fails changes nothing ----------------------------------------------------------------------------------
+
+
+def test_problems_end_with_1_and_nothing_is_written(content: Path, out: Path) -> None:
+    write(content, {"stores/one.yaml": store(1, name=7), "events/x.yaml": []})
+    ran = build(content, out)
+    assert (ran.status, "stores/one.yaml:1:" in ran.out) == (1, True)
+    assert not out.exists() or {path.name for path in out.iterdir()} <= {".cache"}
+
+
+def test_problems_leave_the_last_release_as_it_was(content: Path, out: Path) -> None:
+    built(content, out)
+    before = state(out)
+    write(content, {"stores/one.yaml": store(1, name=7)})
+    assert (build(content, out).status, state(out)) == (1, before)
+
+
+def test_wrong_use_ends_with_2(content: Path, out: Path, tmp_path: Path) -> None:
+    ran = [
+        build(tmp_path / "nowhere", out),
+        build(content, out, at="tomorrow"),
+        build(content, out, at="2026-02-30"),
+        build(content, out, "--jobs", "0"),
+        build(content, out, "--unknown"),
+    ]
+    assert ([one.status for one in ran], (out / "releases").exists()) == ([2] * 5, False)
+
+
+COMMANDS = (["build", "--at", AT], ["rollback"], ["switch", "--latest"], ["prune", "--keep", "1"])
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_a_second_command_at_the_same_time_is_refused(content: Path, out: Path, command: list[str]) -> None:
+    built(content, out)
+    write(content, {"stores/one.yaml": store(1, name="Edited")})
+    before = state(out)
+    folders = ["--content", str(content)] if command[0] == "build" else []
+    with open(out / ".lock", "a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)  # shared: a build wants it alone
+        ran = vitrine(*command, *folders, "--out", out)
+    assert (ran.status, state(out)) == (4, before)
+    assert re.search(r"another build or switch is at work \(process [0-9]+\); try again when it is done", ran.err)
+    again = vitrine(*command, *folders, "--out", out)
+    assert (again.status, "at work" in again.err) == (4 if command[0] == "rollback" else 0, False)
+
+
+def test_of_two_builds_at_once_each_succeeds_or_is_refused(content: Path, out: Path) -> None:
+    id = built(content, out)
+    write(content, {"stores/one.yaml": store(1, name="Edited")})
+    command = [sys.executable, "-m", "vitrine", "build", "--content", str(content), "--out", str(out), "--at", AT]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
+    statuses = {process.wait() for process in running}
+    assert (0 in statuses, statuses <= {0, 4}, current(out) == id) == (True, True, False)
+    assert vitrine("verify", "--out", out).status == 0
+    assert not (out / ".staging").exists()
+
+
+def test_what_a_killed_build_left_is_cleaned_up(content: Path, out: Path) -> None:
+    left = out / ".staging" / "killed" / "files" / "a"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half")
+    left.chmod(0o444)
+    built(content, out)
+    assert not (out / ".staging").exists()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 4 MB, where this process may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("this process may not mount a small disk")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+FREE = [0, 4, 8, 16, 32, 64, 128, 256]
+"""Room left on the disk, in KiB: the build runs out of it at different steps."""
+
+
+def test_a_full_disk_is_a_clear_error_and_changes_nothing(content: Path, disk: Path) -> None:
+    out = disk / "dist"
+    first = built(content, out)
+    before = state(out)
+    changed = copied(SAMPLE, content.parent / "sample")
+    told = {}
+    for free in FREE:
+        with open(disk / "filler", "wb") as filler:
+            room = os.statvfs(disk)
+            filler.write(b"\0" * (room.f_bavail * room.f_frsize - free * 1024))
+        ran = build(changed, out)
+        told[free] = (ran.status, "the disk is full; nothing was published" in ran.err, state(out) == before)
+        (disk / "filler").unlink()
+    assert told == dict.fromkeys(FREE, (4, True, True))
+    assert vitrine("verify", first, "--out", out).status == 0
+    assert built(changed, out) != first
+    assert not (out / ".staging").exists()
+
+
+def limited() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+def test_a_file_that_may_not_grow_is_a_clear_error_and_changes_nothing(content: Path, out: Path) -> None:
+    built(content, out)
+    before = state(out)
+    command = [sys.executable, "-m", "vitrine", "build", "--content", str(SAMPLE), "--out", str(out), "--at", AT]
+    ran = subprocess.run(command, capture_output=True, text=True, preexec_fn=limited)
+    assert (ran.returncode, state(out)) == (4, before)
+    words = "a file would be larger than this process may write; nothing was published, `current` is as it was"
+    assert words in ran.stderr
+
+
+def test_a_read_only_file_system_is_a_clear_error(content: Path, disk: Path) -> None:
+    out = disk / "dist"
+    first = built(content, out)
+    before = state(out)
+    write(content, {"stores/one.yaml": store(1, name="Edited")})
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    ran = [build(content, out), vitrine("switch", "--latest", "--out", out), build(content, disk / "new")]
+    assert [one.status for one in ran] == [4, 4, 4]
+    words = re.compile("read-only file system|the file system is read-only", re.IGNORECASE)
+    assert [one.err for one in ran if not words.search(one.err)] == []
+    assert (current(out), state(out)) == (first, before)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_directory_without_permission_is_a_clear_error(content: Path, out: Path) -> None:
+    built(content, out)
+    write(content, {"stores/one.yaml": store(1, name="Edited")})
+    before = state(out)
+    out.chmod(0o555)
+    try:
+        ran = build(content, out)
+    finally:
+        out.chmod(0o755)
+    assert (ran.status, "no permission to write" in ran.err, state(out)) == (4, True, before)
+
+
+def test_a_file_in_place_of_the_output_directory_is_a_clear_error(content: Path, out: Path) -> None:
+    out.write_text("a file")
+    ran = build(content, out)
+    assert (ran.status, str(out) in ran.err, out.read_text()) == (4, True, "a file")
+
+
+# -- what it says ------------------------------------------------------------------------------------------------
+
+
+def test_a_build_says_what_it_made_what_changed_and_when_it_changes_by_itself(content: Path, out: Path) -> None:
+    first = build(content, out, "--jobs", "1")
+    id = current(out)
+    assert re.sub(r"[0-9.]+ s\n$", "… s\n", first.out) == (
+        f"release {id[:12]}: 44 files, current; "
+        "the edge's configuration must be written and reloaded (vitrine edge nginx)\n"
+        "  26 written, 18 linked, 0 removed\n"
+        "  changes by itself next at 2026-11-30T05:00:00+00:00\n"
+        "… s\n"
+    )
+    write(content, {"events/first.yaml": event(20, [1], "2026-12-04 17:30", "2026-12-04 19:00", name="Renamed")})
+    write(content, {"promotions/more.yaml": promotion(9, publish={"from": "2026-12-01", "until": "2026-12-02"})})
+    (content / "events/second.yaml").unlink()
+    second = build(content, out, "--jobs", "1", at="2026-11-27T12:00:00-05:00")
+    id = current(out)
+    assert re.sub(r"[0-9.]+ s\n$", "… s\n", second.out) == (
+        f"release {id[:12]}: 44 files, current\n"
+        "  8 written, 36 linked, 0 removed\n"
+        "  changed: events 10, 20\n"
+        "  changes by itself next at 2026-11-30T05:00:00+00:00\n"
+        "… s\n"
+    )
+
+
+def test_a_build_counts_what_was_removed(content: Path, out: Path) -> None:
+    built(content, out)
+    (content / "apps/tablet.yaml").unlink()
+    ran = build(content, out, "--jobs", "1")
+    assert "  0 written, 42 linked, 2 removed\n  changed: application tablet\n" in ran.out
+
+
+def test_a_build_says_when_the_edge_must_be_reloaded(content: Path, out: Path) -> None:
+    built(content, out)
+    site = small()["site.yaml"]
+    write(content, {"site.yaml": {**site, "lifetimes": {"default": {"maxAge": 61}}}})
+    ran = build(content, out)
+    assert "the edge's configuration must be written and reloaded" in ran.out
+
+
+def test_the_list_of_operations_counts_the_files_and_writes_nothing(content: Path, out: Path) -> None:
+    ran = build(content, out, "--list")
+    assert (ran, out.exists()) == (
+        type(ran)(
+            0,
+            "GET v2/utility/mobileapp  frozen, 4 files\n"
+            "GET store/v1/events  frozen, 12 files\n"
+            "GET v2/store/event  frozen, 8 files\n"
+            "GET store/v2/stores/{locationNumber}  frozen, 4 files\n"
+            "GET store/v2/stores  frozen, 2 files\n"
+            "GET v2/promotions  frozen, 2 files\n"
+            "GET v3/promotions  frozen, 6 files\n"
+            "GET v3/promotions/sorted  frozen, 6 files\n",
+            "",
+        ),
+        False,
+    )

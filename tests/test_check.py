@@ -1,0 +1,517 @@
+"""Facts about checking a whole folder: what belongs to it, everything wrong in one run, and never a traceback."""
+
+import os
+import random
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from trees import EVENT, MINIMAL, STORE, edit, found, place, problems, unmark, write
+from vitrine import report
+from vitrine.content import cache, yaml
+from vitrine.content.check import Options, check
+from vitrine.content.listing import scan
+from vitrine.content.schema import Schemas
+from vitrine.problems import Problem
+
+
+def test_the_sample_is_without_fault(sample: Path, schemas: Schemas) -> None:
+    checked = check(sample, schemas)
+    assert checked.problems == []
+    documents = checked.documents
+    assert documents is not None
+    kinds = {"app": 2, "store": 12, "event": 40, "promotion": 12}
+    assert {kind: len(getattr(documents, kind)) >= count for kind, count in kinds.items()} == dict.fromkeys(kinds, True)
+
+
+def test_the_smallest_tree_is_without_fault(minimal: Path, schemas: Schemas) -> None:
+    assert found(minimal, schemas) == []
+
+
+# -- everything in one run ---------------------------------------------------------------------------------------
+
+EVERYWHERE = (
+    ("site.yaml", "maxAge: 300", "maxAge: ‸often"),
+    ("apps/one.yaml", "networkTimeIntervalCheck: 30", "networkTimeIntervalCheck: ‸often"),
+    ("apps/one.yaml", "appLayout: [shop, bag]", "appLayout: [shop, ‸bga]"),
+    ("events/one.yaml", "storeId: [1]", "storeId: [1, ‸9]"),
+    ("events/one.yaml", "name: Opening", "name: ‸*Opening*"),
+    ("promotions/one.yaml", "promotionSourceCode: B", "promotionSourceCode: ‸C"),
+    ("promotions/one.yaml", '"4000"', "‸4000"),
+    ("stores/one.yaml", "name: First", "name: ‸'{{ first }}'"),
+    ("stores/one.yaml", "state: MA", "state: ‸Massachusetts"),
+)
+
+
+def test_all_problems_of_all_files_are_told_in_one_run_sorted_by_place(minimal: Path, schemas: Schemas) -> None:
+    expected = edit(minimal, *EVERYWHERE)
+    write(minimal, {"events/two.yaml": EVENT.replace("id: 5", "id: 6").replace("[1]", "[‸8]"), "notes.txt": ""})
+    expected += [*unmark(minimal, "events/two.yaml"), "notes.txt"]
+    told = problems(minimal, schemas)
+    hidden = [line for line in expected if line.startswith("events/one.yaml:3")]  # in a file that is no YAML
+    assert sorted(place(problem) for problem in told) == sorted(set(expected) - set(hidden))
+    assert [problem.order() for problem in told] == sorted(problem.order() for problem in told)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 7])
+def test_any_number_of_processes_finds_the_same(minimal: Path, schemas: Schemas, jobs: int) -> None:
+    edit(minimal, *EVERYWHERE)
+    wrong = {f"stores/more/{number}.yaml": f"storeId: {number}\nname: {number}\n" for number in range(300)}
+    write(minimal, wrong)
+    counted: list[int] = []
+    alone = check(minimal, schemas, Options(jobs=1))
+    shared = check(minimal, schemas, Options(jobs=jobs, progress=counted.append))
+    assert shared.problems == alone.problems
+    assert shared.sources == alone.sources
+    assert len(alone.problems) > 300
+    assert counted == sorted(counted)
+
+
+def test_the_order_in_which_a_folder_lists_its_files_does_not_matter(
+    minimal: Path, schemas: Schemas, tmp_path: Path
+) -> None:
+    files = {f"stores/{name}.yaml": STORE for name in "dacbe"}
+    write(minimal, files)
+    other = tmp_path / "other"
+    write(other, dict(reversed([*MINIMAL.items(), *files.items()])))
+    assert problems(minimal, schemas) == problems(other, schemas)
+    assert len(problems(minimal, schemas)) == 15  # three numbers, five stores too many
+
+
+# -- what belongs to a folder ------------------------------------------------------------------------------------
+
+ALLOWED = [
+    "stores/a.yaml",
+    "stores/a.yml",
+    "stores/a.jsonl",
+    "stores/east/boston/a.yaml",
+    "stores.jsonl",
+    "events.jsonl",
+    "promotions.jsonl",
+    "apps.jsonl",
+    "schemas/mine.json",
+    "schemas/notes.txt",
+    "templates/share.txt",
+    "README",
+    "README.md",
+    "readme.txt",
+    "stores/README.md",
+    "stores/Readme",
+    ".gitignore",
+    ".git/config",
+    "stores/.a.yaml.swp",
+    ".yaml",
+    "sample-keys.txt",
+]
+
+UNCLAIMED = {
+    # path: the nearest name
+    "store/a.yaml": "stores/",
+    "event/a.yaml": "events/",
+    "Promotions/a.yaml": "promotions/",
+    "application/a.yaml": "",
+    "stores.yaml": "stores/",
+    "sites.yaml": "site.yaml",
+    "site.yml": "site.yaml",
+    "promotion.jsonl": "promotions/",
+    "site.jsonl": "site.yaml",
+    "a.txt": "",
+    "stores/a.txt": "",
+    "stores/a.json": "",
+    "stores/a.yaml.bak": "",
+    "stores/yaml": "",
+    "stores/sample-keys.txt": "",
+    "stores/x.yaml/a.yaml": "",
+    "README-first/a.yaml": "",
+    "readme-day.yaml": "",
+}
+
+
+@pytest.mark.parametrize("path", ALLOWED)
+def test_what_stands_in_a_content_folder(minimal: Path, path: str) -> None:
+    write(minimal, {path: ""})
+    assert scan(minimal)[1] == []
+
+
+@pytest.mark.parametrize(("path", "nearest"), UNCLAIMED.items())
+def test_what_no_kind_claims_is_a_problem_with_the_nearest_name(minimal: Path, path: str, nearest: str) -> None:
+    write(minimal, {path: ""})
+    (problem,) = scan(minimal)[1]
+    assert (problem.rule, problem.nearest) == ("tree.unclaimed", nearest)
+    assert path == problem.path or path.startswith(problem.path + "/")
+    assert problem.allowed
+
+
+def test_a_file_that_only_begins_like_readme_is_read(minimal: Path, schemas: Schemas) -> None:
+    write(minimal, {"events/readme-day.yaml": "‸text"})
+    assert found(minimal, schemas)
+    assert "events/readme-day.yaml" in [source.path for source in scan(minimal)[0]]
+
+
+def test_a_folder_without_site_yaml_is_told(tmp_path: Path) -> None:
+    assert scan(tmp_path) == (
+        [],
+        [Problem("tree.site", "site.yaml", "the file is missing", allowed="every content folder has one")],
+    )
+
+
+def numbered(number: int) -> str:
+    """A store with other numbers."""
+    text = STORE.replace("storeId: 1\n", f"storeId: {number}\n")
+    return text.replace("Number: 10\n", f"Number: {number}\n").replace("Number: 100\n", f"Number: {number}\n")
+
+
+def test_documents_come_from_files_lists_and_feeds_alike(minimal: Path, schemas: Schemas) -> None:
+    def line(number: int) -> bytes:
+        return orjson.dumps(yaml.load(numbered(number))) + b"\n"
+
+    entries = [numbered(number).replace("\n", "\n  ").rstrip(" ") for number in (2, 3)]
+    files: dict[str, str | bytes] = {
+        "stores/list.yaml": "- " + "- ".join(entries),
+        "stores/feed.jsonl": line(4) + b"\n" + line(5),
+        "stores.jsonl": line(6),
+    }
+    checked = check(write(minimal, files), schemas)
+    assert checked.problems == []
+    assert checked.documents is not None
+    layers = {
+        (store.value["storeId"], store.layers[0].path, store.layers[0].index) for store in checked.documents.store
+    }
+    assert layers == {
+        (1, "stores/one.yaml", None),
+        (2, "stores/list.yaml", 0),
+        (3, "stores/list.yaml", 1),
+        (4, "stores/feed.jsonl", 0),
+        (5, "stores/feed.jsonl", 1),
+        (6, "stores.jsonl", 0),
+    }
+
+
+def test_the_lines_of_a_feed_are_read_on_after_a_fault(minimal: Path, schemas: Schemas) -> None:
+    lines = ['‸{"id": 6}', '{"id": ‸}', "", '‸{"id": 7}', "  ‸[]"]
+    write(minimal, {"events.jsonl": "\n".join(lines)})
+    places = unmark(minimal, "events.jsonl")
+    told = problems(minimal, schemas)
+    assert sorted({place(problem) for problem in told}) == places
+    assert {problem.pointer for problem in told} == {(0,), (), (1,), (2,)}
+
+
+# -- the cache ---------------------------------------------------------------------------------------------------
+
+
+def aged(folder: Path, seconds: float = 10) -> None:
+    """Make every file look as if it had been changed some time ago."""
+    then = time.time() - seconds
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            os.utime(path, (then, then))
+
+
+@pytest.fixture
+def cached(tmp_path: Path) -> Options:
+    return Options(cached=tmp_path / "cache" / "documents", program="1")
+
+
+def outcome(folder: Path, schemas: Schemas, options: Options | None = None) -> tuple[Any, ...]:
+    checked = check(folder, schemas, options)
+    return checked.documents, checked.problems, checked.placeholders, checked.sources
+
+
+def known(folder: Path, options: Options) -> set[str]:
+    """The files that the cache would spare."""
+    assert options.cached
+    key = options.cached.read_bytes().split(b'"')[3].decode()
+    return set(cache.load(options.cached, key, scan(folder)[0]))
+
+
+def test_with_and_without_the_cache_a_check_finds_the_same(sample: Path, schemas: Schemas, cached: Options) -> None:
+    aged(sample)
+    plain = outcome(sample, schemas)
+    assert outcome(sample, schemas, cached) == plain
+    assert known(sample, cached) == {source.path for source in scan(sample)[0]} - {"site.yaml"}
+    assert outcome(sample, schemas, cached) == plain
+    path = "events/windows-light-up.yaml"
+    for old, new in (("finish: 2026-11-23 19:00", "finish: 2026-11-23 10:00"), ("id: 510101", "id: 5101x1")):
+        edit(sample, (path, old, new))
+        aged(sample, 5)
+        plain = outcome(sample, schemas)
+        assert plain[1]
+        assert outcome(sample, schemas, cached) == plain
+        assert outcome(sample, schemas, cached) == plain
+
+
+def test_what_is_found_in_a_file_is_found_again_with_the_cache(
+    minimal: Path, schemas: Schemas, cached: Options
+) -> None:
+    edit(minimal, *EVERYWHERE)
+    aged(minimal)
+    plain = outcome(minimal, schemas)
+    assert [outcome(minimal, schemas, cached) for _ in range(2)] == [plain, plain]
+
+
+def test_another_file_with_the_same_size_and_time_is_read(minimal: Path, schemas: Schemas, cached: Options) -> None:
+    aged(minimal)
+    outcome(minimal, schemas, cached)
+    path = minimal / "events/one.yaml"
+    before = path.stat()
+    draft = write(minimal, {"events/draft.tmp": EVENT.replace("Opening", "Closing")}) / "events/draft.tmp"
+    os.utime(draft, ns=(before.st_atime_ns, before.st_mtime_ns))
+    draft.replace(path)
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert path.stat().st_size == before.st_size
+    documents = check(minimal, schemas, cached).documents
+    assert documents is not None
+    assert documents.event[0].value["name"] == "Closing"
+
+
+def test_a_file_younger_than_two_seconds_is_read_again(minimal: Path, schemas: Schemas, cached: Options) -> None:
+    aged(minimal)
+    path = minimal / "events/one.yaml"
+    os.utime(path)
+    outcome(minimal, schemas, cached)
+    assert "events/one.yaml" not in known(minimal, cached)
+    moment = path.stat()
+    with path.open("r+b") as file:  # within the same tick of the clock, in place
+        file.write(EVENT.replace("Opening", "Closing").encode())
+    os.utime(path, ns=(moment.st_atime_ns, moment.st_mtime_ns))
+    documents = check(minimal, schemas, cached).documents
+    assert documents is not None
+    assert documents.event[0].value["name"] == "Closing"
+
+
+@pytest.mark.parametrize("change", ["program", "names", "schemas"])
+def test_the_cache_holds_for_one_program_its_schemas_and_the_names(
+    minimal: Path, schemas: Schemas, cached: Options, tmp_path: Path, change: str
+) -> None:
+    edit(minimal, ("events/one.yaml", "name: Opening", 'name: "{{ www }}"'))
+    aged(minimal)
+    outcome(minimal, schemas, cached)
+    assert cached.cached
+    before = cached.cached.read_bytes()
+    if change == "program":
+        cached.program = "2"
+    elif change == "names":
+        edit(minimal, ("site.yaml", "https://www.example", "https://shop.example"))
+    else:
+        (tmp_path / "own").mkdir()
+        shutil.copyfile(Path(__file__).parent.parent / "schemas/event.json", tmp_path / "own/event.json")
+        schemas = Schemas([Path(__file__).parent.parent / "schemas", tmp_path / "own"])
+    assert outcome(minimal, schemas, cached) == outcome(minimal, schemas)
+    assert cached.cached.read_bytes().split(b'"')[3] != before.split(b'"')[3]
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "half", "other", "folder", "list"])
+def test_a_damaged_cache_is_read_as_none(minimal: Path, schemas: Schemas, cached: Options, damage: str) -> None:
+    aged(minimal)
+    plain = outcome(minimal, schemas, cached)
+    path = cached.cached
+    assert path
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    elif damage != "gone":
+        path.write_bytes({"empty": b"", "half": data[:-50], "other": b"\x80" * 50, "list": b"[]\n" + data}[damage])
+    assert outcome(minimal, schemas, cached) == plain
+
+
+# -- nothing ends in a traceback ---------------------------------------------------------------------------------
+
+
+def _sparse(path: Path, size: int = 2**30) -> None:
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def _deep_folders(folder: Path, depth: int) -> None:
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("a", dir_fd=here)
+        below = os.open("a", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+LAUGHS = "\n".join(["a0: &a0 ha", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12))])
+
+# What an editor can put into stores/, and the rules by which it is told.
+NASTY: dict[str, tuple[Callable[[Path], object], set[str]]] = {
+    "binary": (lambda stores: (stores / "x.yaml").write_bytes(bytes(range(256)) * 9), {"yaml.encoding"}),
+    "an image": (lambda stores: (stores / "x.yaml").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), {"yaml.encoding"}),
+    "utf-16": (lambda stores: (stores / "x.yaml").write_text("storeId: 1", encoding="utf-16"), {"yaml.encoding"}),
+    "latin-1": (lambda stores: (stores / "x.yaml").write_bytes(b"name: Caf\xe9\n"), {"yaml.encoding"}),
+    "nulls": (lambda stores: (stores / "x.yaml").write_bytes(b"\0" * 99), {"yaml.character"}),
+    "empty": (lambda stores: (stores / "x.yaml").touch(), {"yaml.empty"}),
+    "a byte order mark alone": (lambda stores: (stores / "x.yaml").write_bytes(b"\xef\xbb\xbf"), {"yaml.empty"}),
+    "a comment alone": (lambda stores: (stores / "x.yaml").write_text("# later\n"), {"yaml.empty"}),
+    "tabs": (lambda stores: (stores / "x.yaml").write_text("a:\n\tb: 1\n"), {"yaml.syntax"}),
+    "a nest": (lambda stores: (stores / "x.yaml").write_text("[" * 100_000), {"yaml.depth"}),
+    "a nest of blocks": (lambda stores: (stores / "x.yaml").write_text("- " * 100_000), {"yaml.depth"}),
+    "a nest in a feed": (lambda stores: (stores / "x.jsonl").write_text("[" * 100_000), {"yaml.depth"}),
+    "a billion laughs": (lambda stores: (stores / "x.yaml").write_text(LAUGHS), {"yaml.alias"}),
+    "1 GB": (lambda stores: _sparse(stores / "x.yaml"), {"tree.size"}),
+    "1 GB in a line": (lambda stores: _sparse(stores / "x.jsonl"), {"feed.line"}),
+    "a huge number": (lambda stores: (stores / "x.yaml").write_text(f"storeId: 1{'0' * 400}"), {"yaml.number"}),
+    "a huge number in a feed": (lambda stores: (stores / "x.jsonl").write_text(f"1{'0' * 400}"), {"yaml.number"}),
+    "a key of JavaScript": (
+        lambda stores: (stores / "x.yaml").write_text(numbered(2) + "__proto__: {a: 1}\n"),
+        {"schema.additionalProperties"},
+    ),
+    "a lone surrogate": (
+        lambda stores: (stores / "x.yaml").write_text(numbered(2).replace("name: First", "name: '{{ \"\\udc00\" }}'")),
+        {"expression"},
+    ),
+    "a folder": (lambda stores: (stores / "x.yaml").mkdir(), {"tree.unclaimed"}),
+    "deep folders": (lambda stores: _deep_folders(stores, 30), {"tree.depth"}),
+    "a dangling link": (lambda stores: (stores / "x.yaml").symlink_to("gone.yaml"), {"tree.link"}),
+    "a link to itself": (lambda stores: (stores / "x.yaml").symlink_to("x.yaml"), {"tree.link"}),
+    "a link out of the folder": (lambda stores: (stores / "x.yaml").symlink_to("/etc/hostname"), {"tree.link"}),
+    "a link up and out": (lambda stores: (stores / "x.yaml").symlink_to("../../outside.yaml"), {"tree.link"}),
+    "a link to a folder": (lambda stores: (stores / "x").symlink_to("../events"), {"tree.link"}),
+    "a link in a circle": (lambda stores: (stores / "x").symlink_to(".."), {"tree.link"}),
+    "a fifo": (lambda stores: os.mkfifo(stores / "x.yaml"), {"tree.file"}),
+    "a socket": (lambda stores: os.mknod(stores / "x.yaml", stat.S_IFSOCK | 0o600), {"tree.file"}),
+    "a name with a line end": (lambda stores: (stores / "x\n::error::y.yaml").write_text("- a"), {"schema.type"}),
+    "a name with an escape": (lambda stores: (stores / "\x1b[31mx.yaml").write_text("- a"), {"schema.type"}),
+    "a name that is no text": (
+        lambda stores: open(os.fsencode(stores) + b"/\xff\xfe.yaml", "wb").close(),
+        {"tree.name"},
+    ),
+    "a folder whose name is no text": (lambda stores: os.mkdir(os.fsencode(stores) + b"/\xff"), {"tree.name"}),
+}
+
+
+@pytest.fixture
+def nasty(minimal: Path) -> Iterator[Path]:
+    write(minimal.parent, {"outside.yaml": STORE})
+    yield minimal
+    for path, folders, _ in sorted(os.walk(minimal, topdown=False), reverse=True):  # pytest's own way is recursive
+        for name in folders:
+            if not os.path.islink(os.path.join(path, name)):
+                shutil.rmtree(os.path.join(path, name), ignore_errors=True)
+
+
+@pytest.mark.parametrize(("make", "rules"), NASTY.values(), ids=NASTY)
+def test_whatever_an_editor_writes_is_told_and_never_ends_in_a_traceback(
+    nasty: Path, schemas: Schemas, make: Callable[[Path], object], rules: set[str]
+) -> None:
+    make(nasty / "stores")
+    told = problems(nasty, schemas)
+    assert {problem.rule for problem in told} == rules
+    printed = report.lines(told, nasty, excerpts=True).split("\n")
+    assert all(line.isprintable() or "\t" in line for line in printed)
+    for form in report.FORMATS.values():
+        assert form(told, nasty).encode()
+
+
+@pytest.mark.parametrize(("make", "rules"), NASTY.values(), ids=NASTY)
+def test_the_same_in_place_of_site_yaml(
+    nasty: Path, schemas: Schemas, make: Callable[[Path], object], rules: set[str]
+) -> None:
+    del rules
+    (nasty / "site.yaml").unlink()
+    before = set(os.listdir(os.fsencode(nasty)))
+    make(nasty)
+    (made,) = set(os.listdir(os.fsencode(nasty))) - before
+    os.rename(os.path.join(os.fsencode(nasty), made), nasty / "site.yaml")
+    assert problems(nasty, schemas)
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_and_a_byte_order_mark_change_nothing(minimal: Path, schemas: Schemas, end: str) -> None:
+    for path in MINIMAL:
+        text = (minimal / path).read_text()
+        (minimal / path).write_bytes(b"\xef\xbb\xbf" + text.replace("\n", end).encode())
+    assert found(minimal, schemas) == []
+    event = (minimal / "events/one.yaml").read_bytes()
+    (minimal / "events/one.yaml").write_bytes(event.replace(b"Opening", b"5"))
+    assert found(minimal, schemas) == ["events/one.yaml:4:7 schema.type name"]
+
+
+def test_a_long_text_is_no_reason_to_wait(minimal: Path, schemas: Schemas) -> None:
+    edit(
+        minimal,
+        ("apps/one.yaml", "ERROR|WARN", "ERROR" * 2000),
+        ("apps/one.yaml", "https://apps.example/one", "https://" + "a." * 20_000 + "/"),
+        ("stores/one.yaml", "hours:", "features: [" + "a, 1, " * 2000 + "]\nhours:"),
+    )
+    started = time.monotonic()
+    assert len(problems(minimal, schemas)) > 4000
+    assert time.monotonic() - started < 20
+
+
+SAMPLE = Path(__file__).parent.parent / "content"
+FILES = {path.relative_to(SAMPLE).as_posix(): path.read_bytes() for path in sorted(SAMPLE.rglob("*.yaml"))}
+
+
+@pytest.fixture(scope="module")
+def mutable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("mutable"), FILES)
+
+
+ODD = [
+    "\n",
+    " \t",
+    "  ",
+    ": ",
+    "- ",
+    "[",
+    "}",
+    '"',
+    "'",
+    "#",
+    "&a ",
+    "*a",
+    "{{ ",
+    " }}",
+    "\x00",
+    "null",
+    "1e999",
+    "é\u2028",
+    "",
+    "",
+]
+
+
+def mutated(data: bytes, seed: int) -> bytes:
+    """A file with a few random changes: bytes replaced, cut out, put in, doubled."""
+    chance = random.Random(seed)
+    for _ in range(chance.randint(1, 4)):
+        start = chance.randrange(len(data) + 1)
+        end = min(len(data), start + chance.choice([1, 1, 2, 5, 30]))
+        odd = chance.choice([*map(str.encode, ODD), b"\xff", data[start:end] * 2])
+        data = data[:start] + odd + data[end if chance.random() < 0.7 else start :]
+    return data
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(path=st.sampled_from(sorted(FILES)), seed=st.integers(0, 2**32))
+def test_any_change_to_a_file_of_the_sample_is_checked(mutable: Path, schemas: Schemas, path: str, seed: int) -> None:
+    (mutable / path).write_bytes(mutated(FILES[path], seed))
+    told = problems(mutable, schemas)
+    (mutable / path).write_bytes(FILES[path])
+    assert all(problem.place is not None for problem in told)
+    assert report.lines(told, mutable, excerpts=True).encode() or not told
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    name=st.sampled_from(["stores/x.yaml", "events/x.jsonl", "apps/_x.yaml", "apps/x.yaml", "site.yaml"]),
+    data=st.binary(max_size=200),
+)
+def test_any_bytes_are_checked(mutable: Path, schemas: Schemas, name: str, data: bytes) -> None:
+    (mutable / name).write_bytes(data)
+    try:
+        problems(mutable, schemas)
+    finally:
+        (mutable / name).unlink()
+        write(mutable, {"site.yaml": FILES["site.yaml"]})

@@ -1,0 +1,97 @@
+"""Who imports whom: strictly downwards, one home for each library, and nothing before it is needed."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from releases import AT, aged, built, small, write
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "vitrine"
+
+
+def imported(path: Path) -> Iterator[str]:
+    """The modules that a file imports, anywhere in it, but for the type checker alone."""
+    tree = ast.parse(path.read_bytes())
+    guarded = {
+        node
+        for test in ast.walk(tree)
+        if isinstance(test, ast.If) and isinstance(test.test, ast.Name) and test.test.id == "TYPE_CHECKING"
+        for node in ast.walk(test)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import) and node not in guarded:
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node not in guarded:
+            yield node.module or ""
+
+
+def importers() -> dict[str, set[str]]:
+    """Top-level module → the files of the package that import it."""
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        for name in imported(path):
+            found.setdefault(name.partition(".")[0], set()).add(path.relative_to(PACKAGE).as_posix())
+    return found
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded because of a statement."""
+    script = f"import sys; before = set(sys.modules)\n{statement}\nprint('\\n'.join(set(sys.modules) - before))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def foreign(modules: set[str]) -> set[str]:
+    """The third-party packages among some modules."""
+    return {name.partition(".")[0] for name in modules} - sys.stdlib_module_names - {"vitrine"}
+
+
+def test_imports_run_strictly_downwards() -> None:
+    pytest.importorskip("importlinter", reason="import-linter is not installed")
+    command = "from importlinter.cli import lint_imports_command as lint; lint(['--no-cache'])"
+    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, "Contracts: 2 kept, 0 broken." in done.stdout) == (0, True), done.stdout
+
+
+def test_each_library_has_one_home() -> None:
+    found = importers()
+    homes = {name: found[name] for name in found.keys() - sys.stdlib_module_names - {"vitrine", "orjson"}}
+    assert homes == {
+        "click": {"cli.py"},
+        "jinja2": {"content/expressions.py", "edge/nginx.py"},
+        "jsonschema": {"content/schema.py"},
+        "jsonschema_rs": {"content/schema.py"},
+        "lxml": {"interface/formats.py"},
+        "referencing": {"content/schema.py"},
+        "yaml": {"content/yaml.py"},
+    }
+
+
+def test_the_interface_knows_neither_files_nor_clock_nor_chance() -> None:
+    outside = ("os", "io", "pathlib", "time", "socket", "random", "secrets", "subprocess", "shutil", "tempfile")
+    found = importers()
+    touching = {name: {path for path in found.get(name, ()) if path.startswith("interface/")} for name in outside}
+    assert {name for name, paths in touching.items() if paths} == set()
+
+
+def test_what_a_command_needs_it_imports_itself() -> None:
+    assert foreign(modules_after("import vitrine.cli")) == {"click"}
+
+
+def test_whether_anything_changed_is_told_with_the_standard_library_alone() -> None:
+    assert foreign(modules_after("import vitrine.release.unchanged")) == set()
+
+
+def test_a_build_with_nothing_to_do_imports_nothing_else(tmp_path: Path) -> None:
+    content, out = aged(write(tmp_path / "content", small())), tmp_path / "dist"
+    built(content, out)
+    command = [sys.executable, "-X", "importtime", "-m", "vitrine", "build", "--at", AT]
+    done = subprocess.run([*command, "--content", content, "--out", out], capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    heavy = {"orjson", "yaml", "jinja2", "jsonschema", "jsonschema_rs", "lxml", "tzdata", "ctypes", "multiprocessing"}
+    assert ("nothing to do" in done.stdout, "click" in loaded, loaded & heavy) == (True, True, set())

@@ -1,0 +1,375 @@
+"""Facts about what the schemas find: each finding's words and place, and that both validators say the same."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from test_yaml import pointers, values
+from trees import edit, place, problems, unmark, write
+from vitrine.content import yaml
+from vitrine.content.check import check
+from vitrine.content.listing import shipped
+from vitrine.content.model import at
+from vitrine.content.schema import Schemas
+from vitrine.problems import Failure, pointer_text
+
+OBJECT = "an object: lines of `key: value` below, indented"
+FEATURES = "BOPS, BRIDAL, MATTRESS, FURNITURE_GALLERY, VISITOR_CENTER, PERSONAL_SHOPPER, RESTAURANT"
+STORE_KEYS = (
+    "storeId, storeNumber, locationNumber, divisionId, name, phoneNumber, mapUrl, address, location, timeZone, "
+    "features, attributes, hours, exceptions, publish"
+)
+
+# What stands in stores/one.yaml, and what to put instead; the pointer, what is found at the mark, what is allowed,
+# and what may have been meant.
+CASES: list[tuple[str, str, str, str, str, str]] = [
+    ("storeId: 1\n", "storeId: ‸one\n", "storeId", "'one' is not a whole number", "a whole number", ""),
+    ("storeId: 1\n", "storeId: ‸1.5\n", "storeId", "1.5 is not a whole number", "a whole number", ""),
+    ("storeId: 1\n", "storeId: ‸1.0\n", "storeId", "1.0 has a fraction", "a whole number without a fraction: 1", ""),
+    ("storeId: 1\n", "storeId:‸\n", "storeId", "nothing is written here", "a whole number", ""),
+    ("storeId: 1\n", "storeId: ‸true\n", "storeId", "true is not a whole number", "a whole number", ""),
+    ("name: First", "name: ‸1.0", "name", "1.0 is not text", 'text: put it in quotes, "1.0"', ""),
+    ("name: First", "name: ‸null", "name", "null is not text", 'text: put it in quotes, "null"', ""),
+    ("name: First", "name: ‸{a: b}", "name", "an object is not text", "text", ""),
+    ("name: First", "name:\n  ‸- a\n  - b", "name", "a list is not text", "text", ""),
+    (
+        "zipCode: 02108",
+        "zipCode: ‸10018",
+        "address/zipCode",
+        "10018 is not text",
+        'text: put it in quotes, "10018"',
+        "",
+    ),
+    ("latitude: 42.36", "latitude: ‸north", "location/latitude", "'north' is not a number", "a number", ""),
+    (
+        "location: {latitude: 42.36, longitude: -71.06}",
+        "location: ‸42.36",
+        "location",
+        "42.36 is not an object",
+        OBJECT,
+        "",
+    ),
+    ("hours:", "features: ‸BOPS\nhours:", "features", "'BOPS' is not a list", "a list: `[BOPS]`", ""),
+    (
+        "hours:",
+        "features: ‸{BOPS: 1}\nhours:",
+        "features",
+        "an object is not a list",
+        "a list: entries in brackets, `[a, b]`, or below with `- `",
+        "",
+    ),
+    ("storeId: 1\n", "storeId: ‸0\n", "storeId", "0 is too small", "at least 1", ""),
+    (
+        "storeId: 1\n",
+        "storeId: ‸9007199254740992\n",
+        "storeId",
+        "9007199254740992 is too large",
+        "at most 9007199254740991",
+        "",
+    ),
+    ("longitude: -71.06", "longitude: ‸-180.5", "location/longitude", "-180.5 is too small", "at least -180", ""),
+    ("name: First", "name: ‸''", "name", "nothing is written here", "some text", ""),
+    ("name: First", f"name: ‸{'x' * 201}", "name", f"'{'x' * 58}… is too long: 201 characters", "at most 200", ""),
+    (
+        "open: 10:00",
+        "open: ‸9:00",
+        "hours/monday/open",
+        "'9:00' does not have the right form",
+        "a time of day on the 24-hour clock as HH:MM",
+        "",
+    ),
+    (
+        "02108",
+        "‸2108a",
+        "address/zipCode",
+        "'2108a' does not have the right form",
+        "five digits, or ZIP+4 such as 02134-1001",
+        "",
+    ),
+    (
+        "hours:",
+        "exceptions: [{date: ‸2026-02-30}]\nhours:",
+        "exceptions/0/date",
+        "'2026-02-30' does not exist in the calendar",
+        "a day as YYYY-MM-DD",
+        "",
+    ),
+    (
+        "hours:",
+        "exceptions: [{date: ‸26-2-3}]\nhours:",
+        "exceptions/0/date",
+        "'26-2-3' does not have the right form",
+        "a day as YYYY-MM-DD",
+        "",
+    ),
+    (
+        "hours:",
+        "exceptions: [{date: ‸''}]\nhours:",
+        "exceptions/0/date",
+        "nothing is written here",
+        "a day as YYYY-MM-DD",
+        "",
+    ),
+    (
+        "hours:",
+        "features: [BOPS, ‸Resturant]\nhours:",
+        "features/1",
+        "'Resturant' is not one of the allowed values",
+        FEATURES,
+        "RESTAURANT",
+    ),
+    (
+        "hours:",
+        "features: [‸HAS_EVENTS]\nhours:",
+        "features/0",
+        "'HAS_EVENTS' is not one of the allowed values",
+        FEATURES,
+        "",
+    ),
+    ("hours:", "features: [‸7]\nhours:", "features/0", "7 is not one of the allowed values", FEATURES, ""),
+    (
+        "hours:",
+        "attributes: {SL_BRIDAL: [‸true]}\nhours:",
+        "attributes/SL_BRIDAL/0",
+        "true is not one of the allowed values",
+        "TRUE, FALSE",
+        "TRUE",
+    ),
+    ("hours:", "features: [‸'']\nhours:", "features/0", "nothing is written here", FEATURES, ""),
+    (
+        "hours:",
+        "features:\n- BOPS\n- BRIDAL\n- ‸BOPS\nhours:",
+        "features/2",
+        "'BOPS' stands in the list a second time",
+        "each entry once",
+        "",
+    ),
+    (
+        "hours:",
+        "attributes: {SL_BRIDAL: ‸[TRUE, FALSE]}\nhours:",
+        "attributes/SL_BRIDAL",
+        "a list of 2 is too long",
+        "at most 1",
+        "",
+    ),
+    (
+        "hours:",
+        "attributes: {OTHER: ‸[]}\nhours:",
+        "attributes/OTHER",
+        "nothing is written here",
+        "at least 1 in the list",
+        "",
+    ),
+    (
+        "phoneNumber:",
+        "phoneNumber: '212-555-0101'\n‸phoneNumer:",
+        "phoneNumer",
+        "'phoneNumer' is not known here",
+        STORE_KEYS,
+        "phoneNumber",
+    ),
+    ("hours:", "‸__proto__: {a: 1}\nhours:", "__proto__", "'__proto__' is not known here", STORE_KEYS, ""),
+    (
+        "  monday:",
+        "  ‸mondy: {open: 10:00, close: 11:00}\n  monday:",
+        "hours/mondy",
+        "'mondy' is not known here",
+        "monday, tuesday, wednesday, thursday, friday, saturday, sunday",
+        "monday",
+    ),
+    (
+        "hours:",
+        "attributes: {‸is-new: [TRUE]}\nhours:",
+        "attributes/is-new",
+        "'is-new' does not have the right form",
+        "a name of letters, digits and underscores, beginning with a letter",
+        "",
+    ),
+    ("hours:", "publish: ‸{}\nhours:", "publish", "nothing is written here", "at least 1 of its keys", ""),
+    ("hours:", "publish:‸\nhours:", "publish", "nothing is written here", OBJECT, ""),
+    ("storeId: 1\nstoreNumber", "‸storeNumber", "", "'storeId' is missing", "", ""),
+    ("address: {line1: 1 First Street, ", "‸address: {", "address", "'line1' is missing", "", ""),
+    (
+        "hours:\n  monday: {open: 10:00, close: 20:00}",
+        "hours:\n  ‸monday: {open: 10:00}",
+        "hours/monday",
+        "'close' is missing",
+        "",
+        "",
+    ),
+    ("hours:", "exceptions:\n- ‸open: 10:00\n  date: 2026-11-26\nhours:", "exceptions/0", "'close' is missing", "", ""),
+]
+
+
+def told(folder: Path, schemas: Schemas) -> list[tuple[str, ...]]:
+    return [
+        (place(each), pointer_text(each.pointer), each.found, each.allowed, each.nearest)
+        for each in problems(folder, schemas)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "pointer", "what", "allowed", "nearest"), CASES, ids=[new.strip()[:40] for _, new, *_ in CASES]
+)
+def test_what_is_found_and_what_is_allowed(
+    minimal: Path, schemas: Schemas, old: str, new: str, pointer: str, what: str, allowed: str, nearest: str
+) -> None:
+    (expected,) = edit(minimal, ("stores/one.yaml", old, new))
+    assert told(minimal, schemas) == [(expected, pointer, what, allowed, nearest)]
+
+
+def test_every_finding_of_a_document_is_told_with_what_the_property_is_about(minimal: Path, schemas: Schemas) -> None:
+    edit(
+        minimal,
+        ("stores/one.yaml", "name: First", "name: 5"),
+        ("stores/one.yaml", "phoneNumber: 212-555-0101", "phoneNumber: call us"),
+        ("stores/one.yaml", "city: Boston, ", ""),
+        ("stores/one.yaml", "  monday: {open: 10:00, close: 20:00}", "  mon: {open: 10:00}"),
+    )
+    about = "Opening hours by weekday, in the store's time zone. A weekday that is not named is closed."
+    assert [(problem.rule, problem.found, problem.about) for problem in problems(minimal, schemas)] == [
+        ("schema.type", "5 is not text", "Name of the store as the customer reads it."),
+        ("schema.pattern", "'call us' does not have the right form", "Telephone number of the store."),
+        ("schema.required", "'city' is missing", "City."),
+        ("schema.additionalProperties", "'mon' is not known here", about),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("‸just text", [("", "'just text' is not an object")]),
+        ("# nothing yet\n‸null", [("", "null is not an object")]),
+        ("- ‸a\n- ‸- b\n", [("0", "'a' is not an object"), ("1", "a list is not an object")]),
+        ("[]", []),
+    ],
+)
+def test_a_document_is_an_object(minimal: Path, schemas: Schemas, text: str, expected: list[tuple[str, str]]) -> None:
+    places = unmark(write(minimal, {"events/one.yaml": text}), "events/one.yaml")
+    assert told(minimal, schemas) == [
+        (at, pointer, what, OBJECT, "") for at, (pointer, what) in zip(places, expected, strict=True)
+    ]
+
+
+def test_a_place_in_a_list_of_documents_begins_with_its_number(minimal: Path, schemas: Schemas) -> None:
+    entry = "- " + (minimal / "events/one.yaml").read_text().replace("\n", "\n  ").rstrip(" ")
+    write(minimal, {"events/one.yaml": entry + "\n" + entry.replace("id: 5", "id: ‸six")})
+    (expected,) = unmark(minimal, "events/one.yaml")
+    assert told(minimal, schemas) == [(expected, "1/id", "'six' is not a whole number", "a whole number", "")]
+
+
+def test_a_place_in_a_feed_is_its_line(minimal: Path, schemas: Schemas) -> None:
+    event = json.dumps(yaml.load((minimal / "events/one.yaml").read_text()))
+    second = event.replace('"id": 5', '"id": ‸"6"')
+    write(minimal, {"events/one.yaml": "[]", "events.jsonl": f"{event}\n\n  {second}\n"})
+    assert unmark(minimal, "events.jsonl") == ["events.jsonl:3:10"]
+    assert told(minimal, schemas) == [("events.jsonl:3:10", "1/id", "'6' is not a whole number", "a whole number", "")]
+
+
+def test_what_is_wrong_with_an_alias_is_told_wherever_it_stands(minimal: Path, schemas: Schemas) -> None:
+    week = "  monday: &day {open: ‸9:00, close: 20:00}\n  friday: ‸*day\n"
+    expected = edit(minimal, ("stores/one.yaml", "  monday: {open: 10:00, close: 20:00}\n", week))
+    assert [(place(problem), pointer_text(problem.pointer)) for problem in problems(minimal, schemas)] == [
+        (expected[0], "hours/monday/open"),
+        (expected[1], "hours/friday/open"),
+    ]
+
+
+# -- both validators ---------------------------------------------------------------------------------------------
+
+SAMPLE = Path(__file__).parent.parent / "content"
+SHIPPED = Schemas([shipped("schemas")])
+
+
+def _documents() -> list[tuple[str, Any]]:
+    documents = check(SAMPLE, SHIPPED).documents
+    assert documents is not None
+    kinds = (documents.app, documents.store, documents.event, documents.promotion, [documents.site])
+    return [(f"{document.kind}.json", document.value) for kind in kinds for document in kind]
+
+
+DOCUMENTS = _documents()
+
+
+def agreed(name: str, value: Any) -> bool:
+    """Whether a value is valid: by both validators, and by there being no finding."""
+    fast, slow = SHIPPED.valid(name, value), SHIPPED.explainer(name).is_valid(value)
+    findings = SHIPPED.findings(name, value)
+    assert fast == slow
+    assert fast == all(finding.rule == "schema.fraction" for finding in findings)
+    for finding in findings:
+        at(value, finding.pointer if finding.missing is None else ())  # every finding is about something there
+        assert finding.found
+    return fast
+
+
+ODD: list[Any] = ["", " ", "\n", "a\n", "0", "TRUE", "TBD", "2026-02-30", "https://", "https://a", "ERROR|ERROR"]
+ODD += [0, -1, 1.0, 0.5, 10**17, True, None, [], {}, [None], {"a": {}}]
+odd = st.sampled_from(ODD)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_both_validators_agree_on_documents_with_a_part_replaced_removed_or_added(data: st.DataObject) -> None:
+    name, original = data.draw(st.sampled_from(DOCUMENTS))
+    value = copy.deepcopy(original)
+    pointer = data.draw(st.sampled_from(sorted(pointers(value) - {()}, key=repr)))
+    *way, last = pointer
+    holder = at(value, tuple(way))
+    change = data.draw(st.sampled_from(["replace", "remove", "add", "repeat"]))
+    if change == "replace":
+        holder[last] = data.draw(odd | values)
+    elif change == "remove":
+        del holder[last]
+    elif isinstance(holder, dict):
+        holder[data.draw(st.text(max_size=5) | st.just("__proto__"))] = data.draw(odd)
+    else:
+        holder.append(holder[last] if change == "repeat" else data.draw(odd))
+    agreed(name, value)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(["app.json", "store.json", "event.json", "promotion.json", "site.json"]), values)
+def test_both_validators_agree_on_any_value(name: str, value: Any) -> None:
+    assert not agreed(name, value)
+
+
+# -- schemas of one's own ----------------------------------------------------------------------------------------
+
+
+def test_a_content_folder_may_bring_its_own_schema(tmp_path: Path) -> None:
+    own = copy.deepcopy(SHIPPED["store.json"])
+    own["properties"]["parking"] = {"description": "Number of cars.", "type": "integer"}
+    write(tmp_path, {"store.json": json.dumps(own)})
+    both = Schemas([shipped("schemas"), tmp_path])
+    (store, *_) = (value | {"parking": 5} for name, value in DOCUMENTS if name == "store.json")
+    assert (SHIPPED.valid("store.json", store), both.valid("store.json", store)) == (False, True)
+    assert both.names == SHIPPED.names
+    assert both.digest != SHIPPED.digest
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "the schema is no JSON: "),
+        ("[]", "the schema is no JSON object"),
+        ('{"type": "text"}', "the schema store.json is no JSON Schema: "),
+        ('{"pattern": "("}', "the schema store.json is no JSON Schema: "),
+        ('{"$ref": "shop.json"}', "the schema store.json is no JSON Schema: "),
+    ],
+)
+def test_a_schema_that_is_none_is_said_to_be_so(tmp_path: Path, text: str, words: str) -> None:
+    write(tmp_path, {"store.json": text})
+    with pytest.raises(Failure, match=words):
+        Schemas([shipped("schemas"), tmp_path]).validator("store.json")
+
+
+def test_a_folder_named_like_a_schema_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "store.json").mkdir()
+    with pytest.raises(Failure, match="a schema is a file"):
+        Schemas([tmp_path])
