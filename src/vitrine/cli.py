@@ -92,6 +92,8 @@ def check(content: str, jobs: int | None, against: str | None, form: str) -> Non
 @click.option("--as", "form", type=click.Choice(["json", "xml"]), default="json", show_default=True)
 def show(request: str, content: str, at: str | None, app: str | None, form: str) -> None:
     """Print what an app would get for REQUEST (a path and query below the base URL), from the working tree."""
+    from urllib.parse import unquote
+
     from vitrine.content import model
     from vitrine.content.check import Options
     from vitrine.interface.answer import answer, refuse
@@ -111,7 +113,7 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     format = next(candidate for candidate in FORMATS if candidate.name == form)
     path, _, query = request.removeprefix("/").partition("?")
     try:
-        call = bind(Request(path, query, {"accept": format.media_type}), app or next(iter(known), None))
+        call = bind(Request(unquote(path), query, {"accept": format.media_type}), app or next(iter(known), None))
         response = answer(call, live, schemas)
     except Refusal as refusal:
         response = refuse(refusal, format, schemas)
@@ -410,6 +412,43 @@ def verify(id: str, out: str) -> None:
     click.echo(f"release {found[:12]} is whole")
 
 
+# -- the service -------------------------------------------------------------------------------------------------
+
+
+@main.command()
+@click.option("--out", default="dist", show_default=True, metavar="DIR", envvar="VITRINE_OUT", show_envvar=True)
+@click.option("--bind", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", envvar="VITRINE_BIND")
+@click.option(
+    "--admin",
+    default="127.0.0.1:8001",
+    show_default=True,
+    metavar="HOST:PORT",
+    envvar="VITRINE_ADMIN",
+    help="Where /healthz, /readyz and /metrics are; empty: nowhere.",
+)
+@click.option("--workers", type=click.IntRange(1, 256), metavar="N", envvar="VITRINE_WORKERS", help="Processes.")
+@click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, envvar="VITRINE_THREADS")
+@click.option(
+    "--memo", type=click.IntRange(0, 4096), default=32, show_default=True, metavar="MIB", envvar="VITRINE_MEMO"
+)
+def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int) -> None:
+    """Answer requests from the current release, following switches, until SIGTERM."""
+    from pathlib import Path
+
+    from vitrine.content.processes import processors
+    from vitrine.problems import Failure
+    from vitrine.service import server
+
+    try:
+        addresses = server.address(bind), server.address(admin) if admin else None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo))
+    except ModuleNotFoundError as error:
+        raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None
+
+
 # -- keys and the edge -------------------------------------------------------------------------------------------
 
 
@@ -477,6 +516,24 @@ def edge_nginx(out: str, keys: str, service: str, listen: str) -> None:
         click.echo(f"vitrine: {keys}: {warning}", err=True)
     made = rules(live, Schemas([shipped("schemas")]))
     click.echo(configuration(made, known, releases.link.absolute() / "files", service, listen), nl=False)
+
+
+@edge.command("openapi")
+@_out
+def edge_openapi(out: str) -> None:
+    """Print the interface as an OpenAPI 3.1 document, with examples from the current release."""
+    import json
+    from pathlib import Path
+
+    from vitrine.content.listing import shipped
+    from vitrine.content.schema import Schemas
+    from vitrine.edge.openapi import document
+    from vitrine.release.changes import content_of
+    from vitrine.release.publish import Releases
+
+    releases = Releases(Path(out))
+    live = content_of(releases.path(releases.find("current")))
+    click.echo(json.dumps(document(live, Schemas([shipped("schemas")])), indent=1, ensure_ascii=False))
 
 
 # -- what the commands share -------------------------------------------------------------------------------------

@@ -1,18 +1,21 @@
 """Content, as views see it: the documents live at an instant, reached through verbs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
 import orjson
 
+from vitrine.content import geo
 from vitrine.content.yaml import Json
 from vitrine.problems import Pointer
 
+Made = TypeVar("Made")
 FORMAT = 1
 """Of content.json; a reader refuses a higher one."""
 
@@ -198,8 +201,11 @@ def _rendered(document: Document) -> Json:
 class Content:
     """The live documents. ``value`` is what content.json holds; views use the verbs and never look into it."""
 
-    def __init__(self, value: Json) -> None:
+    def __init__(self, value: Json, places: Any = None) -> None:
         self.value = value
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self.places = places
+        """The port Places (interface.ports), where there is one."""
 
     def encode(self) -> bytes:
         """The bytes of content.json: a line a document, so that two of them are compared line by line."""
@@ -237,6 +243,21 @@ class Content:
         """The store whose ``number`` (storeId, storeNumber or locationNumber) is ``value``."""
         return self._stores[number].get(value)
 
+    def near(self, latitude: float, longitude: float, radius: float) -> list[tuple[float, Json]]:
+        """The stores within ``radius`` miles of a point, each after its distance: nearest first, then by number."""
+        reach, breadth = geo.box(latitude, radius)  # the exact distance decides
+        latitudes, stores = self._by_latitude
+        first, last = bisect_left(latitudes, latitude - reach), bisect_right(latitudes, latitude + reach)
+        found = []
+        for store in stores[first:last]:
+            place = store["location"]
+            if breadth < abs((place["longitude"] - longitude + 180) % 360 - 180):
+                continue
+            distance = geo.miles(latitude, longitude, place["latitude"], place["longitude"])
+            if distance <= radius:
+                found.append((distance, store))
+        return sorted(found, key=lambda pair: (pair[0], pair[1]["locationNumber"]))
+
     def events(self, location: int) -> Sequence[Json]:
         """The events at the store with this location number, by start and id."""
         return self._events.get(location, ())
@@ -246,9 +267,25 @@ class Content:
         promotions: list[Json] = self.value["promotions"]
         return promotions
 
-    def days(self) -> Sequence[date]:
-        """The days for which opening hours are told."""
+    def days(self) -> Sequence[tuple[str, str]]:
+        """The days for which opening hours are told, each with its weekday's name."""
         return self._days
+
+    def once(self, make: Callable[..., Made], *documents: Json) -> Made:
+        """``make(*documents)``, made once for the life of this content; nobody changes it.
+
+        ``make`` is a function of a module, and reads nothing but the documents, which live as long as this content.
+        """
+        key = (make, *map(id, documents))
+        made: Made | None = self._made.get(key)
+        if made is None:
+            made = self._made[key] = make(*documents)
+        return made
+
+    @cached_property
+    def _by_latitude(self) -> tuple[list[float], list[Json]]:
+        stores = sorted(self.value["stores"], key=lambda store: store["location"]["latitude"])
+        return [store["location"]["latitude"] for store in stores], stores
 
     @cached_property
     def _apps(self) -> dict[str, Json]:
@@ -272,9 +309,10 @@ class Content:
         return sorted({store["locationNumber"] for store in stores if store})
 
     @cached_property
-    def _days(self) -> list[date]:
+    def _days(self) -> list[tuple[str, str]]:
         monday = date.fromisoformat(self.value["monday"])
-        return [monday + timedelta(days=number) for number in range(DAYS_SHOWN)]
+        days = (monday + timedelta(days=number) for number in range(DAYS_SHOWN))
+        return [(day.isoformat(), WEEKDAYS[day.weekday()]) for day in days]
 
 
 def at(value: Json, pointer: Pointer) -> Json:

@@ -7,6 +7,7 @@ from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
 from vitrine.content.yaml import Json
 from vitrine.interface.call import Call
+from vitrine.interface.fields import Mask, select
 from vitrine.interface.formats import Format
 from vitrine.problems import Refusal
 
@@ -27,12 +28,15 @@ CODES = {
     "method": Code(405, 102, "The method is not allowed for this path"),
     "not_acceptable": Code(406, 103, "None of the accepted formats is available"),
     "too_large": Code(413, 104, "The body is too large"),
+    "media_type": Code(415, 106, "The body's Content-Type is missing or not supported"),
     "uri_too_long": Code(414, 105, "The address is too long"),
     "internal": Code(500, 500, "The service failed"),
     "bad_gateway": Code(502, 201, "The service could not be reached"),
     "unavailable": Code(503, 202, "The service is not available"),
     "timeout": Code(504, 203, "The service did not answer in time"),
 }
+KEY_HEADER = "x-svc-webservice-client-id"
+VARY = ("Accept", "Accept-Encoding", KEY_HEADER)
 ERROR_SCHEMA = "responses/error.json"
 
 
@@ -58,9 +62,33 @@ def value_of(call: Call, content: Content) -> Json:
 
 
 def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Response:
-    """A value in the format that the Call asks for."""
+    """A value in the format that the Call asks for: only the fields that it asks for, to the function that it names."""
+    given = dict(call.arguments)
+    if mask := given.get("_fields"):
+        value = _masked(value, call.operation.items, mask)
     body = call.format.encode(value, schemas.shape(call.operation.schema))
-    return Response(200, call.format.media_type, body, content.lifetime(call.operation.name))
+    lifetime = content.lifetime(call.operation.name)
+    if callback := given.get("callback"):
+        return Response(200, JAVASCRIPT, _jsonp(callback, body), lifetime, (("X-Content-Type-Options", "nosniff"),))
+    return Response(200, call.format.media_type, body, lifetime)
+
+
+JAVASCRIPT = "application/javascript"
+
+
+def _jsonp(callback: str, body: bytes) -> bytes:
+    """JSON as a function's argument. The comment keeps the body from beginning with what the client chose."""
+    for char in "\u2028\u2029":  # line ends in JavaScript before ES2019, text in JSON
+        body = body.replace(char.encode(), f"\\u{ord(char):04x}".encode())
+    return b"/**/" + callback.encode() + b"(" + body + b");"
+
+
+def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
+    """The mask applied to each item; the envelope stays (interface 4.4)."""
+    if not items:
+        return [select(item, mask) for item in value]
+    name, *rest = items
+    return {key: _masked(part, tuple(rest), mask) if key == name else part for key, part in value.items()}
 
 
 def refuse(refusal: Refusal, format: Format, schemas: Schemas) -> Response:
@@ -85,3 +113,8 @@ def etag(body: bytes) -> str:
 def cache_control(lifetime: int | None) -> str:
     """The one Cache-Control of an operation's answers, in file, edge and service alike."""
     return "no-store" if lifetime is None else f"max-age={lifetime}"
+
+
+def vary(content: Content) -> str:
+    """What the answer to a read depends on; on Origin only where web pages are admitted (design 4, Caching)."""
+    return ", ".join((*VARY, "Origin") if content.setting("origins") else VARY)

@@ -1,11 +1,11 @@
 """All operations, and the way from a request to the Call that it asks for."""
 
 from collections.abc import Iterable
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from vitrine.interface import events, promotions, stores, utility
 from vitrine.interface.call import Call, Request, make
-from vitrine.interface.formats import FORMATS, negotiate
+from vitrine.interface.formats import FORMATS, JSON, negotiate
 from vitrine.interface.operation import Operation
 from vitrine.problems import Fault, Refusal
 
@@ -17,19 +17,27 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 
 
-def bind(request: Request, application: str | None) -> Call:
+METHODS = ("GET", "HEAD", "OPTIONS")
+"""Every method that some path answers."""
+
+
+Routed = tuple[Operation, dict[str, str]]
+"""An operation, and the texts of its path's parameters."""
+
+
+def bind(request: Request, application: str | None, routed: Routed | None = None) -> Call:
     """The one Call that a request asks for, whichever way it is spelt. Raises Refusal, with every fault.
 
-    ``bind(call.request(), call.application) == call`` for every Call.
+    ``bind(call.request(), call.application) == call`` for every Call. ``routed``: what ``route`` said, if it was asked.
     """
-    operation, texts = route(request)
+    operation, texts = routed or route(request)
     format = negotiate(request.headers.get("accept"))
     if format is None:
         allowed = " or ".join(candidate.media_type for candidate in FORMATS)
         found = request.headers["accept"][:100]
         raise Refusal("not_acceptable", (Fault("Accept", f"must admit {allowed}, not {found!r}"),))
     faults: list[Fault] = []
-    texts |= _query(operation, request.query, faults)
+    texts = texts | _query(operation, request.query, faults)
     arguments = {}
     for parameter in operation.parameters:
         if parameter.name not in texts:
@@ -38,16 +46,18 @@ def bind(request: Request, application: str | None) -> Call:
             arguments[parameter.name] = parameter.kind.parse(texts[parameter.name])
         except ValueError as error:
             faults.append(Fault(parameter.name, str(error)))
-    faults += [Fault("", fault) for rule in operation.rules if (fault := rule.fault(texts))]
+    faults += [Fault("", fault) for rule in operation.rules if (fault := rule.fault(texts, arguments))]
+    if "callback" in arguments and format is not JSON:
+        faults.append(Fault("callback", f"can be had as {JSON.media_type} only, not as {format.media_type}"))
     if faults:
         raise Refusal("invalid", tuple(faults))
     return make(operation, format, arguments, application)
 
 
-def route(request: Request, operations: Iterable[Operation] = OPERATIONS) -> tuple[Operation, dict[str, str]]:
+def route(request: Request, operations: Iterable[Operation] = OPERATIONS) -> Routed:
     """The operation of a path, and the path's parameters. A literal segment wins over a parameter. Raises Refusal."""
-    segments = request.path.removesuffix("/").split("/")
-    matching = [(operation, found) for operation in operations if (found := _match(operation, segments)) is not None]
+    path = request.path.removesuffix("/")
+    matching = [(operation, found) for operation in operations if (found := _match(operation, path)) is not None]
     if not matching:
         raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
     fewest = min(len(found) for _, found in matching)
@@ -61,15 +71,17 @@ def route(request: Request, operations: Iterable[Operation] = OPERATIONS) -> tup
     raise Refusal("method", (fault,), (("Allow", ", ".join(methods)),))
 
 
-def _match(operation: Operation, segments: list[str]) -> dict[str, str] | None:
+def _match(operation: Operation, path: str) -> dict[str, str] | None:
     """The parameters of a path that is the operation's."""
-    pattern = operation.path.split("/")
+    if not operation.in_path:
+        return {} if path == operation.path else None
+    pattern, segments = operation.path.split("/"), path.split("/")
     if len(pattern) != len(segments):
         return None
     found = {}
     for part, segment in zip(pattern, segments, strict=True):
         if part.startswith("{"):
-            found[part[1:-1]] = unquote(segment)
+            found[part[1:-1]] = segment
         elif part != segment:
             return None
     return found

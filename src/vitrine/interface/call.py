@@ -12,18 +12,25 @@ from vitrine.interface.operation import Arguments, Operation
 _FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII)
 
 
+SAFE = ",()"
+"""What the canonical spelling leaves as it is, beside letters, digits and `-._~`."""
+
+
 @dataclass(frozen=True)
 class Request:
-    """An HTTP request, below the base URL: ``path`` without its leading slash, header names in lower case."""
+    """An HTTP request below the base URL: ``path`` decoded, without its first slash; header names in lower case."""
 
     path: str
     query: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     method: str = "GET"
+    length: int = 0
+    """Bytes of the body, as its Content-Length says."""
 
     @property
     def target(self) -> str:
-        return f"{self.path}?{self.query}" if self.query else self.path
+        path = quote(self.path, safe=SAFE + "/")
+        return f"{path}?{self.query}" if self.query else path
 
 
 @dataclass(frozen=True)
@@ -71,11 +78,8 @@ class Call:
         """The path with its parameters written into it; they are taken out of ``texts``."""
         path = self.operation.path
         for name in self.operation.in_path:
-            path = path.replace(f"{{{name}}}", quote(texts.pop(name), safe=SAFE))
+            path = path.replace(f"{{{name}}}", texts.pop(name))
         return path
-
-
-SAFE = ",()"
 
 
 def make(operation: Operation, format: Format, arguments: Arguments, application: str | None = None) -> Call:

@@ -5,33 +5,56 @@ from collections.abc import Callable, Iterable, Iterator
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.call import Call
-from vitrine.interface.kinds import Ids
-from vitrine.interface.operation import AnyOf, Arguments, FromContent, Operation, Parameter
+from vitrine.interface.kinds import Day, Ids, TextualDay
+from vitrine.interface.operation import (
+    CALLBACK,
+    FIELDS,
+    AnyOf,
+    Arguments,
+    FromContent,
+    Operation,
+    Ordered,
+    Parameter,
+)
 
 BY_APPOINTMENT = "By Appointment"
 
 
 def events_v1(content: Content, call: Call) -> Json:
     """Version 1: `{events: {event: […]}}`."""
-    return {"events": {"event": [_version_1(event, store) for event, store in _found(content, call)]}}
+    return {"events": {"event": [content.once(_version_1, *pair) for pair in _found(content, call)]}}
 
 
 def events_v2(content: Content, call: Call) -> Json:
     """Version 2: `{storeEvents: […], success}`."""
-    return {"storeEvents": [_version_2(event, store) for event, store in _found(content, call)], "success": True}
+    return {"storeEvents": [content.once(_version_2, *pair) for pair in _found(content, call)], "success": True}
 
 
 def _found(content: Content, call: Call) -> Iterator[tuple[Json, Json]]:
-    """Events with their stores, by start, id and location number. Several selectors intersect."""
+    """Events with their stores, by start, id and location number. Several selectors intersect.
+
+    Of a range of days, both ends included, an event counts that overlaps it; days are compared as they are written.
+    """
+    first, last = (_argument(call, *names) for names in (("startDate", "eventFrom"), ("finishDate", "eventTo")))
     given = [(name, values) for name, values in call.arguments if name in STORE_NUMBERS]
     (name, values), *others = given
     stores = [store for value in values if (store := content.store(name, value))]
     for name, values in others:
         stores = [store for store in stores if store[name] in values]
-    pairs = [(event, store) for store in stores for event in content.events(store["locationNumber"])]
+    pairs = [
+        (event, store)
+        for store in stores
+        for event in content.events(store["locationNumber"])
+        if (first is None or event["finish"][:10] >= first) and (last is None or event["start"][:10] <= last)
+    ]
     if len(stores) > 1:
         pairs.sort(key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"]))
     return iter(pairs)
+
+
+def _argument(call: Call, *names: str) -> str | None:
+    """The first of some arguments that was given: each version has its own names."""
+    return next((value for name, value in call.arguments if name in names), None)
 
 
 def _version_1(event: Json, store: Json) -> Json:
@@ -98,8 +121,17 @@ OPERATIONS = (
         FromContent(events_v1, _each_store("storeId", "storeNumber", "locationNumber")),
         "events_v1",
         "In-store events of one or more stores.",
-        (_STORE_ID, _STORE_NUMBER, _LOCATION_NUMBER),
-        (AnyOf(("storeId", "storeNumber", "locationNumber")),),
+        (
+            _STORE_ID,
+            _STORE_NUMBER,
+            _LOCATION_NUMBER,
+            Parameter("startDate", Day(), "First day of the range, as YYYY-MM-DD."),
+            Parameter("finishDate", Day(), "Last day of the range, as YYYY-MM-DD."),
+            FIELDS,
+            CALLBACK,
+        ),
+        (AnyOf(("storeId", "storeNumber", "locationNumber")), Ordered("startDate", "finishDate")),
+        ("events", "event"),
     ),
     Operation(
         "events_v2",
@@ -107,7 +139,13 @@ OPERATIONS = (
         FromContent(events_v2, _each_store("storeId", "storeNumber")),
         "events_v2",
         "In-store events of one or more stores, version 2.",
-        (_STORE_ID, _STORE_NUMBER),
-        (AnyOf(("storeId", "storeNumber")),),
+        (
+            _STORE_ID,
+            _STORE_NUMBER,
+            Parameter("eventFrom", TextualDay(), "First day of the range, such as Jun 21, 2013."),
+            Parameter("eventTo", TextualDay(), "Last day of the range, such as Jun 21, 2013."),
+            CALLBACK,
+        ),
+        (AnyOf(("storeId", "storeNumber")), Ordered("eventFrom", "eventTo")),
     ),
 )

@@ -3,14 +3,17 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Protocol
 
 import orjson
 
 from vitrine.content.schema import Shape
 from vitrine.content.yaml import Json
+from vitrine.interface.fields import Mask
 
 GENERAL_ROOT = "response"
+Path = tuple[str, ...]
 _BLANK = " \t\r\n"
 """What XML 1.0 §2.3 takes for white space."""
 
@@ -21,16 +24,23 @@ class Undecodable(ValueError):
 
 @dataclass(frozen=True)
 class Format:
-    """``encode(value, shape)`` → bytes, ``decode(bytes, shape)`` → value; raises Undecodable."""
+    """``encode(value, shape)`` → bytes; ``decode(bytes, shape, items, mask)`` → value, or raises Undecodable.
+
+    ``items`` and ``mask`` tell which fields of which items a masked answer keeps (Operation.items, `_fields`).
+    """
 
     name: str
     media_type: str
     encode: Callable[[Json, Shape], bytes]
-    decode: Callable[[bytes, Shape], Json]
+    decode: "Decode"
 
     @property
     def extension(self) -> str:
         return f".{self.name}"
+
+
+class Decode(Protocol):
+    def __call__(self, data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None) -> Json: ...
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------
@@ -40,7 +50,7 @@ def _json(value: Json, shape: Shape) -> bytes:
     return orjson.dumps(value)
 
 
-def _from_json(data: bytes, shape: Shape) -> Json:
+def _from_json(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None) -> Json:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -83,7 +93,7 @@ def _fill(parent: Any, value: dict[str, Json], add: Callable[[Any, str], Any]) -
                 child.text = orjson.dumps(part).decode()  # the very digits of the JSON form
 
 
-def _from_xml(data: bytes, shape: Shape) -> Json:
+def _from_xml(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None) -> Json:
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, remove_blank_text=False)
@@ -99,9 +109,9 @@ def _from_xml(data: bytes, shape: Shape) -> Json:
     if _local(root.tag) != name:
         raise Undecodable(f"the root element is <{_local(root.tag)}>, not <{name}>")
     if name == GENERAL_ROOT:
-        return _read(root, shape)
+        return _read(root, shape, items, mask)
     inner = shape.property(name)
-    return {name: _read(root, inner)} if inner else {}
+    return {name: _read(root, inner, items[1:], mask)} if inner else {}
 
 
 def _local(tag: str) -> str:
@@ -109,12 +119,12 @@ def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _read(element: Any, shape: Shape) -> Json:
-    """An element's value by its shape."""
+def _read(element: Any, shape: Shape, items: Path, mask: Mask | None) -> Json:
+    """An element's value by its shape. Once ``items`` is empty, ``mask`` applies."""
     if element.attrib:
         raise Undecodable(f"<{element.tag}> has attributes, which are not allowed")
     if shape.type == "object":
-        return _read_object(element, shape)
+        return _read_object(element, shape, items, mask)
     if len(element):
         raise Undecodable(f"<{element.tag}> holds elements or comments where {shape.type} is expected")
     text = element.text or ""
@@ -132,10 +142,11 @@ def _scalar(text: str, kind: str, tag: str) -> Json:
     return value
 
 
-def _read_object(element: Any, shape: Shape) -> dict[str, Json]:
+def _read_object(element: Any, shape: Shape, items: Path, mask: Mask | None) -> dict[str, Json]:
     if (element.text or "").strip(_BLANK):
         raise Undecodable(f"<{element.tag}> holds text beside elements")
     value: dict[str, Json] = {}
+    kept = dict(mask) if mask is not None and not items else None
     for child in element:
         if not isinstance(child.tag, str):
             raise Undecodable(f"<{element.tag}> holds a comment or a processing instruction")
@@ -145,16 +156,20 @@ def _read_object(element: Any, shape: Shape) -> dict[str, Json]:
         inner = shape.property(name)
         if inner is None:
             raise Undecodable(f"<{element.tag}> holds <{name}>, which is not known here")
+        below: tuple[Path, Mask | None] = ((), kept.get(name) if kept is not None else None)
+        if items[:1] == (name,):
+            below = (items[1:], mask)
         if inner.type == "array":
             if inner.items is not None:
-                value.setdefault(name, []).append(_read(child, inner.items))
+                value.setdefault(name, []).append(_read(child, inner.items, *below))
         elif name in value:
             raise Undecodable(f"<{element.tag}> holds <{name}> twice")
         else:
-            value[name] = _read(child, inner)
+            value[name] = _read(child, inner, *below)
     for name in shape.required:  # an empty array that the schema requires has no element
         required = shape.property(name)
-        if name not in value and required is not None and required.type == "array":
+        missing = name not in value and (kept is None or name in kept)
+        if missing and required is not None and required.type == "array":
             value[name] = []
     return value
 
@@ -171,6 +186,7 @@ _RANGE = re.compile(rf"({_TOKEN})/({_TOKEN})((?:{_PARAMETER})*)", re.ASCII)
 _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)  # `q=.2` is Java's
 
 
+@lru_cache(maxsize=256)
 def negotiate(accept: str | None) -> Format | None:
     """The format that an Accept header asks for, or None where it admits neither (RFC 9110 §12.5.1).
 

@@ -1,13 +1,20 @@
 """Kinds of parameter: each turns text into a value and the value back into its one canonical text."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Protocol
 
+from vitrine.interface import fields
 from vitrine.problems import nearest
 
 MAX_ID = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact (RFC 8259 §6)."""
+
+
+Schema = Mapping[str, Any]
+"""What OpenAPI says of a parameter: a JSON Schema."""
 
 
 class Kind(Protocol):
@@ -16,6 +23,8 @@ class Kind(Protocol):
     def parse(self, text: str) -> Any: ...
 
     def format(self, value: Any) -> str: ...
+
+    def schema(self) -> Schema: ...
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,14 @@ class Ids:
     def format(self, value: tuple[int, ...]) -> str:
         return ",".join(map(str, value))
 
+    def schema(self) -> Schema:
+        return {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1, "maximum": MAX_ID},
+            "minItems": 1,
+            "maxItems": self.limit,
+        }
+
 
 @dataclass(frozen=True)
 class Words:
@@ -51,6 +68,9 @@ class Words:
     def format(self, value: tuple[str, ...]) -> str:
         return ",".join(value)
 
+    def schema(self) -> Schema:
+        return {"type": "array", "items": {"type": "string", "enum": list(self.choices)}, "minItems": 1}
+
 
 @dataclass(frozen=True)
 class Word:
@@ -63,6 +83,172 @@ class Word:
 
     def format(self, value: str) -> str:
         return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "enum": list(self.choices)}
+
+
+@dataclass(frozen=True)
+class Day:
+    """A calendar day as YYYY-MM-DD; kept as that text, for event days are compared as they are written."""
+
+    def parse(self, text: str) -> str:
+        try:
+            if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text, re.ASCII):
+                return date.fromisoformat(text).isoformat()
+        except ValueError:
+            pass
+        raise ValueError(f"must be a day that exists, as YYYY-MM-DD, not {text[:40]!r}")
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "format": "date"}
+
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_FULL_MONTHS: tuple[str, ...] = ("January", "February", "March", "April", "May", "June", "July", "August")
+_FULL_MONTHS += ("September", "October", "November", "December")
+
+
+@dataclass(frozen=True)
+class TextualDay:
+    """A calendar day such as `Jun 21, 2013` (interface 4.5); full month names and missing commas are accepted."""
+
+    def parse(self, text: str) -> str:
+        match = re.fullmatch(r"\s*([A-Za-z]{3,9})\.?[\s,]+([0-9]{1,2})[\s,]+([0-9]{4})\s*", text, re.ASCII)
+        if match:
+            name = match[1].capitalize()
+            for number, names in enumerate(zip(MONTHS, _FULL_MONTHS, strict=True), 1):
+                if name in names or (number == 9 and name == "Sept"):
+                    try:
+                        return date(int(match[3]), number, int(match[2])).isoformat()
+                    except ValueError:
+                        break
+        raise ValueError(f"must be a day that exists, such as Jun 21, 2013, not {text[:40]!r}")
+
+    def format(self, value: str) -> str:
+        return f"{MONTHS[int(value[5:7]) - 1]} {int(value[8:])}, {value[:4]}"
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": "^[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4}$"}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A decimal number within limits, such as a latitude in degrees."""
+
+    minimum: float
+    maximum: float
+
+    def parse(self, text: str) -> float:
+        if not _DECIMAL.fullmatch(text) or not self.minimum <= float(text) <= self.maximum:
+            raise ValueError(f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}")
+        return float(text) + 0.0  # -0.0 becomes 0.0
+
+    def format(self, value: float) -> str:
+        return plain(value)
+
+    def schema(self) -> Schema:
+        return {"type": "number", "minimum": self.minimum, "maximum": self.maximum}
+
+
+_DECIMAL = re.compile(r"-?[0-9]{1,3}(\.[0-9]{1,15})?", re.ASCII)
+
+
+def plain(value: float) -> str:
+    """A number without exponent, and without a fraction where there is none."""
+    text = repr(value)
+    return (f"{value:.15f}" if "e" in text else text).rstrip("0").rstrip(".") if "." in text or "e" in text else text
+
+
+@dataclass(frozen=True)
+class Radius:
+    """Miles, written as the letter M and a number above 0 (interface 4.11)."""
+
+    maximum: float
+
+    def parse(self, text: str) -> float:
+        number = text[1:]
+        if text[:1] != "M" or not _DECIMAL.fullmatch(number) or not 0 < float(number) <= self.maximum:
+            raise ValueError(f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}")
+        return float(number)
+
+    def format(self, value: float) -> str:
+        return f"M{plain(value)}"
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": r"^M[0-9]{1,3}(\.[0-9]{1,15})?$"}
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number from 1."""
+
+    maximum: int = MAX_ID
+
+    def parse(self, text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,16}", text, re.ASCII) or not 1 <= int(text) <= self.maximum:
+            raise ValueError(f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}")
+        return int(text)
+
+    def format(self, value: int) -> str:
+        return str(value)
+
+    def schema(self) -> Schema:
+        return {"type": "integer", "minimum": 1, "maximum": self.maximum}
+
+
+@dataclass(frozen=True)
+class Text:
+    """Any text of some length."""
+
+    maximum: int = 200
+
+    def parse(self, text: str) -> str:
+        text = text.strip()
+        if not 1 <= len(text) <= self.maximum:
+            raise ValueError(f"must be text of 1 to {self.maximum} characters, not of {len(text)}")
+        return text
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "minLength": 1, "maxLength": self.maximum}
+
+
+@dataclass(frozen=True)
+class FieldMask:
+    """Names of fields to return (interface 4.4)."""
+
+    def parse(self, text: str) -> fields.Mask:
+        return fields.parse(text)
+
+    def format(self, value: fields.Mask) -> str:
+        return fields.format(value)
+
+    def schema(self) -> Schema:
+        return {"type": "string", "minLength": 1, "maxLength": fields.MAX_LENGTH}
+
+
+@dataclass(frozen=True)
+class Callback:
+    """The name of a JavaScript function: ASCII identifiers with dots between them."""
+
+    maximum: int = 128
+
+    def parse(self, text: str) -> str:
+        if len(text) > self.maximum or not re.fullmatch(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", text, re.ASCII):
+            raise ValueError(f"must be a JavaScript name of at most {self.maximum} characters, not {text[:40]!r}")
+        return text
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "maxLength": self.maximum, "pattern": r"^[A-Za-z_$][A-Za-z0-9_$]*$"}
 
 
 def _choice(word: str, choices: tuple[str, ...]) -> str:

@@ -1,13 +1,13 @@
 """The Operation: what may be asked, described once for binding, freezing, the edge and documents."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
-from vitrine.interface.kinds import Kind
+from vitrine.interface.kinds import Callback, FieldMask, Kind
 
 if TYPE_CHECKING:
     from vitrine.interface.call import Call
@@ -43,17 +43,47 @@ class AnyOf:
 
     names: tuple[str, ...]
 
-    def fault(self, given: Arguments) -> str:
-        """What is wrong with the given arguments, or nothing."""
+    def fault(self, given: Collection[str], arguments: Arguments) -> str:
+        """What is wrong, or nothing. ``given`` names what was sent, ``arguments`` what of it could be read."""
         return "" if any(name in given for name in self.names) else f"one of {', '.join(self.names)} is required"
+
+
+@dataclass(frozen=True)
+class Together:
+    """Some parameters mean something only together."""
+
+    names: tuple[str, ...]
+
+    def fault(self, given: Collection[str], arguments: Arguments) -> str:
+        missing = [name for name in self.names if name not in given]
+        if not missing or len(missing) == len(self.names):
+            return ""
+        return f"{' and '.join(self.names)} must be given together; {', '.join(missing)} is missing"
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A range's end is not before its beginning."""
+
+    start: str
+    finish: str
+
+    def fault(self, given: Collection[str], arguments: Arguments) -> str:
+        start, finish = arguments.get(self.start), arguments.get(self.finish)
+        if start is None or finish is None or start <= finish:
+            return ""
+        return f"{self.finish} {finish} is before {self.start} {start}"
+
+
+Rule = AnyOf | Together | Ordered
 
 
 @dataclass(frozen=True)
 class Operation:
     """One operation of the interface. ``path`` has no leading slash; ``{name}`` in it is a parameter.
 
-    ``response`` names a schema in schemas/responses/. ``by_application``: the answer depends
-    on the API key's application.
+    ``response`` names a schema in schemas/responses/. ``items`` leads to the items of the answer that a `_fields` mask
+    applies to. ``by_application``: the answer depends on the API key's application.
     """
 
     name: str
@@ -62,7 +92,8 @@ class Operation:
     response: str
     about: str
     parameters: tuple[Parameter, ...] = ()
-    rules: tuple[AnyOf, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    items: tuple[str, ...] = ()
     by_application: bool = False
     method: str = "GET"
 
@@ -75,3 +106,9 @@ class Operation:
     def in_path(self) -> tuple[str, ...]:
         """The names of the parameters that stand in the path."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+
+
+CALLBACK = Parameter(
+    "callback", Callback(), "Name of a JavaScript function: the answer is JSON as its argument (JSONP)."
+)
+FIELDS = Parameter("_fields", FieldMask(), "Fields to return, comma-separated; those within a field in parentheses.")

@@ -1,26 +1,27 @@
 """Promotions and coupons (interface 4.10, wire shapes §4)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.call import Call
-from vitrine.interface.kinds import Word, Words
-from vitrine.interface.operation import FromContent, Operation, Parameter
+from vitrine.interface.kinds import Ids, Text, Word, Words
+from vitrine.interface.operation import CALLBACK, FromContent, Operation, Parameter
 
 SHOWN = ("promotions", "coupons")
 CHANNELS = ("SITE", "MOBILE")
 
 
 def promotions_v2(content: Content, call: Call) -> Json:
-    """Every promotion, without coupons."""
-    return _answer([_promotion(promotion) for promotion in content.promotions()])
+    """Promotions, without coupons."""
+    return _answer([_promotion(promotion) for promotion in _found(content, call)])
 
 
 def promotions_v3(content: Content, call: Call) -> Json:
     """Promotions alone, those with a coupon, or all with their coupons."""
     shown = call["show"]
-    promotions = content.promotions()
+    promotions = _found(content, call)
     if shown == ("promotions",):
         return _answer([_promotion(promotion) for promotion in promotions])
     if shown == ("coupons",):
@@ -31,12 +32,38 @@ def promotions_v3(content: Content, call: Call) -> Json:
 def promotions_sorted(content: Content, call: Call) -> Json:
     """Promotions by product category; one of several categories stands in each of their groups."""
     groups: dict[str, list[Json]] = {}
-    for promotion in content.promotions():
-        if call["channel"] is None or call["channel"] in promotion["channels"]:
-            for category in promotion["categories"]:
-                groups.setdefault(category, []).append(_with_coupon(promotion))
+    for promotion in _found(content, call):
+        for category in promotion["categories"]:
+            groups.setdefault(category, []).append(_with_coupon(promotion))
     found = [{"fob": category, "promotions": groups[category]} for category in sorted(groups)]
     return {"sortedPromotions": found} if found else {}
+
+
+def _found(content: Content, call: Call) -> list[Json]:
+    """The promotions that satisfy every filter of the Call, by id."""
+    tests = [(_FILTERS[name], value) for name, value in call.arguments if name in _FILTERS]
+    return [promotion for promotion in content.promotions() if all(test(promotion, value) for test, value in tests)]
+
+
+# Parameter → whether a promotion satisfies it. The two versions spell some of them differently.
+_FILTERS: dict[str, Callable[[Json, Any], bool]] = {
+    "promoid": lambda promotion, ids: promotion["promoId"] in ids,
+    "global": lambda promotion, flag: promotion["global"] == (flag == "Y"),
+    "sourcecode": lambda promotion, code: promotion["promotionSourceCode"] == code,
+    "type": lambda promotion, text: promotion["promotionType"] == text,
+    "promo_code": lambda promotion, text: promotion.get("promotionCode") == text,
+    "channel": lambda promotion, channel: channel in promotion["channels"],
+    "coupontype": lambda promotion, text: promotion.get("coupon", {}).get("couponType") == text,
+    "couponnumber": lambda promotion, text: promotion.get("coupon", {}).get("couponNumber") == text,
+}
+_FILTERS["promotionsourcecode"] = _FILTERS["sourcecode"]
+_FILTERS["promotype"] = _FILTERS["type"]
+_FILTERS["promocode"] = _FILTERS["promo_code"]
+
+_IDS = Parameter("promoid", Ids(), "Only the promotions with these ids, comma-separated.")
+_GLOBAL = Parameter("global", Word(("Y", "N")), "Only promotions that are global (Y), or that are not (N).")
+_CHANNEL = Parameter("channel", Word(CHANNELS), "Only promotions of this channel.")
+_SOURCE, _TYPE, _CODE = Word(("B", "Z", "D")), Text(), Text()
 
 
 def _answer(found: Sequence[Json]) -> Json:
@@ -95,6 +122,14 @@ OPERATIONS = (
         FromContent(promotions_v2, lambda content: ({},)),
         "promotions_v2",
         "Promotions.",
+        (
+            _IDS,
+            _GLOBAL,
+            Parameter("sourcecode", _SOURCE, "Only promotions from this source."),
+            Parameter("type", _TYPE, "Only promotions of this type."),
+            Parameter("promo_code", _CODE, "Only the promotion with this code."),
+            CALLBACK,
+        ),
     ),
     Operation(
         "promotions_v3",
@@ -102,7 +137,18 @@ OPERATIONS = (
         FromContent(promotions_v3, lambda content: ({"show": shown} for shown in (SHOWN[:1], SHOWN[1:], SHOWN))),
         "promotions_v3",
         "Promotions, coupons or both.",
-        (Parameter("show", Words(SHOWN), "What to show; without it, both.", default=SHOWN, always=True),),
+        (
+            Parameter("show", Words(SHOWN), "What to show; without it, both.", default=SHOWN, always=True),
+            _IDS,
+            _GLOBAL,
+            Parameter("promotionsourcecode", _SOURCE, "Only promotions from this source."),
+            Parameter("promotype", _TYPE, "Only promotions of this type."),
+            Parameter("promocode", _CODE, "Only the promotion with this code."),
+            _CHANNEL,
+            Parameter("coupontype", Text(), "Only promotions with a coupon of this type."),
+            Parameter("couponnumber", Text(), "Only the promotion with this coupon."),
+            CALLBACK,
+        ),
     ),
     Operation(
         "promotions_sorted",
@@ -110,6 +156,6 @@ OPERATIONS = (
         FromContent(promotions_sorted, lambda content: ({}, *({"channel": channel} for channel in CHANNELS))),
         "promotions_sorted",
         "Promotions grouped and sorted by product category.",
-        (Parameter("channel", Word(CHANNELS), "Only promotions of this channel."),),
+        (_CHANNEL, CALLBACK),
     ),
 )

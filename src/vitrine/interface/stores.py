@@ -1,35 +1,85 @@
 """Store look-up (interface 4.11, wire shapes §3)."""
 
 from collections.abc import Iterable, Iterator
-from datetime import date
+from itertools import islice
 
-from vitrine.content.model import WEEKDAYS, Content
+from vitrine.content.model import Content
 from vitrine.content.yaml import Json
+from vitrine.interface import places
 from vitrine.interface.call import Call
-from vitrine.interface.kinds import Ids
-from vitrine.interface.operation import FromContent, Operation, Parameter
+from vitrine.interface.kinds import Count, Ids, Number, Radius, Text, Words
+from vitrine.interface.operation import CALLBACK, FIELDS, FromContent, Operation, Parameter, Together
+from vitrine.interface.ports import Point
+from vitrine.problems import Fault, Refusal
+
+MAX_RADIUS = 200.0
+FEATURES: tuple[str, ...] = (
+    "BOPS",
+    "BRIDAL",
+    "HAS_EVENTS",
+    "MATTRESS",
+    "FURNITURE_GALLERY",
+    "VISITOR_CENTER",
+    "PERSONAL_SHOPPER",
+)
+FEATURES += ("RESTAURANT",)
+Found = tuple[float | None, Json]
+"""A store after its distance in miles, where a place was given."""
 
 
 def stores_by_location(content: Content, call: Call) -> Json:
     """The stores with the given location numbers."""
-    return _answer(content, filter(None, (content.store("locationNumber", value) for value in call["locationNumber"])))
+    numbers = call["locationNumber"]
+    found = ((None, store) for number in numbers if (store := content.store("locationNumber", number)))
+    return _answer(content, _with_features(content, found, call["feature"]))
 
 
 def stores(content: Content, call: Call) -> Json:
-    """All stores, by location number."""
-    return _answer(content, content.stores())
+    """All stores by location number, or those near a place, nearest first."""
+    place = _place(content, call)
+    if place is None:
+        found: Iterable[Found] = ((None, store) for store in content.stores())
+    else:
+        found = content.near(*place, call["radius"])
+    if (numbers := call["storeNumber"]) is not None:
+        found = [(distance, store) for distance, store in found if store["storeNumber"] in numbers]
+    return _answer(content, islice(_with_features(content, found, call["feature"]), call["_limit"]))
 
 
-def _answer(content: Content, found: Iterable[Json]) -> Json:
+def _place(content: Content, call: Call) -> Point | None:
+    """The point that a search is about; coordinates come before a search address. Raises Refusal."""
+    if call["latitude"] is not None:
+        return call["latitude"], call["longitude"]
+    text = call["searchAddress"]
+    if text is None:
+        return None
+    point = places.find(text, content)
+    if point is None:
+        allowed = "give a zip code, a city and its state, or a full address"
+        raise Refusal("invalid", (Fault("searchAddress", f"no place is known by {text[:80]!r}; {allowed}"),))
+    return point
+
+
+def _with_features(content: Content, found: Iterable[Found], wanted: tuple[str, ...] | None) -> Iterator[Found]:
+    """The stores that have all of the wanted features."""
+    for distance, store in found:
+        if not wanted or set(wanted) <= set(_features(content, store)):
+            yield distance, store
+
+
+def _features(content: Content, store: Json) -> list[str]:
+    """As written; HAS_EVENTS comes from the events."""
+    return [*store.get("features", ()), *(["HAS_EVENTS"] if content.events(store["locationNumber"]) else ())]
+
+
+def _answer(content: Content, found: Iterable[Found]) -> Json:
     """`{stores: {store: […]}}`; none found: without `store` (wire shapes §3)."""
-    rendered = [_store(content, store) for store in found]
+    rendered = [_store(content, store, distance) for distance, store in found]
     return {"stores": {"store": rendered} if rendered else {}}
 
 
-def _store(content: Content, store: Json) -> Json:
-    features = list(store.get("features", ()))
-    if content.events(store["locationNumber"]):
-        features.append("HAS_EVENTS")
+def _store(content: Content, store: Json, distance: float | None) -> Json:
+    features = _features(content, store)
     attributes = dict(store.get("attributes", ()))
     attributes.setdefault("TIMEZONE", [store["timeZone"]])
     return {
@@ -41,23 +91,29 @@ def _store(content: Content, store: Json) -> Json:
         "mapUrl": store["mapUrl"],
         "address": store["address"],
         "location": store["location"],
+        **({} if distance is None else {"distance": round(distance, 2), "units": "mi"}),
         "features": {"feature": features} if features else {},
         "attributes": {"attribute": [{"name": name, "values": values} for name, values in attributes.items()]},
-        "schedule": {"workingHours": list(_hours(store, content.days()))},
+        "schedule": {"workingHours": content.once(_hours, store, content.days())},
     }
 
 
-def _hours(store: Json, days: Iterable[date]) -> Iterator[Json]:
+def _hours(store: Json, days: Iterable[tuple[str, str]]) -> list[Json]:
     """Each day with its opening hours; a day on which the store is closed has none."""
     exceptions = {exception["date"]: exception for exception in store.get("exceptions", ())}
-    for day in days:
-        name = day.isoformat()
-        hours = exceptions.get(name) or store["hours"].get(WEEKDAYS[day.weekday()], {})
+    found = []
+    for day, weekday in days:
+        hours = exceptions.get(day) or store["hours"].get(weekday, {})
         if "open" in hours:
-            yield {"date": name, "storeopenhour": hours["open"], "storeclosehour": hours["close"]}
+            found.append({"date": day, "storeopenhour": hours["open"], "storeclosehour": hours["close"]})
         else:
-            yield {"date": name}
+            found.append({"date": day})
+    return found
 
+
+_FEATURE = Parameter("feature", Words(FEATURES), "Only stores that have all of these features, comma-separated.")
+_UPC = Parameter("upcNumber", Count(), "Availability of this UPC in the stores; needs a catalog.")
+_PRODUCT = Parameter("productId", Count(), "Availability of this product in the stores; needs a catalog.")
 
 OPERATIONS = (
     Operation(
@@ -69,7 +125,15 @@ OPERATIONS = (
         ),
         "stores",
         "Stores by location number.",
-        (Parameter("locationNumber", Ids(), "Location numbers, comma-separated."),),
+        (
+            Parameter("locationNumber", Ids(), "Location numbers, comma-separated."),
+            _FEATURE,
+            FIELDS,
+            _UPC,
+            _PRODUCT,
+            CALLBACK,
+        ),
+        items=("stores", "store"),
     ),
     Operation(
         "stores",
@@ -77,5 +141,20 @@ OPERATIONS = (
         FromContent(stores, lambda content: ({},)),
         "stores",
         "Stores; without a place, all of them.",
+        (
+            Parameter("storeNumber", Ids(), "Store numbers (MST), comma-separated."),
+            Parameter("searchAddress", Text(), "City and state, full address, general area or zip code."),
+            Parameter("latitude", Number(-90, 90), "Degrees north; with longitude, before searchAddress."),
+            Parameter("longitude", Number(-180, 180), "Degrees east; with latitude."),
+            Parameter("radius", Radius(MAX_RADIUS), "Miles from the place, as M and a number.", default=MAX_RADIUS),
+            _FEATURE,
+            Parameter("_limit", Count(), "At most so many stores; without it, all within the radius."),
+            FIELDS,
+            _UPC,
+            _PRODUCT,
+            CALLBACK,
+        ),
+        (Together(("latitude", "longitude")),),
+        ("stores", "store"),
     ),
 )

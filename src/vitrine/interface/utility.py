@@ -3,7 +3,7 @@
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.call import Call
-from vitrine.interface.operation import FromContent, Operation
+from vitrine.interface.operation import CALLBACK, FromContent, Operation
 
 
 def mobileapp(content: Content, call: Call) -> Json:
@@ -18,6 +18,7 @@ OPERATIONS = (
         FromContent(mobileapp, lambda content: ({},)),
         "mobileapp",
         "The configuration of the mobile application that the API key belongs to.",
+        (CALLBACK,),
         by_application=True,
     ),
 )

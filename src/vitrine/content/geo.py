@@ -1,0 +1,25 @@
+"""Distances on the earth, in miles."""
+
+from math import asin, cos, degrees, radians, sin, sqrt
+
+EARTH_RADIUS = 3958.7613
+"""Mean radius (IUGG) in miles."""
+
+DEGREE = EARTH_RADIUS * radians(1)
+"""Miles of one degree of latitude."""
+
+
+def miles(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
+    """The great-circle distance between two points in degrees (haversine)."""
+    one, other = radians(latitude), radians(other_latitude)
+    half = sin((other - one) / 2) ** 2 + cos(one) * cos(other) * sin(radians(other_longitude - longitude) / 2) ** 2
+    return 2 * EARTH_RADIUS * asin(min(1.0, sqrt(half)))
+
+
+def box(latitude: float, radius: float) -> tuple[float, float]:
+    """How many degrees of latitude and of longitude a circle around a point reaches; a breath more than it does."""
+    reach = radius / DEGREE * 1.0001
+    if abs(latitude) + reach >= 90:
+        return reach, 180.0
+    sine = sin(radians(reach)) / cos(radians(latitude))
+    return reach, degrees(asin(min(1.0, sine))) * 1.0001

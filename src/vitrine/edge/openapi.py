@@ -1,0 +1,162 @@
+"""The interface as an OpenAPI 3.1 document, made from OPERATIONS and the schemas."""
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from urllib.parse import urldefrag, urljoin
+
+from vitrine.content.model import Content
+from vitrine.content.schema import BASE, Schemas
+from vitrine.content.yaml import Json
+from vitrine.interface.answer import CODES, ERROR_SCHEMA, JAVASCRIPT, KEY_HEADER
+from vitrine.interface.bind import OPERATIONS
+from vitrine.interface.formats import FORMATS
+from vitrine.interface.operation import AnyOf, Operation, Parameter, Together
+
+ANSWERED = ("invalid", "no_key", "not_acceptable", "uri_too_long", "too_large", "media_type", "internal", "unavailable")
+"""The codes that any read may be answered with."""
+
+
+def document(content: Content, schemas: Schemas, operations: Iterable[Operation] = OPERATIONS) -> Json:
+    """The whole document: every operation with its parameters, answers and errors."""
+    operations = list(operations)
+    paths: dict[str, Json] = {}
+    for operation in operations:
+        paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = _operation(operation, content)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Retail Mobile, Store and Order Utility Service Interface",
+            "version": version("vitrine"),
+            "description": "Every operation needs an application's API key. Parameters not named here are ignored.",
+        },
+        "servers": [{"url": content.setting("base_url")}],
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": KEY_HEADER}},
+            "schemas": _schemas(schemas, {operation.schema for operation in operations} | {ERROR_SCHEMA}),
+            "responses": {name: _error(name) for name in ANSWERED},
+        },
+    }
+
+
+def _operation(operation: Operation, content: Content) -> Json:
+    examples = _examples(operation, content)
+    return {
+        "operationId": operation.name,
+        "summary": operation.about,
+        "description": " ".join(_rules(operation)) or operation.about,
+        "parameters": [_parameter(operation, parameter, examples) for parameter in operation.parameters],
+        "responses": {
+            "200": _success(operation),
+            "304": {"description": "The client has this answer already (If-None-Match)."},
+            **{str(CODES[name].status): {"$ref": f"#/components/responses/{name}"} for name in ANSWERED},
+        },
+    }
+
+
+def _rules(operation: Operation) -> Iterable[str]:
+    for rule in operation.rules:
+        if isinstance(rule, AnyOf):
+            yield f"One of {', '.join(rule.names)} is required."
+        elif isinstance(rule, Together):
+            yield f"{' and '.join(rule.names)} are given together."
+        else:
+            yield f"{rule.finish} is not before {rule.start}."
+
+
+def _examples(operation: Operation, content: Content) -> Mapping[str, str]:
+    """A text for each parameter that the first frozen Calls give."""
+    found: dict[str, str] = {}
+    kinds = {parameter.name: parameter.kind for parameter in operation.parameters}
+    for entry in operation.source.entries(content) if operation.source.entries else ():
+        for name, value in entry.items():
+            found.setdefault(name, kinds[name].format(value))
+        if len(found) == len(kinds):
+            break
+    return found
+
+
+def _parameter(operation: Operation, parameter: Parameter, examples: Mapping[str, str]) -> Json:
+    in_path = parameter.name in operation.in_path
+    schema = dict(parameter.kind.schema())
+    if parameter.default is not None:
+        text = parameter.kind.format(parameter.default)
+        schema["default"] = text.split(",") if schema["type"] == "array" else text
+    value: dict[str, Json] = {
+        "name": parameter.name,
+        "in": "path" if in_path else "query",
+        "description": parameter.about,
+        "required": in_path,
+        "schema": schema,
+    }
+    if schema["type"] == "array":
+        value |= {"style": "simple"} if in_path else {"style": "form", "explode": False}
+    if parameter.name in examples:
+        text = examples[parameter.name]
+        items = schema.get("items", {}).get("type")
+        parts = [int(part) if items == "integer" else part for part in text.split(",")]
+        value["example"] = parts if schema["type"] == "array" else text
+    return value
+
+
+def _success(operation: Operation) -> Json:
+    schema = {"$ref": f"#/components/schemas/{_name(operation.schema)}"}
+    media: dict[str, Json] = {format.media_type: {"schema": schema} for format in FORMATS}
+    media[JAVASCRIPT] = {"schema": {"type": "string", "description": "The JSON as the argument of `callback`."}}
+    headers = {
+        "ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}},
+        "Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}},
+    }
+    return {"description": operation.about, "headers": headers, "content": media}
+
+
+def _error(name: str) -> Json:
+    code = CODES[name]
+    example = {
+        "errorCode": code.error_code,
+        "message": code.message,
+        "errorDetail": [code.message],
+        "success": False,
+    }
+    schema = {"$ref": f"#/components/schemas/{_name(ERROR_SCHEMA)}"}
+    media: dict[str, Json] = {format.media_type: {"schema": schema} for format in FORMATS}
+    media[FORMATS[0].media_type] = {"schema": schema, "example": example}
+    return {"description": code.message, "content": media}
+
+
+# -- schemas -----------------------------------------------------------------------------------------------------
+
+
+def _schemas(schemas: Schemas, wanted: Iterable[str]) -> dict[str, Json]:
+    """The wanted schemas and all that they refer to, under names that OpenAPI admits."""
+    made: dict[str, Json] = {}
+    waiting = sorted(wanted)
+    while waiting:
+        file = waiting.pop()
+        if _name(file) not in made:
+            made[_name(file)] = {
+                key: part
+                for key, part in _renamed(schemas[file], file, waiting).items()
+                if key not in ("$id", "$schema")
+            }
+    return dict(sorted(made.items()))
+
+
+def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
+    """A schema with its references pointing into the document; the files that it refers to are noted."""
+    if isinstance(part, list):
+        return [_renamed(item, file, waiting) for item in part]
+    if not isinstance(part, dict):
+        return part
+    value = {key: _renamed(item, file, waiting) for key, item in part.items()}
+    if isinstance(part.get("$ref"), str):
+        target, fragment = urldefrag(urljoin(BASE + file, part["$ref"]).removeprefix(BASE))
+        target = target or file
+        waiting.append(target)
+        value["$ref"] = f"#/components/schemas/{_name(target)}{fragment}"
+    return value
+
+
+def _name(file: str) -> str:
+    return file.removesuffix(".json").replace("/", ".")

@@ -1,0 +1,97 @@
+"""Partial responses: a `_fields` mask, and what it keeps of an item (interface 4.4)."""
+
+import re
+from collections.abc import Iterator
+
+from vitrine.content.yaml import Json
+
+Mask = tuple[tuple[str, "Mask | None"], ...]
+"""Names in order, each once; with a mask of its own where only a part of the value is kept."""
+
+MAX_LENGTH = 1000
+MAX_DEPTH = 8
+_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[(),])", re.ASCII)
+
+
+def parse(text: str) -> Mask:
+    """`id,attributes(attribute(name))` → a mask. Raises ValueError."""
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"must be at most {MAX_LENGTH} characters, not {len(text)}")
+    tokens = list(_tokens(text))
+    mask, rest = _names(tokens, 0, 1)
+    if rest != len(tokens):
+        raise ValueError(f"has a closing parenthesis too many at character {tokens[rest][1] + 1}")
+    return mask
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    position = 0
+    text = text.rstrip()
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ValueError(f"must be names, commas and parentheses, not {text[position:].strip()[:20]!r}")
+        yield match[1], match.start(1)
+        position = match.end()
+
+
+def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask, int]:
+    """The names from ``index`` to a closing parenthesis or the end."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"must be nested at most {MAX_DEPTH} deep")
+    found: dict[str, Mask | None] = {}
+    while True:
+        if index == len(tokens) or tokens[index][0] in "(),":
+            where = f"at character {tokens[index][1] + 1}" if index < len(tokens) else "at the end"
+            raise ValueError(f"lacks a name {where}; write names as id,attributes(attribute(name))")
+        name, inner = tokens[index][0], None
+        index += 1
+        if index < len(tokens) and tokens[index][0] == "(":
+            inner, index = _names(tokens, index + 1, depth + 1)
+            if index == len(tokens):
+                raise ValueError("lacks a closing parenthesis at the end")
+            index += 1
+        found[name] = _union(found[name], inner) if name in found else inner
+        if index == len(tokens) or tokens[index][0] == ")":
+            return tuple(sorted(found.items())), index
+        if tokens[index][0] != ",":
+            raise ValueError(f"lacks a comma at character {tokens[index][1] + 1}")
+        index += 1
+
+
+def _union(one: Mask | None, other: Mask | None) -> Mask | None:
+    """What either keeps: the whole, if one of them keeps it."""
+    if one is None or other is None:
+        return None
+    merged = dict(one)
+    for name, inner in other:
+        merged[name] = _union(merged[name], inner) if name in merged else inner
+    return tuple(sorted(merged.items()))
+
+
+def format(mask: Mask) -> str:
+    """The one spelling of a mask."""
+    return ",".join(name if inner is None else f"{name}({format(inner)})" for name, inner in mask)
+
+
+def select(item: Json, mask: Mask) -> Json:
+    """What a mask keeps of an item, in the item's order. Names that the item has not are ignored."""
+    wanted = dict(mask)
+    kept = {}
+    for key, value in item.items():
+        if key in wanted:
+            part = _part(value, wanted[key])
+            if part is not None:
+                kept[key] = part
+    return kept
+
+
+def _part(value: Json, mask: Mask | None) -> Json | None:
+    """A value, or what a mask keeps of it: of text or a number, nothing."""
+    if mask is None:
+        return value
+    if isinstance(value, dict):
+        return select(value, mask)
+    if isinstance(value, list):
+        return [select(item, mask) for item in value if isinstance(item, dict)]
+    return None

@@ -1,0 +1,1 @@
+"""The WSGI service: what a file cannot answer, live from a release."""

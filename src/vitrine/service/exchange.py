@@ -1,0 +1,141 @@
+"""One request → one response: the order of the checks (design 3), and what HTTP asks for around an answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from vitrine.interface.answer import (
+    KEY_HEADER,
+    VARY,
+    Response,
+    answer,
+    cache_control,
+    etag,
+    refuse,
+    vary,
+)
+from vitrine.interface.bind import METHODS, bind, route
+from vitrine.interface.call import Request
+from vitrine.interface.formats import JSON, Format, negotiate
+from vitrine.problems import Fault, Refusal
+from vitrine.service.serving import Serving
+
+MAX_QUERY = 8 * 1024
+MAX_BODY = 1024 * 1024
+PREFLIGHT_SECONDS = 600
+EXPOSED = "ETag, Retry-After"
+ALLOWED_HEADERS = f"{KEY_HEADER}, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key"
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A response, with what the access log and the metrics say of it."""
+
+    response: Response
+    operation: str = "none"
+    application: str | None = None
+
+
+def exchange(request: Request, serving: Serving | None) -> Exchange:
+    """The answer to a request, headers and all. Never raises a Refusal."""
+    format = negotiate(request.headers.get("accept")) or JSON
+    if serving is None:
+        return Exchange(_unserved(format))
+    if request.method == "OPTIONS":
+        return Exchange(_with_cors(_options(), request, serving), "options")
+    done = _asked(request, serving, format)
+    response = _with_cors(_conditional(done.response, request), request, serving)
+    return done if response is done.response else replace(done, response=response)
+
+
+def _unserved(format: Format) -> Response:
+    from vitrine.content.listing import shipped
+    from vitrine.content.schema import Schemas
+
+    refusal = Refusal("unavailable", (Fault("", "no release is being served yet"),))
+    return _complete(refuse(refusal, format, Schemas([shipped("schemas")])), ", ".join(VARY))
+
+
+def _asked(request: Request, serving: Serving, format: Format) -> Exchange:
+    application = serving.clients.application(request.headers.get(KEY_HEADER))
+    question = (request.path, request.query, request.headers.get("accept"), application)
+    if application and request.method in ("GET", "HEAD") and not request.length:
+        known = serving.memo.get(question)
+        if known:
+            return Exchange(known[0], known[1], application)
+    operation = "none"
+    try:
+        if application is None:
+            raise Refusal("no_key")
+        inner = _below_base(request, serving.base_path)
+        routed = route(inner)
+        operation = routed[0].name
+        _sizes(request)
+        call = bind(inner, application, routed)
+        response = _complete(answer(call, serving.content, serving.schemas), vary(serving.content))
+        if request.method in ("GET", "HEAD") and not request.length:
+            serving.memo.keep(question, response, operation)
+    except Refusal as refusal:
+        response = _complete(refuse(refusal, format, serving.schemas), vary(serving.content))
+    return Exchange(response, operation, application)
+
+
+def _below_base(request: Request, base: str) -> Request:
+    """The request as seen from the base URL, which may have a path. Raises Refusal."""
+    if not base:
+        return request
+    if not request.path.startswith(f"{base}/"):
+        raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
+    return replace(request, path=request.path[len(base) + 1 :])
+
+
+def _sizes(request: Request) -> None:
+    if len(request.query) > MAX_QUERY:
+        raise Refusal("uri_too_long", (Fault("", f"the query may have at most {MAX_QUERY} bytes"),))
+    if request.length > MAX_BODY:
+        raise Refusal("too_large", (Fault("", f"the body may have at most {MAX_BODY} bytes"),))
+    if request.length and not request.headers.get("content-type"):
+        raise Refusal("media_type", (Fault("Content-Type", "must be application/json or application/xml"),))
+
+
+def _complete(response: Response, varies: str) -> Response:
+    """A response with the headers that every reader of it gets."""
+    headers = [("Content-Type", response.media_type), ("Cache-Control", cache_control(response.lifetime))]
+    headers.append(("Vary", varies))
+    if response.status == 200:
+        headers.append(("ETag", etag(response.body)))
+    return replace(response, headers=(*headers, *response.headers))
+
+
+def _conditional(response: Response, request: Request) -> Response:
+    """304 where the client has the answer already (RFC 9110 §13.1.2)."""
+    condition = request.headers.get("if-none-match")
+    if response.status != 200 or condition is None:
+        return response
+    tag = dict(response.headers)["ETag"]
+    tags = [part.strip().removeprefix("W/") for part in condition.split(",")]
+    if "*" not in tags and tag not in tags:
+        return response
+    kept = tuple((name, value) for name, value in response.headers if name != "Content-Type")
+    return replace(response, status=304, body=b"", headers=kept)
+
+
+def _options() -> Response:
+    """OPTIONS, alike for every path and before the key is looked at: nothing is learned from it."""
+    return Response(204, "", b"", headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store")))
+
+
+def _with_cors(response: Response, request: Request, serving: Serving) -> Response:
+    """What a browser needs to hand the answer to a page of a listed origin (Fetch §3.2)."""
+    origin = request.headers.get("origin")
+    if origin is None or origin not in serving.origins:
+        return response
+    headers: Mapping[str, str] = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED}
+    if request.method == "OPTIONS":
+        headers = {
+            **headers,
+            "Access-Control-Allow-Methods": ", ".join(METHODS),
+            "Access-Control-Allow-Headers": ALLOWED_HEADERS,
+            "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
+            "Vary": "Origin",
+        }
+    return replace(response, headers=(*response.headers, *headers.items()))

@@ -1,0 +1,119 @@
+"""What operators see: a line a request in the access log, Prometheus metrics of all workers, health."""
+
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import orjson
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
+from prometheus_client.core import GaugeMetricFamily
+
+from vitrine.problems import Failure
+from vitrine.release.publish import Releases
+from vitrine.service.exchange import Exchange
+
+REQUESTS = Counter("vitrine_requests", "Requests answered.", ("operation", "status"))
+SECONDS = Histogram(
+    "vitrine_request_seconds",
+    "Seconds from request to response, without the network.",
+    ("operation",),
+    buckets=(0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
+)
+
+
+class Metrics:
+    """Notes each exchange. ``log``: also a line of JSON on standard output, never with keys or queries."""
+
+    def __init__(self, *, log: bool = True) -> None:
+        self._log = log
+        self._counters: dict[tuple[str, int], Any] = {}
+        self._histograms: dict[str, Any] = {}
+
+    def note(self, done: Exchange, method: str, seconds: float) -> None:
+        status, operation = done.response.status, done.operation
+        counter = self._counters.get((operation, status))
+        if counter is None:
+            counter = self._counters[operation, status] = REQUESTS.labels(operation, str(status))
+            self._histograms[operation] = SECONDS.labels(operation)
+        counter.inc()
+        self._histograms[operation].observe(seconds)
+        if self._log:
+            line = {
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "method": method if len(method) < 16 else "other",
+                "operation": operation,
+                "application": done.application,
+                "status": status,
+                "bytes": len(done.response.body),
+                "ms": round(seconds * 1000, 3),
+            }
+            os.write(1, orjson.dumps(line) + b"\n")
+
+
+class Admin:
+    """/healthz, /readyz and /metrics, for operators, on an address of their own."""
+
+    def __init__(self, out: Path, multiprocess_dir: str | None) -> None:
+        self._releases = Releases(out)
+        self._registry = CollectorRegistry()
+        self._next_change: tuple[str, str] = ("", "")
+        if multiprocess_dir:
+            multiprocess.MultiProcessCollector(self._registry, path=multiprocess_dir)  # type: ignore[no-untyped-call]
+        self._registry.register(self)
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        path = environ.get("PATH_INFO", "")
+        answers = {"/healthz": self._health, "/readyz": self._ready, "/metrics": self._metrics}
+        status, media_type, body = answers.get(path, self._unknown)()
+        start_response(status, [("Content-Type", media_type), ("Cache-Control", "no-store")])
+        return [body]
+
+    def serve(self, host: str, port: int) -> None:
+        """Answer on ``host:port`` in a thread of this process."""
+        server = make_server(host, port, self, handler_class=_Quiet)
+        Thread(target=server.serve_forever, name="admin", daemon=True).start()
+
+    def _health(self) -> tuple[str, str, bytes]:
+        return "200 OK", "text/plain", b"ok\n"
+
+    def _unknown(self) -> tuple[str, str, bytes]:
+        return "404 Not Found", "text/plain", b"/healthz, /readyz or /metrics\n"
+
+    def _ready(self) -> tuple[str, str, bytes]:
+        """Whether there is a release to serve: its id, and its age in seconds since it was built."""
+        id = self._releases.current()
+        built = self._releases.built(id) if id else ""
+        if not id or not built:
+            return "503 Service Unavailable", "application/json", b'{"ready":false}\n'
+        age = (datetime.now(UTC) - datetime.fromisoformat(built)).total_seconds()
+        body = orjson.dumps({"ready": True, "id": id, "age": round(age, 1)}) + b"\n"
+        return "200 OK", "application/json", body
+
+    def _metrics(self) -> tuple[str, str, bytes]:
+        return "200 OK", "text/plain; version=0.0.4; charset=utf-8", generate_latest(self._registry)
+
+    def collect(self) -> Any:
+        """What is known without the workers: the release, and how long it should have been replaced."""
+        id = self._releases.current()
+        if not id:
+            return
+        info = GaugeMetricFamily("vitrine_release_info", "The current release.", labels=("id",))
+        info.add_metric((id,), 1)
+        yield info
+        if self._next_change[0] != id:
+            try:
+                self._next_change = (id, self._releases.manifest(id).next_change)
+            except Failure:
+                return
+        overdue = time.time() - datetime.fromisoformat(self._next_change[1]).timestamp()
+        help = "Seconds since the content should have changed by itself (nextChange); 0 before that."
+        yield GaugeMetricFamily("vitrine_release_overdue_seconds", help, max(0.0, overdue))
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """The access log is for what apps ask."""

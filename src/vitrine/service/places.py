@@ -1,0 +1,81 @@
+"""Zip codes and cities of the United States: the port Places, from the package zipcodes."""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from vitrine.interface.ports import Point
+
+_SPELT_OUT = {"st": "saint", "ft": "fort", "mt": "mount", "n": "north", "s": "south", "e": "east", "w": "west"}
+
+
+class ZipCodes:
+    """Where a place is. The data live in the package's compiled module; only what is asked for becomes Python."""
+
+    def find_zip(self, code: str) -> Point | None:
+        """The middle of a zip code, five digits, leading zero kept."""
+        return _zip(code)
+
+    def find_city(self, city: str, state: str | None) -> Point | None:
+        """The middle of a city; without a state, of the city of that name that has the most zip codes."""
+        return _city(" ".join(city.casefold().replace("'", " ").replace(".", " ").split()), state)
+
+    def find_county(self, county: str) -> Point | None:
+        """The middle of the county of that name that has the most zip codes."""
+        name = county.casefold().removesuffix(" county").strip().title()
+        return _largest(_filter(county=f"{name} County"))
+
+    def find_state(self, state: str) -> Point | None:
+        """The middle of a state's zip codes, by its two letters."""
+        return _middle(_filter(state=state))
+
+
+@lru_cache(maxsize=4096)
+def _zip(code: str) -> Point | None:
+    return _middle(_known(code)) if re.fullmatch(r"[0-9]{5}", code, re.ASCII) else None
+
+
+@lru_cache(maxsize=4096)
+def _city(city: str, state: str | None) -> Point | None:
+    first, _, rest = city.partition(" ")
+    for name in dict.fromkeys((city, f"{_SPELT_OUT.get(first, first)} {rest}".strip())):
+        # the package knows a city by its post office's spelling: McLean, but Boston for most
+        for spelling in dict.fromkeys((name.title(), re.sub(r"\bMc(\w)", _capital, name.title()))):
+            found = _filter(city=spelling, **({"state": state} if state else {}))
+            if found:
+                return _largest(found)
+    return None
+
+
+def _capital(match: re.Match[str]) -> str:
+    return f"Mc{match[1].upper()}"
+
+
+def _known(code: str) -> list[dict[str, Any]]:
+    import zipcodes
+
+    matching: Callable[[str], list[dict[str, Any]]] = zipcodes.matching
+    return matching(code)
+
+
+def _filter(**wanted: str) -> list[dict[str, Any]]:
+    import zipcodes
+
+    filter_by: Callable[..., list[dict[str, Any]]] = zipcodes.filter_by
+    return filter_by(**wanted)
+
+
+def _largest(entries: list[dict[str, Any]]) -> Point | None:
+    """The middle of the entries of the state that has most of them (of the first by letters, where some have)."""
+    states = sorted({entry["state"] for entry in entries})
+    counts = {state: sum(entry["state"] == state for entry in entries) for state in states}
+    best = max(states, key=lambda state: counts[state], default=None)
+    return _middle([entry for entry in entries if entry["state"] == best])
+
+
+def _middle(entries: list[dict[str, Any]]) -> Point | None:
+    points = [(float(entry["lat"]), float(entry["long"])) for entry in entries if entry["lat"] and entry["long"]]
+    if not points:
+        return None
+    return sum(point[0] for point in points) / len(points), sum(point[1] for point in points) / len(points)

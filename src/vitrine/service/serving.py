@@ -1,0 +1,130 @@
+"""The release being served: loaded beside the one before, swapped in one assignment."""
+
+import gc
+import os
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from vitrine.content.listing import shipped
+from vitrine.content.model import Content
+from vitrine.content.schema import Schemas
+from vitrine.interface.answer import Response
+from vitrine.problems import Failure
+from vitrine.release.changes import content_of
+from vitrine.release.publish import Releases
+from vitrine.service.clients import Clients
+from vitrine.service.places import ZipCodes
+
+POLL_SECONDS = 0.25
+MEMO_BYTES = 32 * 1024 * 1024
+
+Question = tuple[str, str, str | None, str | None]
+"""Path, query, Accept and application: what an answer from content depends on."""
+
+
+class Memo:
+    """Answers of one release, the oldest forgotten when ``limit`` bytes are reached; 0 keeps none."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._known: dict[Question, tuple[Response, str]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, question: Question) -> tuple[Response, str] | None:
+        """A Response and its operation's name, if it is known."""
+        return self._known.get(question)
+
+    def keep(self, question: Question, response: Response, operation: str) -> None:
+        size = len(response.body) + len(question[0]) + len(question[1]) + 500
+        if size > self._limit // 16:
+            return
+        with self._lock:
+            if question not in self._known:
+                self._known[question] = (response, operation)
+                self._size += size
+            while self._size > self._limit:
+                oldest = next(iter(self._known))
+                forgotten, _ = self._known.pop(oldest)
+                self._size -= len(forgotten.body) + len(oldest[0]) + len(oldest[1]) + 500
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What requests are answered from. A request takes it once and keeps to it, whatever is switched meanwhile."""
+
+    id: str
+    content: Content
+    schemas: Schemas
+    memo: Memo = field(default_factory=lambda: Memo(MEMO_BYTES))
+    loaded: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "clients", Clients(self.content))
+        object.__setattr__(self, "base_path", urlsplit(self.content.setting("base_url")).path.strip("/"))
+        object.__setattr__(self, "origins", frozenset(self.content.setting("origins") or ()))
+
+    clients: Clients = field(init=False)
+    base_path: str = field(init=False)
+    origins: frozenset[str] = field(init=False)
+
+
+def load(out: Path, schemas: Schemas, memo_bytes: int = MEMO_BYTES) -> Serving:
+    """The current release of an output directory. Raises Failure."""
+    releases = Releases(out)
+    id = releases.find("current")
+    content = content_of(releases.path(id))
+    content.places = ZipCodes()
+    content.events(0)  # the indexes, before a request waits for them
+    content.near(0, 0, 1)
+    return Serving(id, content, schemas, Memo(memo_bytes))
+
+
+class Watch:
+    """Follows ``current``: a thread looks where it leads, four times a second, and loads what is new.
+
+    Calling it gives the release being served, or None before there is one.
+    """
+
+    def __init__(self, out: Path, memo_bytes: int = MEMO_BYTES, report: Callable[[str], None] | None = None) -> None:
+        self._out = out
+        self._memo_bytes = memo_bytes
+        self._report = report or (lambda line: print(line, file=sys.stderr, flush=True))
+        self._schemas = Schemas([shipped("schemas")])
+        self._serving: Serving | None = None
+        self._seen = ""
+        self._follow()
+        self._start()
+        os.register_at_fork(after_in_child=self._start)  # a thread does not survive a fork
+
+    def __call__(self) -> Serving | None:
+        return self._serving
+
+    def _start(self) -> None:
+        threading.Thread(target=self._run, name="release-watch", daemon=True).start()
+
+    def _run(self) -> None:
+        pause = threading.Event()
+        while not pause.wait(POLL_SECONDS):
+            self._follow()
+
+    def _follow(self) -> None:
+        """Load the current release if it is another than the one served; keep the old one where that fails."""
+        try:
+            target = os.readlink(self._out / "current")
+        except OSError:
+            target = Releases(self._out).current() or ""
+        if not target or target == self._seen:
+            return
+        try:
+            self._serving = load(self._out, self._schemas, self._memo_bytes)
+            gc.collect()
+            gc.freeze()  # a release is never garbage piece by piece
+        except (Failure, OSError, ValueError, KeyError) as error:
+            self._report(f"vitrine: the release that current leads to cannot be loaded, the old one stays: {error}")
+        self._seen = target

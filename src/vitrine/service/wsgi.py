@@ -1,0 +1,97 @@
+"""Falcon in front: an HTTP request becomes a Request, a Response becomes HTTP. Decides nothing."""
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import falcon
+
+from vitrine.interface.answer import refuse
+from vitrine.interface.call import Request
+from vitrine.interface.formats import JSON, negotiate
+from vitrine.problems import Refusal
+from vitrine.service.exchange import Exchange, exchange
+from vitrine.service.metrics import Metrics
+from vitrine.service.serving import MEMO_BYTES, Serving, Watch
+
+Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+Source = Callable[[falcon.Request], Serving | None]
+"""What a request is answered from: the current release, or whatever a caller puts there."""
+
+_HEADERS = {
+    "HTTP_ACCEPT": "accept",
+    "HTTP_X_SVC_WEBSERVICE_CLIENT_ID": "x-svc-webservice-client-id",
+    "HTTP_IF_NONE_MATCH": "if-none-match",
+    "HTTP_ORIGIN": "origin",
+    "CONTENT_TYPE": "content-type",
+}
+
+
+def application(source: Source, metrics: Metrics | None = None) -> Application:
+    """The WSGI callable that answers from what ``source`` gives for a request."""
+    app = falcon.App()
+    app.add_sink(_Front(source, metrics), "/")
+    app.add_error_handler(Exception, _failed)
+    made: Application = app
+    return made
+
+
+def make() -> Application:
+    """The callable for a server's factory, by VITRINE_OUT, VITRINE_MEMO (MiB a worker) and VITRINE_ACCESS_LOG."""
+    memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
+    watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
+    metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
+    return application(lambda request: watch(), metrics)
+
+
+class _Front:
+    """The one resource, for every path and method."""
+
+    def __init__(self, source: Source, metrics: Metrics | None) -> None:
+        self._source = source
+        self._metrics = metrics
+
+    def __call__(self, req: falcon.Request, resp: falcon.Response, **_: Any) -> None:
+        started = time.perf_counter()
+        done = exchange(_request(req), self._source(req))
+        _send(done, req, resp)
+        if self._metrics:
+            self._metrics.note(done, req.method, time.perf_counter() - started)
+
+
+def _request(req: falcon.Request) -> Request:
+    environ = req.env
+    path = environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
+    headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
+    length = environ.get("CONTENT_LENGTH") or "0"
+    return Request(
+        path.removeprefix("/"),
+        environ.get("QUERY_STRING", ""),
+        headers,
+        environ["REQUEST_METHOD"],
+        int(length) if length.isdecimal() else 0,
+    )
+
+
+def _send(done: Exchange, req: falcon.Request, resp: falcon.Response) -> None:
+    response = done.response
+    resp.status = response.status
+    resp.data = response.body
+    resp.set_headers(response.headers)
+
+
+def _failed(req: falcon.Request, resp: falcon.Response, error: Exception, params: dict[str, Any]) -> None:
+    """A fault of ours: told to the log whole, to the client without details."""
+    from vitrine.content.listing import shipped
+    from vitrine.content.schema import Schemas
+
+    traceback.print_exception(error, file=sys.stderr)
+    format = negotiate(req.env.get("HTTP_ACCEPT")) or JSON
+    response = refuse(Refusal("internal"), format, Schemas([shipped("schemas")]))
+    resp.status = response.status
+    resp.data = response.body
+    resp.set_headers((("Content-Type", response.media_type), ("Cache-Control", "no-store")))
