@@ -139,7 +139,7 @@ def test_views_reach_content_by_verbs() -> None:
     assert [store["storeId"] for store in live.stores()] == [2, 1]
     assert live.store("locationNumber", 999) == live.store("storeId", 1) == live.store("storeNumber", 10)
     assert live.store("storeId", 10) is None
-    assert live.days()[0] == date(2026, 11, 23)
+    assert live.days()[0] == ("2026-11-23", "monday")
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,10 @@ class Ids:
     def parse(self, text: str) -> tuple[int, ...]:
         found = set()
         for part in text.split(","):
-            if not re.fullmatch(r"\s*0*[0-9]{1,16}\s*", part, re.ASCII) or not 0 < int(part) <= MAX_ID:
+            match = re.fullmatch(r"\s*0*([1-9][0-9]{0,15})\s*", part, re.ASCII)
+            if match is None or int(match[1]) > MAX_ID:
                 raise ValueError(f"must be whole numbers from 1 to {MAX_ID}, separated by commas, not {part[:40]!r}")
-            found.add(int(part))
+            found.add(int(match[1]))
         if len(found) > self.limit:
             raise ValueError(f"must be at most {self.limit} numbers, not {len(found)}")
         return tuple(sorted(found))
@@ -248,7 +249,8 @@ class Callback:
         return value
 
     def schema(self) -> Schema:
-        return {"type": "string", "maxLength": self.maximum, "pattern": r"^[A-Za-z_$][A-Za-z0-9_$]*$"}
+        name = "[A-Za-z_$][A-Za-z0-9_$]*"
+        return {"type": "string", "maxLength": self.maximum, "pattern": rf"^{name}(\.{name})*$"}
 
 
 def _choice(word: str, choices: tuple[str, ...]) -> str:
