@@ -45,7 +45,7 @@ def peak_memory(command: Command) -> int:
     peak = 0
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     while process.poll() is None:
-        peak = max(peak, sum(map(_proportional, _family(process.pid))))
+        peak = max(peak, sum(map(proportional, _family(process.pid))))
         time.sleep(SAMPLED_EVERY)
     if process.returncode:
         raise RuntimeError(f"{os.fspath(command[0])}: exit status {process.returncode}")
@@ -63,7 +63,7 @@ def _family(pid: int) -> Iterator[int]:
         return
 
 
-def _proportional(pid: int) -> int:
+def proportional(pid: int) -> int:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
     except OSError:

@@ -31,9 +31,6 @@ def address(text: str) -> tuple[str, int]:
 
 def serve(options: Options) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are answered first."""
-    from granian import Granian
-    from granian.constants import Interfaces
-
     shared = tempfile.mkdtemp(prefix="vitrine-metrics-")
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared  # before prometheus_client is imported, here and in the workers
     os.environ["VITRINE_OUT"] = str(options.out.absolute())
@@ -43,17 +40,25 @@ def serve(options: Options) -> None:
             from vitrine.service.metrics import Admin
 
             Admin(options.out, shared).serve(*options.admin)
-        Granian(
-            FACTORY,
-            *options.bind,
-            interface=Interfaces.WSGI,
-            factory=True,
-            workers=options.workers,
-            blocking_threads=options.threads,
-            log_access=False,
-            websockets=False,
-            respawn_failed_workers=True,
-            workers_kill_timeout=30,
-        ).serve()
+        run(FACTORY, options.bind, options.workers, options.threads)
     finally:
         shutil.rmtree(shared, ignore_errors=True)
+
+
+def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None:
+    """Granian's workers for the WSGI callable that ``factory``, `module:function`, makes in each of them."""
+    from granian import Granian
+    from granian.constants import Interfaces
+
+    Granian(
+        factory,
+        *bind,
+        interface=Interfaces.WSGI,
+        factory=True,
+        workers=workers,
+        blocking_threads=threads,
+        log_access=False,
+        websockets=False,
+        respawn_failed_workers=True,
+        workers_kill_timeout=30,
+    ).serve()

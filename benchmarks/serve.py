@@ -1,0 +1,387 @@
+"""The service beside a bare WSGI callable on the same server, and nginx with our configuration beside nginx alone.
+
+    python -m benchmarks.serve [--events N] [--rounds N] [--seconds N] [--work DIR]
+
+Prints a Markdown table of requests a second: medians, least and most, ratios with each goal, and the worker's memory.
+The contenders take turns; a ratio is the median of those within a round. wrk asks over loopback; one worker with one
+thread answers, metrics and access log on.
+"""
+
+import argparse
+import os
+import platform
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from benchmarks import real_content
+from benchmarks.measure import proportional
+from vitrine.content.listing import shipped
+from vitrine.content.schema import Schemas
+from vitrine.service import server
+from vitrine.service.serving import load
+
+ADDRESS = "127.0.0.1"
+KEY = "benchmarkbenchmarkbench1"
+ASKED = 1000
+"""How many stores, and how many places, are asked for in turn."""
+
+CONNECTIONS, ASKING = 32, 2
+"""Connections and threads of wrk."""
+
+NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+HEADERS = {"Accept": "application/json", "X-SVC-Webservice-Client-Id": KEY}
+
+_SCRIPT = """\
+local paths = {}
+for path in io.lines("FILE") do paths[#paths + 1] = path end
+local made, number = {}, 0
+function init(args)
+  for i, path in ipairs(paths) do made[i] = wrk.format("GET", path) end
+end
+function request()
+  number = number % #made + 1
+  return made[number]
+end
+"""
+
+_NGINX = """\
+{user}
+daemon off;
+worker_processes 1;
+pcre_jit on;
+pid {folder}/nginx.pid;
+error_log {folder}/error.log;
+events {{}}
+http {{
+    access_log off;
+    sendfile on;
+    tcp_nopush on;
+    keepalive_requests 10000;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {folder}/included.conf;
+}}
+"""
+_PLAIN = """\
+server {{
+    listen {address}:{port};
+    root {root};
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """What is asked where: the paths are asked for in turn."""
+
+    name: str
+    port: int
+    paths: Sequence[str]
+
+
+@dataclass
+class Results:
+    """Requests a second, by contender, a figure a round; memory in bytes by worker."""
+
+    rates: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    memory: dict[str, int] = field(default_factory=dict)
+
+    def ratio(self, name: str, beside: str) -> float:
+        return median(one / other for one, other in zip(self.rates[name], self.rates[beside], strict=True))
+
+
+# -- what is served ----------------------------------------------------------------------------------------------
+
+
+def release(work: Path, events: int) -> Path:
+    """A release of the real stores, whose first application is known by ``KEY``. Its output directory."""
+    content, out = work / "content", work / "out"
+    real_content.convert(real_content.read(real_content.data_folder()), content, events)
+    app = content / "apps" / "iphone.yaml"
+    text = app.read_text(encoding="utf-8")
+    app.write_text(
+        text.replace("\napiKeys:\n", f"\napiKeys:\n  - {sha256(KEY.encode()).hexdigest()}\n", 1), encoding="utf-8"
+    )
+    command = [sys.executable, "-m", "vitrine", "build", "--content", content, "--out", out]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return out
+
+
+def questions(out: Path) -> tuple[list[str], list[str], list[str]]:
+    """Events of some stores, searches around the same stores, and everything that a store may be asked for."""
+    stores = load(out, Schemas([shipped("schemas")])).content.stores()
+    asked = stores[:: max(1, len(stores) // ASKED)][:ASKED]
+    events = [f"/store/v1/events?storeId={store['storeId']}" for store in asked]
+    places = [
+        f"/store/v2/stores?latitude={store['location']['latitude']}&longitude={store['location']['longitude']}"
+        "&radius=M25&_limit=20"
+        for store in asked
+    ]
+    every = [
+        path
+        for store in stores
+        for path in (
+            f"/store/v1/events?storeId={store['storeId']}",
+            f"/v2/store/event?storeId={store['storeId']}",
+            f"/store/v2/stores/{store['locationNumber']}",
+        )
+    ]
+    return events, places, every
+
+
+def mean_length(port: int, paths: Iterable[str]) -> int:
+    """Bytes of an answer's body."""
+    with closing(HTTPConnection(ADDRESS, port)) as connection:
+        return round(mean(_length(connection, path) for path in paths))
+
+
+def _length(connection: HTTPConnection, path: str) -> int:
+    connection.request("GET", path, headers=HEADERS)
+    response = connection.getresponse()
+    body = response.read()
+    if response.status != 200:
+        raise RuntimeError(f"{path}: {response.status} {body[:200]!r}")
+    return len(body)
+
+
+# -- servers -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def vitrine(work: Path, out: Path, memo: int) -> Iterator[tuple[int, int]]:
+    """The service with a memo of so many MiB, and its access log in a file: its port, and its worker's process."""
+    port, admin = free_port(), free_port()
+    command = [sys.executable, "-m", "vitrine", "serve", "--out", out, "--workers", "1", "--threads", "1"]
+    command += ["--bind", f"{ADDRESS}:{port}", "--admin", f"{ADDRESS}:{admin}", "--memo", str(memo)]
+    with open(work / f"access-{memo}.log", "ab") as log, running(command, port, stdout=log) as process:
+        yield port, _child(process.pid)
+
+
+def bare(length: int) -> Callable[..., list[bytes]]:
+    """The WSGI callable that does nothing."""
+    body = b"x" * length
+    headers = [("Content-Type", "application/json"), ("Content-Length", str(length))]
+
+    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        start_response("200 OK", headers)
+        return [body]
+
+    return answer
+
+
+def serve_bare(port: int, length: int) -> None:
+    """Serve it as `vitrine serve` serves."""
+    os.environ["BARE_LENGTH"] = str(length)
+    server.run("benchmarks.serve:make_bare", (ADDRESS, port), workers=1, threads=1)
+
+
+def make_bare() -> Callable[..., list[bytes]]:
+    return bare(int(os.environ["BARE_LENGTH"]))
+
+
+@contextmanager
+def bare_server(length: int) -> Iterator[int]:
+    port = free_port()
+    with running([sys.executable, "-m", "benchmarks.serve", "--bare", str(port), str(length)], port):
+        yield port
+
+
+@contextmanager
+def nginx(folder: Path, configuration: str, port: int) -> Iterator[int]:
+    """An nginx of one worker with this configuration in its http context."""
+    folder.mkdir()
+    user = "user root;" if os.geteuid() == 0 else ""  # else it becomes nobody, who may not read the work directory
+    (folder / "included.conf").write_text(configuration)
+    (folder / "nginx.conf").write_text(_NGINX.format(user=user, folder=folder))
+    with running([NGINX or "nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"], port):
+        yield port
+
+
+def edge(work: Path, out: Path, port: int) -> str:
+    """What `vitrine edge nginx` prints."""
+    keys = work / "keys"
+    keys.write_text(f"iphone {KEY}\n")
+    command = [sys.executable, "-m", "vitrine", "edge", "nginx", "--out", out, "--keys", keys]
+    return subprocess.run(
+        [*command, "--listen", f"{ADDRESS}:{port}"], check=True, capture_output=True, text=True
+    ).stdout
+
+
+@contextmanager
+def running(command: Sequence[str | Path], port: int, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A server in a process, from when it listens on ``port``."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=real_content.CHECKOUT, **options)
+    try:
+        _await(process, port)
+        yield process
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _await(process: subprocess.Popen[bytes], port: int) -> None:
+    for _ in range(3000):
+        with closing(socket.socket()) as probe:
+            if probe.connect_ex((ADDRESS, port)) == 0:
+                return
+        if process.poll() is not None:
+            break
+        time.sleep(0.01)
+    raise RuntimeError(f"{process.args!r} does not listen")
+
+
+def _child(pid: int) -> int:
+    """The worker of a server: of its children the largest."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return max(map(int, children), key=proportional)
+
+
+def free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind((ADDRESS, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+# -- measuring ---------------------------------------------------------------------------------------------------
+
+
+def rate(work: Path, contender: Contender, seconds: float) -> float:
+    """Requests a second. Raises RuntimeError where one was not answered with 200."""
+    paths, script = work / "paths", work / "wrk.lua"
+    paths.write_text("".join(f"{path}\n" for path in contender.paths))
+    script.write_text(_SCRIPT.replace("FILE", str(paths)))
+    command = ["wrk", "-t", str(ASKING), "-c", str(CONNECTIONS), "-d", f"{seconds:g}s", "-s", str(script)]
+    for name, value in HEADERS.items():
+        command += ["-H", f"{name}: {value}"]
+    done = subprocess.run([*command, f"http://{ADDRESS}:{contender.port}"], check=True, capture_output=True, text=True)
+    found = re.search(r"^Requests/sec: +([0-9.]+)", done.stdout, re.MULTILINE)
+    if found is None or "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
+        raise RuntimeError(f"{contender.name}: {done.stdout}")
+    return float(found[1])
+
+
+def measure(work: Path, contenders: Sequence[Contender], rounds: int, seconds: float) -> Results:
+    """So many rounds, the contenders taking turns; a short one before them is not counted."""
+    results = Results()
+    for number in range(rounds + 1):
+        turn = number % len(contenders)
+        for contender in (*contenders[turn:], *contenders[:turn]):
+            found = rate(work, contender, seconds if number else 1)
+            for log in work.glob("access-*.log"):
+                os.truncate(log, 0)
+            if number:
+                results.rates[contender.name].append(found)
+                print(f"  {contender.name}: {found:,.0f}", file=sys.stderr)
+    return results
+
+
+def bench(work: Path, events: int, rounds: int, seconds: float) -> Results:
+    """Build, start every server, measure."""
+    out = release(work, events)
+    about_events, near, every = questions(out)
+    with ExitStack() as servers:
+        live = {memo: servers.enter_context(vitrine(work, out, memo)) for memo in (32, 0)}
+        lengths = [mean_length(live[0][0], paths) for paths in (about_events, near)]
+        contenders = []
+        for name, paths, length in (("events", about_events, lengths[0]), ("radius", near, lengths[1])):
+            contenders.append(Contender(f"{name} bare", servers.enter_context(bare_server(length)), ["/"]))
+            contenders.append(Contender(f"{name} memo", live[32][0], paths))
+            contenders.append(Contender(f"{name} none", live[0][0], paths))
+        if NGINX:
+            port = free_port()
+            servers.enter_context(nginx(work / "edge", edge(work, out, port), port))
+            contenders.append(Contender("nginx ours", port, about_events))
+            (work / "plain.json").write_bytes(b"x" * lengths[0])
+            port = free_port()
+            plain = _PLAIN.format(address=ADDRESS, port=port, root=work)
+            servers.enter_context(nginx(work / "plain", plain, port))
+            contenders.append(Contender("nginx alone", port, ["/plain.json"]))
+        results = measure(work, contenders, rounds, seconds)
+        for memo, (port, worker) in live.items():
+            rate(work, Contender("every store", port, every), seconds)
+            results.memory[f"{memo} MiB of memo"] = proportional(worker)
+    print(f"Bodies of {lengths[0]:,} bytes (events) and {lengths[1]:,} (radius search) in the mean.")
+    return results
+
+
+# -- the table ---------------------------------------------------------------------------------------------------
+
+# What, the contender, what it is compared with, its goal.
+_ROWS = (
+    ("Live events, with the memo", "events memo", "events bare", 0.5),
+    ("Live events, without", "events none", "events bare", 0.3),
+    ("Radius search, with the memo", "radius memo", "radius bare", 0.2),
+    ("Radius search, without", "radius none", "radius bare", 0.2),
+    ("Frozen events, nginx with our configuration", "nginx ours", "nginx alone", 0.9),
+)
+_MEMORY_GOAL = 150
+
+
+def table(results: Results) -> Iterator[str]:
+    """The lines of a Markdown table."""
+    yield "| What | Requests a second | Beside | Requests a second | Ratio | Goal | |"
+    yield "|---|---|---|---|---|---|---|"
+    for what, name, beside, goal in _ROWS:
+        if name in results.rates:
+            ratio = results.ratio(name, beside)
+            other = "nginx alone, a plain file" if "nginx" in beside else "a bare callable, the same length"
+            figures = f"{_spread(results.rates[name])} | {other} | {_spread(results.rates[beside])} | {ratio:.2f}"
+            yield f"| {what} | {figures} | at least {goal:g} | {_met(ratio >= goal)} |"
+    for name, memory in results.memory.items():
+        size = memory / 2**20
+        met = _met(size < _MEMORY_GOAL)
+        yield f"| A worker's memory (PSS), {name} | {size:.0f} MiB | | | | under {_MEMORY_GOAL} MiB | {met} |"
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{median(values):,.0f} ({min(values):,.0f}–{max(values):,.0f})"
+
+
+def _met(met: bool) -> str:
+    return "met" if met else "missed"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="The service beside a bare WSGI callable; nginx beside nginx.")
+    parser.add_argument("--events", type=int, default=10_000, metavar="N")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N")
+    parser.add_argument("--seconds", type=float, default=5, metavar="N", help="of each measurement (default: 5)")
+    parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
+    parser.add_argument("--bare", type=int, nargs=2, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.bare:
+        serve_bare(*given.bare)
+        return 0
+    work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-serve-"))
+    work.mkdir(parents=True, exist_ok=True)
+    try:
+        results = bench(work, given.events, given.rounds, given.seconds)
+    finally:
+        if given.work is None:
+            shutil.rmtree(work)
+    print(f"{given.events:,} events at 1,565 stores; {len(os.sched_getaffinity(0))} processors, Python ", end="")
+    print(f"{platform.python_version()}; {given.rounds} rounds of {given.seconds:g} s: median (least–most)\n")
+    print("\n".join(table(results)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
