@@ -1,5 +1,6 @@
 """A Call becomes a Response; so does a Refusal, by one table of codes."""
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -91,10 +92,14 @@ def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
     return {key: _masked(part, tuple(rest), mask) if key == name else part for key, part in value.items()}
 
 
+_UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What no XML document can hold (XML 1.0 §2.2): replaced where an error tells what was asked, in both formats alike."""
+
+
 def refuse(refusal: Refusal, format: Format, schemas: Schemas) -> Response:
     """A Refusal in the general error form."""
     code = CODES[refusal.code]
-    details = [str(fault) for fault in refusal.faults] or [code.message]
+    details = [_UNSAYABLE.sub("\ufffd", str(fault)) for fault in refusal.faults] or [code.message]
     value = {"errorCode": code.error_code, "message": code.message, "errorDetail": details, "success": False}
     body = format.encode(value, schemas.shape(ERROR_SCHEMA))
     return Response(code.status, format.media_type, body, headers=refusal.headers)

@@ -24,10 +24,25 @@ _COUNTRIES = re.compile(r"[\s,]+(USA|US|United States)\.?$", re.IGNORECASE)
 def find(text: str, content: Content) -> Point | None:
     """Where the place is that a text names, or None where nobody knows it.
 
-    Tried in turn: a store's own address, a zip code (the last one), a city with its state, a city, a county, a state.
+    Tried in turn: a store's own address, a zip code (the last one), a city with its state, a city, a county, a state,
+    and a zip code at the beginning, which may be a house number.
     """
     text = _COUNTRIES.sub("", " ".join(text.split()).strip(" ,."))
-    return _store(text, content) or _zip(text, content) or _city_and_state(text, content) or _area(text, content)
+    house, zips = _codes(text)
+    return (
+        _store(text, content)
+        or _zip(zips, content)
+        or _city_and_state(text, content)
+        or _area(text, content)
+        or _zip(house, content)
+    )
+
+
+def _codes(text: str) -> tuple[list[str], list[str]]:
+    """What begins an address of several words and may be a house number, and all other zip codes."""
+    found = list(_ZIP.finditer(text))
+    house = [match[1] for match in found if match.start() == 0 and match.end() < len(text)]
+    return house, [match[1] for match in found][len(house) :]
 
 
 def _store(text: str, content: Content) -> Point | None:
@@ -40,8 +55,7 @@ def _store(text: str, content: Content) -> Point | None:
     return None
 
 
-def _zip(text: str, content: Content) -> Point | None:
-    codes = _ZIP.findall(text)
+def _zip(codes: list[str], content: Content) -> Point | None:
     if not codes:
         return None
     own = [store for store in content.stores() if store["address"]["zipCode"][:5] == codes[-1]]
@@ -62,21 +76,24 @@ def _city_and_state(text: str, content: Content) -> Point | None:
         for start in range(len(last)):
             if found := _city(" ".join(last[start:]), state, content):
                 return found
+        if found := _county(" ".join(last), state, content):
+            return found
     return None
 
 
 def _area(text: str, content: Content) -> Point | None:
-    """A city alone, a county or a state."""
-    places = _places(content)
+    """A state, a city or a county alone. New York is the city in the state of that name; Virginia is no city."""
     state = STATES.get(text.casefold())
-    if state and len(text) == 2:
-        return (places and places.find_state(state)) or _middle(_in(content, "state", state))
-    return (
-        _city(text, None, content)
-        or (places and places.find_county(text))
-        or (places and state and places.find_state(state))
-        or (_middle(_in(content, "state", state)) if state else None)
-    )
+    if state is None:
+        return _city(text, None, content) or _county(text, None, content)
+    places = _places(content)
+    city = _city(text, state, content) if len(text) > 2 else None
+    return city or (places and places.find_state(state)) or _middle(_in(content, "state", state))
+
+
+def _county(text: str, state: str | None, content: Content) -> Point | None:
+    places = _places(content)
+    return places.find_county(text, state) if places else None
 
 
 def _city(city: str, state: str | None, content: Content) -> Point | None:

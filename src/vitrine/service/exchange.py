@@ -1,5 +1,7 @@
 """One request → one response: the order of the checks (design 3), and what HTTP asks for around an answer."""
 
+import sys
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -76,6 +78,9 @@ def _asked(request: Request, serving: Serving, format: Format) -> Exchange:
             serving.memo.keep(question, response, operation)
     except Refusal as refusal:
         response = _complete(refuse(refusal, format, serving.schemas), vary(serving.content))
+    except Exception as error:  # a fault of ours: told to the log whole, to the client without details
+        traceback.print_exception(error, file=sys.stderr)
+        response = _complete(refuse(Refusal("internal"), format, serving.schemas), vary(serving.content))
     return Exchange(response, operation, application)
 
 

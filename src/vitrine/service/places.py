@@ -1,7 +1,7 @@
 """Zip codes and cities of the United States: the port Places, from the package zipcodes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -21,10 +21,10 @@ class ZipCodes:
         """The middle of a city; without a state, of the city of that name that has the most zip codes."""
         return _city(" ".join(city.casefold().replace("'", " ").replace(".", " ").split()), state)
 
-    def find_county(self, county: str) -> Point | None:
-        """The middle of the county of that name that has the most zip codes."""
-        name = county.casefold().removesuffix(" county").strip().title()
-        return _largest(_filter(county=f"{name} County"))
+    def find_county(self, county: str, state: str | None) -> Point | None:
+        """The middle of a county; without a state, of the county of that name that has the most zip codes."""
+        name = county.casefold().removesuffix(" county").strip()
+        return _county(name, state)
 
     def find_state(self, state: str) -> Point | None:
         """The middle of a state's zip codes, by its two letters."""
@@ -40,12 +40,30 @@ def _zip(code: str) -> Point | None:
 def _city(city: str, state: str | None) -> Point | None:
     first, _, rest = city.partition(" ")
     for name in dict.fromkeys((city, f"{_SPELT_OUT.get(first, first)} {rest}".strip())):
-        # the package knows a city by its post office's spelling: McLean, but Boston for most
-        for spelling in dict.fromkeys((name.title(), re.sub(r"\bMc(\w)", _capital, name.title()))):
+        for spelling in _spellings(name):
             found = _filter(city=spelling, **({"state": state} if state else {}))
             if found:
                 return _largest(found)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _county(county: str, state: str | None) -> Point | None:
+    for spelling in _spellings(county):
+        found = _filter(county=f"{spelling} County", **({"state": state} if state else {}))
+        if found:
+            return _largest(found)
+    return None
+
+
+def _spellings(name: str) -> Iterable[str]:
+    """How the package may write a name, as post offices do: Mc Lean, McAllen, Winston-salem, Wilkes Barre."""
+    title = name.title()
+    gaelic = re.sub(r"\bMc(\w)", _capital, title)
+    apart = re.sub(r"\bMc\B", "Mc ", gaelic)
+    return dict.fromkeys(
+        (title, gaelic, apart, re.sub(r"-\w", lambda match: match[0].lower(), title), title.replace("-", " "))
+    )
 
 
 def _capital(match: re.Match[str]) -> str:
@@ -75,7 +93,8 @@ def _largest(entries: list[dict[str, Any]]) -> Point | None:
 
 
 def _middle(entries: list[dict[str, Any]]) -> Point | None:
-    points = [(float(entry["lat"]), float(entry["long"])) for entry in entries if entry["lat"] and entry["long"]]
+    places = ((float(entry["lat"] or 0), float(entry["long"] or 0)) for entry in entries)
+    points = [place for place in places if place != (0, 0)]  # 872 entries, military ones and such, are nowhere
     if not points:
         return None
     return sum(point[0] for point in points) / len(points), sum(point[1] for point in points) / len(points)

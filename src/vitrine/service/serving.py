@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from vitrine.content.listing import shipped
 from vitrine.content.model import Content
@@ -66,7 +66,7 @@ class Serving:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.content))
-        object.__setattr__(self, "base_path", urlsplit(self.content.setting("base_url")).path.strip("/"))
+        object.__setattr__(self, "base_path", unquote(urlsplit(self.content.setting("base_url")).path).strip("/"))
         object.__setattr__(self, "origins", frozenset(self.content.setting("origins") or ()))
 
     clients: Clients = field(init=False)

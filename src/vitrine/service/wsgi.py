@@ -34,7 +34,7 @@ _HEADERS = {
 def application(source: Source, metrics: Metrics | None = None) -> Application:
     """The WSGI callable that answers from what ``source`` gives for a request."""
     app = falcon.App()
-    app.add_sink(_Front(source, metrics), "/")
+    app.add_sink(_Front(source, metrics), "")  # every path, `*` too
     app.add_error_handler(Exception, _failed)
     made: Application = app
     return made
@@ -65,16 +65,20 @@ class _Front:
 
 def _request(req: falcon.Request) -> Request:
     environ = req.env
-    path = environ.get("PATH_INFO", "").encode("latin-1").decode("utf-8", "replace")
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
     length = environ.get("CONTENT_LENGTH") or "0"
     return Request(
-        path.removeprefix("/"),
-        environ.get("QUERY_STRING", ""),
+        _text(environ.get("PATH_INFO", "")).removeprefix("/"),
+        _text(environ.get("QUERY_STRING", "")),
         headers,
         environ["REQUEST_METHOD"],
         int(length) if length.isdecimal() else 0,
     )
+
+
+def _text(native: str) -> str:
+    """What a server hands on as bytes in a string (PEP 3333)."""
+    return native if native.isascii() else native.encode("latin-1").decode("utf-8", "replace")
 
 
 def _send(done: Exchange, req: falcon.Request, resp: falcon.Response) -> None:
