@@ -28,7 +28,7 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks import real_content
-from benchmarks.measure import proportional
+from benchmarks.measure import Command, proportional
 from vitrine.content.listing import shipped
 from vitrine.content.schema import Schemas
 from vitrine.service import server
@@ -119,7 +119,7 @@ def release(work: Path, events: int) -> Path:
     app.write_text(
         text.replace("\napiKeys:\n", f"\napiKeys:\n  - {sha256(KEY.encode()).hexdigest()}\n", 1), encoding="utf-8"
     )
-    command = [sys.executable, "-m", "vitrine", "build", "--content", content, "--out", out]
+    command: Command = [sys.executable, "-m", "vitrine", "build", "--content", content, "--out", out]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return out
 
@@ -168,8 +168,10 @@ def _length(connection: HTTPConnection, path: str) -> int:
 def vitrine(work: Path, out: Path, memo: int) -> Iterator[tuple[int, int]]:
     """The service with a memo of so many MiB, and its access log in a file: its port, and its worker's process."""
     port, admin = free_port(), free_port()
-    command = [sys.executable, "-m", "vitrine", "serve", "--out", out, "--workers", "1", "--threads", "1"]
-    command += ["--bind", f"{ADDRESS}:{port}", "--admin", f"{ADDRESS}:{admin}", "--memo", str(memo)]
+    command: Command = [
+        *(sys.executable, "-m", "vitrine", "serve", "--out", out, "--workers", "1", "--threads", "1"),
+        *("--bind", f"{ADDRESS}:{port}", "--admin", f"{ADDRESS}:{admin}", "--memo", str(memo)),
+    ]
     with open(work / f"access-{memo}.log", "ab") as log, running(command, port, stdout=log) as process:
         yield port, _child(process.pid)
 
@@ -225,7 +227,7 @@ def edge(work: Path, out: Path, port: int) -> str:
 
 
 @contextmanager
-def running(command: Sequence[str | Path], port: int, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: Command, port: int, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A server in a process, from when it listens on ``port``."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=real_content.CHECKOUT, **options)
     try:

@@ -1,5 +1,6 @@
 """Distances on the earth, in miles."""
 
+from collections.abc import Callable
 from math import asin, cos, degrees, radians, sin, sqrt
 
 EARTH_RADIUS = 3958.7613
@@ -11,9 +12,20 @@ DEGREE = EARTH_RADIUS * radians(1)
 
 def miles(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
     """The great-circle distance between two points in degrees (haversine)."""
-    one, other = radians(latitude), radians(other_latitude)
-    half = sin((other - one) / 2) ** 2 + cos(one) * cos(other) * sin(radians(other_longitude - longitude) / 2) ** 2
-    return 2 * EARTH_RADIUS * asin(min(1.0, sqrt(half)))
+    return miles_from(latitude, longitude)(other_latitude, other_longitude)
+
+
+def miles_from(latitude: float, longitude: float) -> Callable[[float, float], float]:
+    """The distance of a point from this one, for asking about many."""
+    one = radians(latitude)
+    cosine = cos(one)
+
+    def miles(other_latitude: float, other_longitude: float) -> float:
+        other = radians(other_latitude)
+        half = sin((other - one) / 2) ** 2 + cosine * cos(other) * sin(radians(other_longitude - longitude) / 2) ** 2
+        return 2 * EARTH_RADIUS * asin(min(1.0, sqrt(half)))
+
+    return miles
 
 
 def box(latitude: float, radius: float) -> tuple[float, float]:

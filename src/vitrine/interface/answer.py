@@ -4,12 +4,12 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
-from vitrine.content.model import Content
+from vitrine.content.model import Content, InJson
 from vitrine.content.schema import Schemas
 from vitrine.content.yaml import Json
 from vitrine.interface.call import Call
 from vitrine.interface.fields import Mask, select
-from vitrine.interface.formats import Format
+from vitrine.interface.formats import JSON, Format
 from vitrine.problems import Refusal
 
 
@@ -54,7 +54,9 @@ class Response:
 
 def answer(call: Call, content: Content, schemas: Schemas) -> Response:
     """The answer to a Call, from content alone."""
-    return respond(call, value_of(call, content), content, schemas)
+    masked = any(name == "_fields" for name, _ in call.arguments)
+    value = value_of(call, InJson(content) if call.format is JSON and not masked else content)
+    return respond(call, value, content, schemas)
 
 
 def value_of(call: Call, content: Content) -> Json:

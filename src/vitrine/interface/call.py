@@ -47,7 +47,7 @@ class Call:
         for key, value in self.arguments:
             if key == name:
                 return value
-        return next(parameter.default for parameter in self.operation.parameters if parameter.name == name)
+        return self.operation.named[name].default
 
     def texts(self) -> dict[str, str]:
         """The arguments as text: those of the path, those that differ from their default, those always written."""

@@ -22,12 +22,12 @@ BY_APPOINTMENT = "By Appointment"
 
 def events_v1(content: Content, call: Call) -> Json:
     """Version 1: `{events: {event: […]}}`."""
-    return {"events": {"event": [content.once(_version_1, *pair) for pair in _found(content, call)]}}
+    return {"events": {"event": [content.part(_version_1, *pair) for pair in _found(content, call)]}}
 
 
 def events_v2(content: Content, call: Call) -> Json:
     """Version 2: `{storeEvents: […], success}`."""
-    return {"storeEvents": [content.once(_version_2, *pair) for pair in _found(content, call)], "success": True}
+    return {"storeEvents": [content.part(_version_2, *pair) for pair in _found(content, call)], "success": True}
 
 
 def _found(content: Content, call: Call) -> Iterator[tuple[Json, Json]]:
@@ -35,7 +35,9 @@ def _found(content: Content, call: Call) -> Iterator[tuple[Json, Json]]:
 
     Of a range of days, both ends included, an event counts that overlaps it; days are compared as they are written.
     """
-    first, last = (_argument(call, *names) for names in (("startDate", "eventFrom"), ("finishDate", "eventTo")))
+    arguments = dict(call.arguments)
+    first = arguments.get("startDate") or arguments.get("eventFrom")  # each version has its own names
+    last = arguments.get("finishDate") or arguments.get("eventTo")
     given = [(name, values) for name, values in call.arguments if name in STORE_NUMBERS]
     (name, values), *others = given
     stores = [store for value in values if (store := content.store(name, value))]
@@ -50,11 +52,6 @@ def _found(content: Content, call: Call) -> Iterator[tuple[Json, Json]]:
     if len(stores) > 1:
         pairs.sort(key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"]))
     return iter(pairs)
-
-
-def _argument(call: Call, *names: str) -> str | None:
-    """The first of some arguments that was given: each version has its own names."""
-    return next((value for name, value in call.arguments if name in names), None)
 
 
 def _version_1(event: Json, store: Json) -> Json:

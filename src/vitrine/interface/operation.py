@@ -107,6 +107,16 @@ class Operation:
         """The names of the parameters that stand in the path."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
 
+    @cached_property
+    def named(self) -> Mapping[str, Parameter]:
+        """The parameters of path and query by name."""
+        return {parameter.name: parameter for parameter in self.parameters}
+
+    @cached_property
+    def in_query(self) -> frozenset[str]:
+        """The names of the parameters that stand in the query."""
+        return frozenset(self.named) - set(self.in_path)
+
 
 CALLBACK = Parameter(
     "callback", Callback(), "Name of a JavaScript function: the answer is JSON as its argument (JSONP)."

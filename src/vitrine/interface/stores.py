@@ -63,23 +63,37 @@ def _place(content: Content, call: Call) -> Point | None:
 def _with_features(content: Content, found: Iterable[Found], wanted: tuple[str, ...] | None) -> Iterator[Found]:
     """The stores that have all of the wanted features."""
     for distance, store in found:
-        if not wanted or set(wanted) <= set(_features(content, store)):
+        if not wanted or set(wanted) <= set(_features(store, _has_events(content, store))):
             yield distance, store
 
 
-def _features(content: Content, store: Json) -> list[str]:
+def _has_events(content: Content, store: Json) -> bool:
+    return bool(content.events(store["locationNumber"]))
+
+
+def _features(store: Json, has_events: bool) -> list[str]:
     """As written; HAS_EVENTS comes from the events."""
-    return [*store.get("features", ()), *(["HAS_EVENTS"] if content.events(store["locationNumber"]) else ())]
+    return [*store.get("features", ()), *(["HAS_EVENTS"] if has_events else ())]
 
 
 def _answer(content: Content, found: Iterable[Found]) -> Json:
     """`{stores: {store: […]}}`; none found: without `store` (wire shapes §3)."""
-    rendered = [_store(content, store, distance) for distance, store in found]
+    days = content.days()
+    rendered = [
+        content.part(
+            _store,
+            store,
+            days,
+            _has_events(content, store),
+            between=None if distance is None else round(distance, 2),
+        )
+        for distance, store in found
+    ]
     return {"stores": {"store": rendered} if rendered else {}}
 
 
-def _store(content: Content, store: Json, distance: float | None) -> Json:
-    features = _features(content, store)
+def _store(store: Json, days: Iterable[tuple[str, str]], has_events: bool, distance: float | None = None) -> Json:
+    features = _features(store, has_events)
     attributes = dict(store.get("attributes", ()))
     attributes.setdefault("TIMEZONE", [store["timeZone"]])
     return {
@@ -91,10 +105,10 @@ def _store(content: Content, store: Json, distance: float | None) -> Json:
         "mapUrl": store["mapUrl"],
         "address": store["address"],
         "location": store["location"],
-        **({} if distance is None else {"distance": round(distance, 2), "units": "mi"}),
+        **({} if distance is None else {"distance": distance, "units": "mi"}),
         "features": {"feature": features} if features else {},
         "attributes": {"attribute": [{"name": name, "values": values} for name, values in attributes.items()]},
-        "schedule": {"workingHours": content.once(_hours, store, content.days())},
+        "schedule": {"workingHours": _hours(store, days)},
     }
 
 
