@@ -1,6 +1,6 @@
 """Facts about time: which instant a text means, and which documents are live when."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest

@@ -12,8 +12,8 @@ from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.formats import FORMATS
 from vitrine.interface.operation import AnyOf, Operation, Parameter, Together
 
-ANSWERED = ("invalid", "no_key", "no_mapping", "method", "not_acceptable", "too_large", "uri_too_long", "media_type")
-ANSWERED += ("internal", "unavailable")
+ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "method", "not_acceptable", "too_large")
+ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
 """The codes that any read may be answered with; 405 and 404 where a method or a path is not quite the operation's."""
 
 

@@ -1,6 +1,7 @@
 """Falcon in front: an HTTP request becomes a Request, a Response becomes HTTP. Decides nothing."""
 
 import os
+import re
 import sys
 import time
 import traceback
@@ -31,6 +32,10 @@ _HEADERS = {
 }
 
 
+MAX_UNWANTED = 2 * 1024 * 1024
+"""Bytes of a body that are read though nobody asks for them; our configuration of nginx lets no more through."""
+
+
 def application(source: Source, metrics: Metrics | None = None) -> Application:
     """The WSGI callable that answers from what ``source`` gives for a request."""
     app = falcon.App()
@@ -59,6 +64,7 @@ class _Front:
         started = time.perf_counter()
         done = exchange(_request(req), self._source(req))
         _send(done, req, resp)
+        _drain(req)
         if self._metrics:
             self._metrics.note(done, req.method, time.perf_counter() - started)
 
@@ -66,14 +72,25 @@ class _Front:
 def _request(req: falcon.Request) -> Request:
     environ = req.env
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
-    length = environ.get("CONTENT_LENGTH") or "0"
     return Request(
         _text(environ.get("PATH_INFO", "")).removeprefix("/"),
         _text(environ.get("QUERY_STRING", "")),
         headers,
         environ["REQUEST_METHOD"],
-        int(length) if length.isdecimal() else 0,
+        _length(environ),
     )
+
+
+def _drain(req: falcon.Request) -> None:
+    """Read a body that nobody wanted: a proxy that is still sending it takes our answer for a failure."""
+    if 0 < (length := _length(req.env)) <= MAX_UNWANTED:
+        req.env["wsgi.input"].read(length)
+
+
+def _length(environ: dict[str, Any]) -> int:
+    """Bytes of the body; 0 where nothing is said, or nothing that is a number."""
+    length = environ.get("CONTENT_LENGTH") or "0"
+    return int(length) if re.fullmatch("[0-9]{1,18}", length) else 0
 
 
 def _text(native: str) -> str:

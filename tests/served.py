@@ -1,0 +1,156 @@
+"""Real servers of a release on loopback, and how they are asked."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+from nginx import ADDRESS, Answer, ask, free_port
+
+SOURCES = Path(__file__).parent.parent / "src"
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment for a server: nothing of VITRINE_ but what is given."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("VITRINE_", "PROMETHEUS_"))}
+    return {**kept, "PYTHONPATH": str(SOURCES), "PYTHONUNBUFFERED": "1", **more}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server: its ports, its process, and the files that hold what it printed."""
+
+    port: int
+    admin: int
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+
+    def connect(self) -> HTTPConnection:
+        return HTTPConnection(ADDRESS, self.port, timeout=10)
+
+    def ask(self, target: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Answer:
+        """One request on a connection of its own."""
+        connection = self.connect()
+        try:
+            return ask(connection, target, headers or {}, method)
+        finally:
+            connection.close()
+
+    def told(self, path: str) -> Answer:
+        """What the admin address says."""
+        connection = HTTPConnection(ADDRESS, self.admin, timeout=10)
+        try:
+            return ask(connection, path, {})
+        finally:
+            connection.close()
+
+
+@contextmanager
+def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: str) -> Iterator[Server]:
+    """A process that will listen on ``port``, ended with SIGTERM unless it has ended."""
+    folder.mkdir(parents=True, exist_ok=True)
+    out, err = folder / "stdout", folder / "stderr"
+    with out.open("wb") as stdout, err.open("wb") as stderr:
+        process = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment(**env))
+    server = Server(port, admin, process, out, err)
+    try:
+        _await(server)
+        yield server
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+
+
+def _await(server: Server) -> None:
+    """Until the server answers a request, whatever it says."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        assert server.process.poll() is None, server.err.read_text()
+        try:
+            server.ask("/", method="OPTIONS")
+        except OSError:
+            time.sleep(0.02)
+            continue
+        return
+    raise AssertionError(f"nobody listens: {server.err.read_text()}")
+
+
+@contextmanager
+def granian(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Server]:
+    """`vitrine serve` of a folder of releases."""
+    port, admin = free_port(), free_port()
+    command = [sys.executable, "-m", "vitrine", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
+    command += ["--admin", f"{ADDRESS}:{admin}", *options]
+    with running(folder, command, port, admin, **env) as server:
+        yield server
+
+
+@contextmanager
+def gunicorn(folder: Path, out: Path) -> Iterator[Server]:
+    """The callable behind gunicorn, with the options that it needs."""
+    port = free_port()
+    command = [sys.executable, "-m", "gunicorn", "--bind", f"{ADDRESS}:{port}", "--limit-request-line", "0"]
+    command += ["--worker-class", "gthread", "vitrine.service.wsgi:make()"]
+    with running(folder, command, port, VITRINE_OUT=str(out)) as server:
+        yield server
+
+
+_WAITRESS = "import sys, waitress; from vitrine.service.wsgi import make; waitress.serve(make(), listen=sys.argv[1])"
+
+
+@contextmanager
+def waitress(folder: Path, out: Path) -> Iterator[Server]:
+    """The callable behind waitress."""
+    port = free_port()
+    command = [sys.executable, "-c", _WAITRESS, f"{ADDRESS}:{port}"]
+    with running(folder, command, port, VITRINE_OUT=str(out)) as server:
+        yield server
+
+
+def called(application: Any, target: str, headers: Mapping[str, str], method: str = "GET", body: bytes = b"") -> Answer:
+    """What a WSGI callable answers, by PEP 3333 alone."""
+    import io
+    from urllib.parse import unquote_to_bytes
+
+    path, _, query = target.partition("?")
+    environ = {
+        "REQUEST_METHOD": method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": unquote_to_bytes(path).decode("latin-1"),
+        "QUERY_STRING": query,
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80",
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": "http",
+        "wsgi.input": io.BytesIO(body),
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": False,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    }
+    for name, value in headers.items():
+        key = name.upper().replace("-", "_")
+        environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
+    if body:
+        environ["CONTENT_LENGTH"] = str(len(body))
+    started: list[Any] = []
+    parts = application(environ, lambda status, found, *_: started.extend((status, found)))
+    data = b"".join(parts)
+    found: dict[str, Any] = {}
+    for name, value in started[1]:
+        key = name.lower()
+        found[key] = [found[key], value] if key in found else value
+    return Answer(int(started[0].split()[0]), found, data)
