@@ -265,12 +265,12 @@ def free_port() -> int:
 # -- measuring ---------------------------------------------------------------------------------------------------
 
 
-def rate(work: Path, contender: Contender, seconds: float) -> float:
+def rate(work: Path, contender: Contender, seconds: int) -> float:
     """Requests a second. Raises RuntimeError where one was not answered with 200."""
     paths, script = work / "paths", work / "wrk.lua"
     paths.write_text("".join(f"{path}\n" for path in contender.paths))
     script.write_text(_SCRIPT.replace("FILE", str(paths)))
-    command = ["wrk", "-t", str(ASKING), "-c", str(CONNECTIONS), "-d", f"{seconds:g}s", "-s", str(script)]
+    command = ["wrk", "-t", str(ASKING), "-c", str(CONNECTIONS), "-d", f"{seconds}s", "-s", str(script)]
     for name, value in HEADERS.items():
         command += ["-H", f"{name}: {value}"]
     done = subprocess.run([*command, f"http://{ADDRESS}:{contender.port}"], check=True, capture_output=True, text=True)
@@ -280,7 +280,7 @@ def rate(work: Path, contender: Contender, seconds: float) -> float:
     return float(found[1])
 
 
-def measure(work: Path, contenders: Sequence[Contender], rounds: int, seconds: float) -> Results:
+def measure(work: Path, contenders: Sequence[Contender], rounds: int, seconds: int) -> Results:
     """So many rounds, the contenders taking turns; a short one before them is not counted."""
     results = Results()
     for number in range(rounds + 1):
@@ -295,7 +295,7 @@ def measure(work: Path, contenders: Sequence[Contender], rounds: int, seconds: f
     return results
 
 
-def bench(work: Path, events: int, rounds: int, seconds: float) -> Results:
+def bench(work: Path, events: int, rounds: int, seconds: int) -> Results:
     """Build, start every server, measure."""
     out = release(work, events)
     about_events, near, every = questions(out)
@@ -365,7 +365,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The service beside a bare WSGI callable; nginx beside nginx.")
     parser.add_argument("--events", type=int, default=10_000, metavar="N")
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
-    parser.add_argument("--seconds", type=float, default=5, metavar="N", help="of each measurement (default: 5)")
+    parser.add_argument("--seconds", type=int, default=5, metavar="N", help="of each measurement (default: 5)")
     parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
     parser.add_argument("--bare", type=int, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -380,7 +380,7 @@ def main() -> int:
         if given.work is None:
             shutil.rmtree(work)
     print(f"{given.events:,} events at 1,565 stores; {len(os.sched_getaffinity(0))} processors, Python ", end="")
-    print(f"{platform.python_version()}; {given.rounds} rounds of {given.seconds:g} s: median (least–most)\n")
+    print(f"{platform.python_version()}; {given.rounds} rounds of {given.seconds} s: median (least–most)\n")
     print("\n".join(table(results)))
     return 0
 

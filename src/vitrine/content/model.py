@@ -19,7 +19,7 @@ Made = TypeVar("Made")
 FORMAT = 1
 """Of content.json; a reader refuses a higher one."""
 
-KEPT = 4096
+KEPT = 512
 """How many values `once` keeps before it begins anew: a build asks for the same ones soon, a service for any."""
 
 DAYS_SHOWN = 21
@@ -281,8 +281,10 @@ class Content:
         reach, breadth = geo.box(latitude, radius)  # the exact distance decides
         latitudes, stores = self._by_latitude
         first, last = bisect_left(latitudes, latitude - reach), bisect_right(latitudes, latitude + reach)
-        west = 180 - longitude
-        boxed = [place for place in stores[first:last] if abs((place[0] + west) % 360 - 180) <= breadth]
+        west, east = longitude - breadth, longitude + breadth
+        if west < -180 or east > 180:  # around the other side of the earth, too: the distance is left to decide
+            west, east = -180, 180
+        boxed = [place for place in stores[first:last] if west <= place[0] <= east]
         miles = geo.miles_from(latitude, longitude)
         found = [(miles(place[1], place[0]), place[2], place[3]) for place in boxed]
         return [(distance, store) for distance, _, store in sorted(found) if distance <= radius]

@@ -1,7 +1,7 @@
 """A Request as it arrives; a Call, one asking of an operation, with its canonical spelling and file name."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -84,9 +84,9 @@ class Call:
 
 def make(operation: Operation, format: Format, arguments: Arguments, application: str | None = None) -> Call:
     """A Call of parsed arguments, in declared order and without those at their default."""
-    kept: Iterable[tuple[str, Any]] = (
-        (parameter.name, arguments[parameter.name])
+    kept = [
+        (parameter.name, value)
         for parameter in operation.parameters
-        if parameter.name in arguments and arguments[parameter.name] != parameter.default
-    )
+        if (value := arguments.get(parameter.name, parameter.default)) != parameter.default
+    ]
     return Call(operation, format, tuple(kept), application if operation.by_application else None)

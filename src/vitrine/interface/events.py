@@ -1,6 +1,6 @@
 """Store events, in both versions, from one source (interface 2.4, 2.5, 4.4, 4.5)."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
@@ -17,32 +17,36 @@ from vitrine.interface.operation import (
     Parameter,
 )
 
+Version = Callable[[Json, Json], Json]
+"""An event and its store, as one version of the interface shows them."""
+
 BY_APPOINTMENT = "By Appointment"
 
 
 def events_v1(content: Content, call: Call) -> Json:
     """Version 1: `{events: {event: […]}}`."""
-    return {"events": {"event": [content.part(_version_1, *pair) for pair in _found(content, call)]}}
+    return {"events": {"event": _found(content, call, _version_1)}}
 
 
 def events_v2(content: Content, call: Call) -> Json:
     """Version 2: `{storeEvents: […], success}`."""
-    return {"storeEvents": [content.part(_version_2, *pair) for pair in _found(content, call)], "success": True}
+    return {"storeEvents": _found(content, call, _version_2), "success": True}
 
 
-def _found(content: Content, call: Call) -> Iterator[tuple[Json, Json]]:
-    """Events with their stores, by start, id and location number. Several selectors intersect.
+def _found(content: Content, call: Call, version: Version) -> Json:
+    """Events by start, id and location number. Several selectors intersect.
 
     Of a range of days, both ends included, an event counts that overlaps it; days are compared as they are written.
     """
-    arguments = dict(call.arguments)
-    first = arguments.get("startDate") or arguments.get("eventFrom")  # each version has its own names
-    last = arguments.get("finishDate") or arguments.get("eventTo")
-    given = [(name, values) for name, values in call.arguments if name in STORE_NUMBERS]
-    (name, values), *others = given
+    (name, values), *others = [given for given in call.arguments if given[0] in STORE_NUMBERS]
     stores = [store for value in values if (store := content.store(name, value))]
     for name, values in others:
         stores = [store for store in stores if store[name] in values]
+    arguments = dict(call.arguments)
+    first = arguments.get("startDate") or arguments.get("eventFrom")  # each version has its own names
+    last = arguments.get("finishDate") or arguments.get("eventTo")
+    if len(stores) == 1 and first is None and last is None:  # what apps ask: one part in place of ten
+        return content.part(_all, version, content.events(stores[0]["locationNumber"]), stores[0])
     pairs = [
         (event, store)
         for store in stores
@@ -51,7 +55,11 @@ def _found(content: Content, call: Call) -> Iterator[tuple[Json, Json]]:
     ]
     if len(stores) > 1:
         pairs.sort(key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"]))
-    return iter(pairs)
+    return [content.part(version, *pair) for pair in pairs]
+
+
+def _all(version: Version, events: Iterable[Json], store: Json) -> Json:
+    return [version(event, store) for event in events]
 
 
 def _version_1(event: Json, store: Json) -> Json:

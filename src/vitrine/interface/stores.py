@@ -1,6 +1,6 @@
 """Store look-up (interface 4.11, wire shapes §3)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from vitrine.content.model import Content
@@ -60,20 +60,20 @@ def _place(content: Content, call: Call) -> Point | None:
     return point
 
 
-def _with_features(content: Content, found: Iterable[Found], wanted: tuple[str, ...] | None) -> Iterator[Found]:
+def _with_features(content: Content, found: Iterable[Found], wanted: tuple[str, ...] | None) -> Iterable[Found]:
     """The stores that have all of the wanted features."""
+    return _having(content, found, wanted) if wanted else found
+
+
+def _having(content: Content, found: Iterable[Found], wanted: tuple[str, ...]) -> Iterator[Found]:
     for distance, store in found:
-        if not wanted or set(wanted) <= set(_features(store, _has_events(content, store))):
+        if set(wanted) <= set(_features(store, content.events(store["locationNumber"]))):
             yield distance, store
 
 
-def _has_events(content: Content, store: Json) -> bool:
-    return bool(content.events(store["locationNumber"]))
-
-
-def _features(store: Json, has_events: bool) -> list[str]:
+def _features(store: Json, events: Sequence[Json]) -> list[str]:
     """As written; HAS_EVENTS comes from the events."""
-    return [*store.get("features", ()), *(["HAS_EVENTS"] if has_events else ())]
+    return [*store.get("features", ()), *(["HAS_EVENTS"] if events else ())]
 
 
 def _answer(content: Content, found: Iterable[Found]) -> Json:
@@ -84,7 +84,7 @@ def _answer(content: Content, found: Iterable[Found]) -> Json:
             _store,
             store,
             days,
-            _has_events(content, store),
+            content.events(store["locationNumber"]),
             between=None if distance is None else round(distance, 2),
         )
         for distance, store in found
@@ -92,8 +92,8 @@ def _answer(content: Content, found: Iterable[Found]) -> Json:
     return {"stores": {"store": rendered} if rendered else {}}
 
 
-def _store(store: Json, days: Iterable[tuple[str, str]], has_events: bool, distance: float | None = None) -> Json:
-    features = _features(store, has_events)
+def _store(store: Json, days: Iterable[tuple[str, str]], events: Sequence[Json], distance: float | None = None) -> Json:
+    features = _features(store, events)
     attributes = dict(store.get("attributes", ()))
     attributes.setdefault("TIMEZONE", [store["timeZone"]])
     return {

@@ -1,10 +1,9 @@
 """What differs between two releases in the editors' terms: which store, event, promotion or application, and how."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -169,8 +168,7 @@ class _Recording(Content):
     def promotions(self) -> Sequence[Json]:
         return self._noted("promotions", super().promotions())
 
-    def _noted(self, key: str, documents: Iterable[Any]) -> Sequence[Json]:
+    def _noted(self, key: str, documents: Sequence[Json]) -> Sequence[Json]:
         kind, name = IDS[key]
-        documents = list(documents)
         self.seen |= {(kind, str(document[name])) for document in documents}
         return documents

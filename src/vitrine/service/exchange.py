@@ -3,7 +3,7 @@
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from vitrine.interface.answer import (
     KEY_HEADER,
@@ -13,28 +13,18 @@ from vitrine.interface.answer import (
     cache_control,
     etag,
     refuse,
-    vary,
 )
 from vitrine.interface.bind import METHODS, bind, route
 from vitrine.interface.call import Request
 from vitrine.interface.formats import JSON, Format, negotiate
 from vitrine.problems import Fault, Refusal
-from vitrine.service.serving import Serving
+from vitrine.service.serving import Exchange, Serving
 
 MAX_QUERY = 8 * 1024
 MAX_BODY = 1024 * 1024
 PREFLIGHT_SECONDS = 600
 EXPOSED = "ETag, Retry-After"
 ALLOWED_HEADERS = f"{KEY_HEADER}, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key"
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A response, with what the access log and the metrics say of it."""
-
-    response: Response
-    operation: str = "none"
-    application: str | None = None
 
 
 def exchange(request: Request, serving: Serving | None) -> Exchange:
@@ -63,7 +53,7 @@ def _asked(request: Request, serving: Serving, format: Format) -> Exchange:
     if application and request.method in ("GET", "HEAD") and not request.length:
         known = serving.memo.get(question)
         if known:
-            return Exchange(known[0], known[1], application)
+            return known
     operation = "none"
     try:
         if application is None:
@@ -73,14 +63,15 @@ def _asked(request: Request, serving: Serving, format: Format) -> Exchange:
         operation = routed[0].name
         _sizes(request)
         call = bind(inner, application, routed)
-        response = _complete(answer(call, serving.content, serving.schemas), vary(serving.content))
+        done = Exchange(_complete(answer(call, serving.content, serving.schemas), serving.vary), operation, application)
         if request.method in ("GET", "HEAD") and not request.length:
-            serving.memo.keep(question, response, operation)
+            serving.memo.keep(question, done)
+        return done
     except Refusal as refusal:
-        response = _complete(refuse(refusal, format, serving.schemas), vary(serving.content))
+        response = _complete(refuse(refusal, format, serving.schemas), serving.vary)
     except Exception as error:  # a fault of ours: told to the log whole, to the client without details
         traceback.print_exception(error, file=sys.stderr)
-        response = _complete(refuse(Refusal("internal"), format, serving.schemas), vary(serving.content))
+        response = _complete(refuse(Refusal("internal"), format, serving.schemas), serving.vary)
     return Exchange(response, operation, application)
 
 
@@ -104,11 +95,11 @@ def _sizes(request: Request) -> None:
 
 def _complete(response: Response, varies: str) -> Response:
     """A response with the headers that every reader of it gets."""
-    headers = [("Content-Type", response.media_type), ("Cache-Control", cache_control(response.lifetime))]
-    headers.append(("Vary", varies))
-    if response.status == 200:
-        headers.append(("ETag", etag(response.body)))
-    return replace(response, headers=(*headers, *response.headers))
+    status, media_type, body, lifetime = response.status, response.media_type, response.body, response.lifetime
+    headers = [("Content-Type", media_type), ("Cache-Control", cache_control(lifetime)), ("Vary", varies)]
+    if status == 200:
+        headers.append(("ETag", etag(body)))
+    return Response(status, media_type, body, lifetime, (*headers, *response.headers))
 
 
 def _conditional(response: Response, request: Request) -> Response:

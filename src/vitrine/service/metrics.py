@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
@@ -14,7 +15,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from vitrine.problems import Failure
 from vitrine.release.publish import Releases
-from vitrine.service.exchange import Exchange
+from vitrine.service.serving import Exchange
 
 REQUESTS = Counter("vitrine_requests", "Requests answered.", ("operation", "status"))
 SECONDS = Histogram(
@@ -30,20 +31,21 @@ class Metrics:
 
     def __init__(self, *, log: bool = True) -> None:
         self._log = log
-        self._counters: dict[tuple[str, int], Any] = {}
-        self._histograms: dict[str, Any] = {}
+        self._known: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
+        self._second = (0, "")
 
     def note(self, done: Exchange, method: str, seconds: float) -> None:
         status, operation = done.response.status, done.operation
-        counter = self._counters.get((operation, status))
-        if counter is None:
-            counter = self._counters[operation, status] = REQUESTS.labels(operation, str(status))
-            self._histograms[operation] = SECONDS.labels(operation)
-        counter.inc()
-        self._histograms[operation].observe(seconds)
+        known = self._known.get((operation, status))
+        if known is None:
+            known = REQUESTS.labels(operation, str(status)).inc, SECONDS.labels(operation).observe
+            self._known[operation, status] = known
+        count, observe = known
+        count()
+        observe(seconds)
         if self._log:
             line = {
-                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "time": self._now(),
                 "method": method if len(method) < 16 else "other",
                 "operation": operation,
                 "application": done.application,
@@ -51,7 +53,14 @@ class Metrics:
                 "bytes": len(done.response.body),
                 "ms": round(seconds * 1000, 3),
             }
-            os.write(1, orjson.dumps(line) + b"\n")
+            os.write(1, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+
+    def _now(self) -> str:
+        """RFC 3339 with milliseconds. The seconds are written once in each: isoformat takes 1 µs."""
+        second, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+        if self._second[0] != second:
+            self._second = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+        return f"{self._second[1]}.{milliseconds:03}+00:00"
 
 
 class Admin:

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from vitrine.content.listing import shipped
 from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
-from vitrine.interface.answer import Response
+from vitrine.interface.answer import Response, vary
 from vitrine.problems import Failure
 from vitrine.release.changes import content_of
 from vitrine.release.publish import Releases
@@ -22,6 +22,16 @@ from vitrine.service.places import ZipCodes
 
 POLL_SECONDS = 0.25
 MEMO_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A response, with what the access log and the metrics say of it."""
+
+    response: Response
+    operation: str = "none"
+    application: str | None = None
+
 
 Question = tuple[str, str, str | None, str | None]
 """Path, query, Accept and application: what an answer from content depends on."""
@@ -33,25 +43,25 @@ class Memo:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._size = 0
-        self._known: dict[Question, tuple[Response, str]] = {}
+        self._known: dict[Question, Exchange] = {}
         self._lock = threading.Lock()
 
-    def get(self, question: Question) -> tuple[Response, str] | None:
-        """A Response and its operation's name, if it is known."""
+    def get(self, question: Question) -> Exchange | None:
+        """What was answered before, if it is known."""
         return self._known.get(question)
 
-    def keep(self, question: Question, response: Response, operation: str) -> None:
-        size = len(response.body) + len(question[0]) + len(question[1]) + 500
+    def keep(self, question: Question, done: Exchange) -> None:
+        size = len(done.response.body) + len(question[0]) + len(question[1]) + 500
         if size > self._limit // 16:
             return
         with self._lock:
             if question not in self._known:
-                self._known[question] = (response, operation)
+                self._known[question] = done
                 self._size += size
             while self._size > self._limit:
                 oldest = next(iter(self._known))
-                forgotten, _ = self._known.pop(oldest)
-                self._size -= len(forgotten.body) + len(oldest[0]) + len(oldest[1]) + 500
+                forgotten = self._known.pop(oldest)
+                self._size -= len(forgotten.response.body) + len(oldest[0]) + len(oldest[1]) + 500
 
 
 @dataclass(frozen=True)
@@ -67,10 +77,12 @@ class Serving:
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.content))
         object.__setattr__(self, "base_path", unquote(urlsplit(self.content.setting("base_url")).path).strip("/"))
+        object.__setattr__(self, "vary", vary(self.content))
         object.__setattr__(self, "origins", frozenset(self.content.setting("origins") or ()))
 
     clients: Clients = field(init=False)
     base_path: str = field(init=False)
+    vary: str = field(init=False)
     origins: frozenset[str] = field(init=False)
 
 

@@ -15,9 +15,9 @@ from vitrine.interface.answer import refuse
 from vitrine.interface.call import Request
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
-from vitrine.service.exchange import Exchange, exchange
+from vitrine.service.exchange import exchange
 from vitrine.service.metrics import Metrics
-from vitrine.service.serving import MEMO_BYTES, Serving, Watch
+from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Source = Callable[[falcon.Request], Serving | None]
@@ -38,8 +38,7 @@ MAX_UNWANTED = 2 * 1024 * 1024
 
 def application(source: Source, metrics: Metrics | None = None) -> Application:
     """The WSGI callable that answers from what ``source`` gives for a request."""
-    app = falcon.App()
-    app.add_sink(_Front(source, metrics), "")  # every path, `*` too
+    app = falcon.App(middleware=[_Front(source, metrics)])
     app.add_error_handler(Exception, _failed)
     made: Application = app
     return made
@@ -54,13 +53,13 @@ def make() -> Application:
 
 
 class _Front:
-    """The one resource, for every path and method."""
+    """Answers every path and method before Falcon looks for a route, which would take 1 µs to find the only one."""
 
     def __init__(self, source: Source, metrics: Metrics | None) -> None:
         self._source = source
         self._metrics = metrics
 
-    def __call__(self, req: falcon.Request, resp: falcon.Response, **_: Any) -> None:
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         started = time.perf_counter()
         done = exchange(_request(req), self._source(req))
         _send(done, req, resp)
@@ -103,6 +102,7 @@ def _send(done: Exchange, req: falcon.Request, resp: falcon.Response) -> None:
     resp.status = response.status
     resp.data = response.body
     resp.set_headers(response.headers)
+    resp.complete = True
 
 
 def _failed(req: falcon.Request, resp: falcon.Response, error: Exception, params: dict[str, Any]) -> None:
