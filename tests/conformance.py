@@ -5,7 +5,7 @@ few lines of ``xml`` below; distances come from another formula; ETags from the 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -582,7 +582,18 @@ PATHS = (
 
 def table() -> list[Case]:
     """Every case."""
-    parts = (_apps, _events_v1, _fields, _events_v2, _stores, _places, _promotions, _keys, _routes, _negotiated)
+    parts: tuple[Callable[[], Iterator[Case]], ...] = (
+        _apps,
+        _events_v1,
+        _fields,
+        _events_v2,
+        _stores,
+        _places,
+        _promotions,
+        _keys,
+        _routes,
+        _negotiated,
+    )
     parts += (_sizes, _callbacks, _heads, _conditions, _options, _origins)
     return [case for part in parts for case in part()]
 
@@ -986,7 +997,7 @@ def _keys() -> Iterator[Case]:
 
 def _routes() -> Iterator[Case]:
     fault = "the path is not one of the interface"
-    unknown = (
+    unknown: tuple[str, ...] = (
         "",
         "v2",
         "v2/utility",

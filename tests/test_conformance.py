@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from vitrine.content.schema import Schemas
 from vitrine.edge.nginx import configuration
 from vitrine.edge.rules import rules
 from vitrine.release.changes import content_of
-from vitrine.service.serving import load
+from vitrine.service.serving import Serving, load
 from vitrine.service.wsgi import Application, application
 from witness import canonical, witnessed
 
@@ -65,11 +66,13 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def applications(outputs: dict[str, Path], schemas: Schemas) -> dict[str, Application]:
-    made = {}
-    for base, out in outputs.items():
-        serving = load(out, schemas)
-        made[base] = application(lambda request, serving=serving: serving)
-    return made
+    served = {base: load(out, schemas) for base, out in outputs.items()}
+    return {base: application(partial(constant, serving)) for base, serving in served.items()}
+
+
+def constant(serving: Serving, request: object) -> Serving:
+    """What one release serves, whatever is asked."""
+    return serving
 
 
 @pytest.fixture(scope="module", params=["", BASE], ids=["plain", "below a path"])

@@ -1,0 +1,425 @@
+"""`vitrine serve`: releases switched under load, draining, the admin address, the access log, other servers."""
+
+import json
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import AT, CODES, OLD_TABLET, PHONE, TABLET, documents, error, json_bytes, table, xml
+from nginx import ADDRESS, Answer, ask, ask_raw, free_port
+from releases import app, built, current, small, store, vitrine
+from releases import write as write_documents
+from served import Server, called, granian, running, waitress
+from test_conformance import differing
+from trees import write
+from vitrine import cli
+from vitrine.content.schema import Schemas
+from vitrine.release.publish import Releases
+from vitrine.service.serving import Watch, load
+from vitrine.service.wsgi import application
+
+KEY = {"x-svc-webservice-client-id": PHONE}
+CONFIGURATION, PROMOTIONS = "/v2/utility/mobileapp", "/v2/promotions"
+
+
+def within(seconds: float, told: Callable[[], bool]) -> bool:
+    """Whether something comes true in time."""
+    deadline = time.monotonic() + seconds
+    while not told():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Releases of the conformance table's content; nobody switches them."""
+    folder = tmp_path_factory.mktemp("serve")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module")
+def server(out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Two workers that serve them."""
+    with granian(tmp_path_factory.mktemp("server"), out, "--workers", "2") as server:
+        yield server
+
+
+# -- switches ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One answer under load: when it was asked and told, and what it said."""
+
+    asked: float
+    told: float
+    status: int
+    body: bytes
+
+
+def hammer(port: int, target: str, seen: list[Seen], stop: threading.Event, failures: list[str]) -> None:
+    connection = HTTPConnection(ADDRESS, port, timeout=10)
+    while not stop.is_set():
+        began = time.monotonic()
+        try:
+            came = ask(connection, target, KEY)
+        except (OSError, HTTPException) as failure:
+            failures.append(repr(failure))
+            return
+        seen.append(Seen(began, time.monotonic(), came.status, came.body))
+
+
+def test_every_worker_follows_a_switch_within_a_second_and_fails_or_mixes_no_answer(tmp_path: Path) -> None:
+    content, out = write_documents(tmp_path / "content", small()), tmp_path / "dist"
+    keyed = {"apiKeys": documented_keys()}
+    bodies, ids = {}, []
+    for word in ("first", "second"):
+        config = {**app("phone", configVersion=word), **keyed}
+        write_documents(content, {"apps/phone.yaml": config})
+        ids.append(built(content, out))
+        bodies[word] = json_bytes(config["config"])
+    vitrine("switch", ids[0], "--out", out)
+    seen: list[Seen] = []
+    failures: list[str] = []
+    stop = threading.Event()
+    with granian(tmp_path / "server", out, "--workers", "2") as server:
+        assert within(5, lambda: server.ask(CONFIGURATION, KEY).body == bodies["first"])
+        arguments = (server.port, CONFIGURATION, seen, stop, failures)
+        threads = [threading.Thread(target=hammer, args=arguments) for _ in range(24)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.5)
+        switches = []
+        for id, word in ((ids[1], "second"), (ids[0], "first"), (ids[1], "second")):
+            before = time.monotonic()
+            assert vitrine("switch", id, "--out", out).status == 0
+            switches.append((before, time.monotonic(), word))
+            time.sleep(1.5)
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert (failures, {each.status for each in seen}, {each.body for each in seen}) == ([], {200}, set(bodies.values()))
+    ends = [before for before, _, _ in switches[1:]] + [float("inf")]
+    for (_, after, word), end in zip(switches, ends, strict=True):
+        late = [each for each in seen if each.asked > after + 1 and each.told < end]
+        assert ({each.body for each in late}, len(late) > 100) == ({bodies[word]}, True)
+
+
+def documented_keys() -> list[str]:
+    keys: list[str] = json.loads(documents()["apps/phone.yaml"])["apiKeys"]
+    return keys
+
+
+def test_a_key_is_withdrawn_by_a_release(tmp_path: Path) -> None:
+    content, out = write(tmp_path / "content", documents()), tmp_path / "dist"
+    built(content, out)
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+
+        def statuses() -> list[int]:
+            keys = (PHONE, TABLET, OLD_TABLET)
+            return [server.ask(PROMOTIONS, {"x-svc-webservice-client-id": key}).status for key in keys]
+
+        assert statuses() == [200, 200, 200]
+        tablet = json.loads(documents()["apps/tablet.yaml"])
+        write_documents(content, {"apps/tablet.yaml": {**tablet, "apiKeys": tablet["apiKeys"][:1]}})
+        built(content, out)
+        assert within(1, lambda: statuses() == [200, 200, 401])
+
+
+def test_a_release_that_cannot_be_loaded_leaves_the_old_one(tmp_path: Path) -> None:
+    content, out = write_documents(tmp_path / "content", small()), tmp_path / "dist"
+    first = built(content, out)
+    said: list[str] = []
+    watch = Watch(out, report=said.append)
+    write_documents(content, {"apps/phone.yaml": app("phone", configVersion="9")})
+    second = built(content, tmp_path / "elsewhere")
+    damaged = out / "releases" / second
+    damaged.mkdir()
+    (damaged / "content.json").write_text('{"format":')
+    Releases(out).link.unlink()
+    Releases(out).link.symlink_to(f"releases/{second}")
+    assert within(2, lambda: bool(said))
+    serving = watch()
+    assert (serving is not None and serving.id, len(said), current(out)) == (first, 1, second)
+
+
+def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    body = {
+        "errorCode": 202,
+        "message": "The service is not available",
+        "errorDetail": ["no release is being served yet"],
+        "success": False,
+    }
+    headers = {"cache-control": "no-store", "vary": "Accept, Accept-Encoding, x-svc-webservice-client-id"}
+    with granian(tmp_path / "server", out, "--workers", "2") as server:
+        for accept, said in (("application/json", json_bytes(body)), ("application/xml", xml(body, "response"))):
+            typed = {"content-type": accept, **headers, "content-length": str(len(said))}
+            assert server.ask(PROMOTIONS, {**KEY, "accept": accept}) == Answer(503, typed, said)
+        ready = server.told("/readyz")
+        assert (ready.status, json.loads(ready.body), server.told("/healthz").status) == (503, {"ready": False}, 200)
+        built(write(tmp_path / "content", documents()), out, at=AT)
+        assert within(1, lambda: all(server.ask(PROMOTIONS, KEY).status == 200 for _ in range(12)))
+        assert server.told("/readyz").status == 200
+
+
+# -- the end -----------------------------------------------------------------------------------------------------
+
+
+def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
+    shops = [store(number) for number in range(1, 1501)]
+    content = write_documents(tmp_path / "content", {**small(), "stores/all.yaml": shops[2:]})
+    write_documents(content, {"apps/phone.yaml": {**app("phone"), "apiKeys": documented_keys()}})
+    out = tmp_path / "dist"
+    built(content, out)
+    answers: list[Answer] = []
+
+    def read(port: int, number: int) -> None:
+        connection = HTTPConnection(ADDRESS, port, timeout=20)
+        answers.append(ask(connection, f"/store/v2/stores?x={number}", {**KEY, "accept": "application/xml"}))
+
+    with granian(tmp_path / "server", out, "--workers", "2", "--memo", "0") as server:
+        threads = [threading.Thread(target=read, args=(server.port, number)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        time.sleep(0.1)
+        unanswered = 6 - len(answers)
+        server.process.send_signal(signal.SIGTERM)
+        for thread in threads:
+            thread.join()
+        assert server.process.wait(20) == 0
+    said = {(each.status, len(each.body) > 1_000_000, each.body.endswith(b"</stores>")) for each in answers}
+    assert (unanswered > 0, len(answers), said) == (True, 6, {(200, True, True)})
+
+
+@pytest.mark.parametrize("ended", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_it_ends_and_leaves_nothing_behind(out: Path, tmp_path: Path, ended: signal.Signals) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    with granian(tmp_path / "server", out, "--workers", "1", TMPDIR=str(temporary)) as server:
+        server.process.send_signal(ended)
+        assert (server.process.wait(20), list(temporary.iterdir())) == (0, [])
+
+
+# -- the admin address -------------------------------------------------------------------------------------------
+
+
+def metric(server: Server, name: str, **labels: str) -> float | None:
+    """A value of /metrics."""
+    inner = ",".join(f'{key}="{value}"' for key, value in labels.items())
+    line = f"{name}{{{inner}}}" if labels else name
+    found = re.search(rf"^{re.escape(line)} (\S+)$", server.told("/metrics").body.decode(), re.MULTILINE)
+    return float(found[1]) if found else None
+
+
+def test_health_and_readiness(server: Server, out: Path) -> None:
+    assert server.told("/healthz").body == b"ok\n"
+    ready = server.told("/readyz")
+    told = json.loads(ready.body)
+    written = json.loads((out / "current" / "build.json").read_text())["built"]
+    age = (datetime.now(UTC) - datetime.fromisoformat(written)).total_seconds()
+    assert (ready.status, told["ready"], told["id"]) == (200, True, current(out))
+    assert told["age"] == pytest.approx(age, abs=5)
+    assert [server.told(path).status for path in ("/", "/healthz/", "/v2/promotions")] == [404, 404, 404]
+
+
+def test_the_public_address_has_no_admin_pages(server: Server) -> None:
+    assert [server.ask(path, KEY).status for path in ("/healthz", "/readyz", "/metrics")] == [404, 404, 404]
+
+
+def test_metrics_count_the_requests_of_all_workers(tmp_path: Path, out: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "2") as server:
+        for _ in range(60):  # a connection each, so that both workers answer
+            assert server.ask(PROMOTIONS, KEY).status == 200
+        server.ask("/store/v1/events", KEY)
+        server.ask("/nowhere", KEY)
+        server.ask(PROMOTIONS)
+        server.ask(PROMOTIONS, KEY, "POST")
+        served = list(Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split())
+        counted = {
+            ("promotions_v2", "200"): 60.0,
+            ("events_v1", "400"): 1.0,
+            ("none", "404"): 1.0,
+            ("none", "401"): 1.0,
+            ("none", "405"): 1.0,
+        }
+        name = "vitrine_requests_total"
+        assert within(2, lambda: metric(server, name, operation="promotions_v2", status="200") == 60)
+        found = {pair: metric(server, name, operation=pair[0], status=pair[1]) for pair in counted}
+        seconds = metric(server, "vitrine_request_seconds_count", operation="promotions_v2")
+        info = metric(server, "vitrine_release_info", id=current(out))
+    assert (found, seconds, info, len(served) >= 2) == (counted, 60, 1, True)
+
+
+def test_a_release_past_its_next_change_is_overdue(tmp_path: Path) -> None:
+    content, out = write(tmp_path / "content", documents()), tmp_path / "dist"
+    built(content, out, at="2020-01-01T12:00:00Z")  # a Wednesday: Monday the 6th begins another week
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        since = time.time() - datetime(2020, 1, 6, 5, tzinfo=UTC).timestamp()
+        assert metric(server, "vitrine_release_overdue_seconds") == pytest.approx(since, abs=10)
+        built(content, out, at="2090-01-04T12:00:00Z")
+        assert metric(server, "vitrine_release_overdue_seconds") == 0
+
+
+# -- the access log ----------------------------------------------------------------------------------------------
+
+
+def logged(server: Server) -> list[dict[str, Any]]:
+    """The lines of the access log, which are JSON each; the server's own words stand elsewhere."""
+    return [json.loads(line) for line in server.out.read_text().splitlines() if line.startswith("{")]
+
+
+def test_the_access_log_tells_operations_and_neither_keys_nor_queries(tmp_path: Path, out: Path) -> None:
+    other = "SecretSecretSecretSecret"
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        before = len(logged(server))
+        server.ask("/store/v1/events?storeId=3&_fields=name", KEY)
+        server.ask("/store/v2/stores?searchAddress=Boston,%20MA", {**KEY, "accept": "application/xml"}, "HEAD")
+        server.ask(f"/v2/promotions?key={PHONE}", {"x-svc-webservice-client-id": other, "authorization": other})
+        server.ask(f"/{PHONE}/nowhere", KEY)
+        server.ask("/store/v2/stores/99999?callback=1", KEY, "OPTIONS")
+        assert within(2, lambda: len(logged(server)) == before + 5)
+        lines, text = logged(server)[before:], server.out.read_text() + server.err.read_text()
+    told = [(line["method"], line["operation"], line["application"], line["status"]) for line in lines]
+    assert told == [
+        ("GET", "events_v1", "phone", 200),
+        ("HEAD", "stores", "phone", 200),
+        ("GET", "none", None, 401),
+        ("GET", "none", "phone", 404),
+        ("OPTIONS", "options", None, 204),
+    ]
+    names = ["time", "method", "operation", "application", "status", "bytes", "ms"]
+    assert ({tuple(line) for line in lines}, [line["bytes"] > 0 for line in lines[:4]]) == ({tuple(names)}, [True] * 4)
+    assert [word for word in (PHONE, other, "storeId", "Boston", "_fields", "99999") if word in text] == []
+
+
+def test_a_fault_of_ours_is_told_without_details_and_counted(
+    out: Path, schemas: Schemas, capfd: pytest.CaptureFixture[str]
+) -> None:
+    serving = load(out, schemas)
+    serving.content.value["promotions"].append({"promoId": 12})  # what no check would let through
+    came = called(application(lambda request: serving), "/v2/promotions", {**KEY, "accept": "application/xml"})
+    body = {"errorCode": 500, "message": "The service failed", "errorDetail": ["The service failed"], "success": False}
+    assert (came.status, came.body) == (500, xml(body, "response"))
+    assert (came.headers["cache-control"], "KeyError" in capfd.readouterr().err) == ("no-store", True)
+
+
+# -- options and other servers -----------------------------------------------------------------------------------
+
+
+def test_every_option_is_an_environment_variable_too() -> None:
+    named = {option.name: option.envvar for option in cli.serve.params}
+    assert named == {
+        name: f"VITRINE_{str(name).upper()}" for name in ("out", "bind", "admin", "workers", "threads", "memo")
+    }
+
+
+def test_the_environment_alone_starts_it(tmp_path: Path, out: Path) -> None:
+    import sys
+
+    port, admin = free_port(), free_port()
+    environment = {
+        "VITRINE_OUT": str(out),
+        "VITRINE_BIND": f"{ADDRESS}:{port}",
+        "VITRINE_ADMIN": f"{ADDRESS}:{admin}",
+        "VITRINE_WORKERS": "2",
+        "VITRINE_THREADS": "2",
+        "VITRINE_MEMO": "0",
+        "VITRINE_ACCESS_LOG": "0",
+    }
+    with running(tmp_path, [sys.executable, "-m", "vitrine", "serve"], port, admin, **environment) as server:
+        answers = [server.ask(PROMOTIONS, KEY).status, server.told("/readyz").status]
+        text = server.err.read_text() + server.out.read_text()
+        started = len(re.findall(r"Started worker-\d", text))
+        lines = logged(server)
+    assert (answers, started, lines) == ([200, 200], 2, [])
+
+
+def test_without_an_admin_address_nobody_listens_there(tmp_path: Path, out: Path) -> None:
+    import sys
+
+    port = free_port()
+    command = [sys.executable, "-m", "vitrine", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
+    with running(tmp_path, [*command, "--admin", "", "--workers", "1"], port) as server:
+        assert server.ask(PROMOTIONS, KEY).status == 200
+
+
+@pytest.mark.parametrize("options", [["--bind", "8000"], ["--admin", "x:y"], ["--bind", ":99999"], ["--workers", "0"]])
+def test_wrong_use_is_said(options: list[str]) -> None:
+    ran = vitrine("serve", *options)
+    assert (ran.status, "Error: " in ran.err) == (2, True)
+
+
+def test_waitress_serves_the_callable_too(tmp_path: Path, out: Path) -> None:
+    cases = [case for case in table() if not case.data]
+    with waitress(tmp_path, out) as server:
+        assert differing(server.port, "", cases) == []
+
+
+# -- what no client library sends --------------------------------------------------------------------------------
+
+
+def raw(server: Server, line: str, *headers: str) -> Answer:
+    lines = [line, "Host: localhost", "Connection: close", *headers, "", ""]
+    return ask_raw(server.port, "\r\n".join(lines).encode("latin-1"))
+
+
+def test_odd_requests_are_answered_in_our_form(server: Server) -> None:
+    key = f"X-Svc-Webservice-Client-Id: {PHONE}"
+    unknown = (404, CODES["no_mapping"][1])
+    asked = {
+        "GET http://elsewhere.example/v2/promotions HTTP/1.1": (200, None),
+        "GET //v2/promotions HTTP/1.1": unknown,
+        "GET /v2//promotions HTTP/1.1": unknown,
+        "GET /v2/./promotions HTTP/1.1": unknown,
+        "GET /v2/x/../promotions HTTP/1.1": unknown,
+        "GET * HTTP/1.1": unknown,
+        "BREW /v2/promotions HTTP/1.1": (405, 102),
+        "TRACE /v2/promotions HTTP/1.1": (405, 102),
+        "get /v2/promotions HTTP/1.1": (405, 102),
+        "GET /v2/promotions?promoid=%zz HTTP/1.1": (400, 400),
+        "GET /v2/promotions?%ff=%fe&promoid=5 HTTP/1.1": (200, None),
+        "GET /v2/promotions?=&&=&promoid=5 HTTP/1.1": (200, None),
+        "GET /store/v2/stores?searchAddress=\u00c3\u00a9 HTTP/1.1": (400, 400),
+    }
+    told = {}
+    for line in asked:
+        came = raw(server, line, key)
+        told[line] = came.status, json.loads(came.body).get("errorCode")
+    assert told == asked
+
+
+def test_options_for_the_whole_server_is_answered(server: Server) -> None:
+    came = raw(server, "OPTIONS * HTTP/1.1")
+    assert (came.status, came.headers) == (204, {"allow": "GET, HEAD, OPTIONS", "cache-control": "no-store"})
+
+
+def test_raw_utf_8_in_a_query_means_what_its_escapes_mean(server: Server) -> None:
+    target = "/store/v2/stores?searchAddress=Caf"
+    given = [f"{target}\u00c3\u00a9", f"{target}%C3%A9"]
+    bodies = {raw(server, f"GET {each} HTTP/1.1", f"x-svc-webservice-client-id: {PHONE}").body for each in given}
+    assert len(bodies) == 1
+
+
+def test_a_key_that_is_sent_twice_is_none(server: Server) -> None:
+    line = f"x-svc-webservice-client-id: {PHONE}"
+    came = raw(server, "GET /v2/promotions HTTP/1.1", line, line, "Accept: application/json")
+    assert (came.status, came.body) == (401, error("no_key", "", sent={}).body)
+
+
+def test_a_missing_release_folder_is_no_reason_to_stop(tmp_path: Path) -> None:
+    assert not os.path.exists(tmp_path / "dist")
+    assert Watch(tmp_path / "dist")() is None
