@@ -1,0 +1,174 @@
+"""What a search address means: the real zip codes, and the stores' own addresses."""
+
+import pytest
+
+from releases import Json, store
+from vitrine.content.geo import miles
+from vitrine.content.model import Content
+from vitrine.content.schema import Schemas
+from vitrine.interface import places
+from vitrine.interface.answer import answer
+from vitrine.interface.bind import bind
+from vitrine.interface.call import Request
+from vitrine.interface.ports import Point
+from vitrine.problems import Fault, Refusal
+from vitrine.service.places import ZipCodes
+
+
+def shop(number: int, line1: str, city: str, state: str, zip: str, point: Point) -> Json:
+    address = {"line1": line1, "city": city, "state": state, "countryCode": "US", "zipCode": zip}
+    return store(number, address=address, location={"latitude": point[0], "longitude": point[1]})
+
+
+STORES = [
+    shop(1, "1 Harbor Way", "Boston", "MA", "02116", (42.35, -71.075)),
+    shop(2, "48 Ropewalk Street", "Brooklyn", "NY", "11201-0001", (40.6931, -73.9897)),
+    shop(3, "7 Quay", "Larkport", "ZZ", "00999", (10.0, 20.0)),
+    shop(4, "9 Quay", "Larkport", "ZZ", "00999", (12.0, 22.0)),
+]
+
+
+def content(zip_codes: ZipCodes | None) -> Content:
+    site = {"lifetimes": {"default": {"maxAge": 60}}}
+    value = {"monday": "2026-11-23", "site": site, "apps": [], "stores": STORES, "events": [], "promotions": []}
+    return Content(value, zip_codes)
+
+
+KNOWN, ALONE = content(ZipCodes()), content(None)
+
+BOSTON, BACK_BAY, NEW_YORK, BROOKLYN = (42.36, -71.06), (42.3492, -71.0768), (40.75, -73.99), (40.65, -73.95)
+HOLTSVILLE, CHICAGO, HONOLULU = (40.8154, -73.0451), (41.86, -87.7), (21.31, -157.84)
+FOUND: dict[str, tuple[Point, float]] = {
+    # zip codes, with a leading zero, with four more digits, in an address
+    "02116": (BACK_BAY, 0.1),
+    "02116-1234": (BACK_BAY, 0.1),
+    "00501": (HOLTSVILLE, 0.1),
+    "  02116  ": (BACK_BAY, 0.1),
+    "02116 Boston": (BACK_BAY, 0.1),
+    "Boston, MA 02116": (BACK_BAY, 0.1),
+    "Boston 02116-0001": (BACK_BAY, 0.1),
+    "12 Nowhere Street, Boston, MA 02116": (BACK_BAY, 0.1),
+    "12 Nowhere Street, Boston, MA 02116, USA": (BACK_BAY, 0.1),
+    "10018 Nowhere Street, Boston, MA 02116, United States": (BACK_BAY, 0.1),
+    # a city with its state, with and without a comma, in any case, the state in full
+    "Boston, MA": (BOSTON, 5),
+    "Boston,MA": (BOSTON, 5),
+    "Boston MA": (BOSTON, 5),
+    "boston ma": (BOSTON, 5),
+    "BOSTON , MA.": (BOSTON, 5),
+    "Boston, Massachusetts": (BOSTON, 5),
+    "boston massachusetts": (BOSTON, 5),
+    "Boston, MA, USA": (BOSTON, 5),
+    "Brooklyn, New York": (BROOKLYN, 5),
+    "New York, NY": (NEW_YORK, 5),
+    "New York, New York": (NEW_YORK, 5),
+    "Charleston, West Virginia": ((38.35, -81.63), 15),
+    "Charleston, WV": ((38.35, -81.63), 15),
+    "Washington, District of Columbia": ((38.9, -77.03), 5),
+    "Honolulu Hawaii": (HONOLULU, 10),
+    # an address whose number is no zip code
+    "12345 Nowhere Street, Boston, MA": (BOSTON, 5),
+    "10018 Broadway Boston MA": (BOSTON, 5),
+    # as post offices spell
+    "St. Louis, MO": ((38.63, -90.25), 15),
+    "Saint Louis, MO": ((38.63, -90.25), 15),
+    "Ft. Worth TX": ((32.75, -97.33), 15),
+    "O'Fallon, IL": ((38.59, -89.91), 10),
+    "Coeur d'Alene, Idaho": ((47.68, -116.78), 10),
+    "Winston-Salem, NC": ((36.1, -80.25), 10),
+    "Wilkes-Barre, PA": ((41.25, -75.88), 10),
+    "McLean, VA": ((38.94, -77.18), 10),
+    "McAllen, TX": ((26.2, -98.23), 10),
+    # an area
+    "Boston": (BOSTON, 5),
+    "Cook County": (CHICAGO, 20),
+    "cook county, il": (CHICAGO, 20),
+    "Kings County, NY": (BROOKLYN, 5),
+    "Kings County, CA": ((36.2, -119.8), 40),
+    "Massachusetts": ((42.24, -71.5), 30),
+    "MA": ((42.24, -71.5), 30),
+    "New York": (NEW_YORK, 5),
+    "Virginia": ((37.7, -78.2), 60),
+    "OR": ((44.5, -122.1), 80),
+    "District of Columbia": ((38.9, -77.03), 5),
+    # the stores' own addresses
+    "48 Ropewalk Street, Brooklyn": ((40.6931, -73.9897), 0),
+    "48 ROPEWALK STREET, BROOKLYN, NY 10018": ((40.6931, -73.9897), 0),
+    "7 Quay, Larkport": ((10.0, 20.0), 0),
+    "00999": ((11.0, 21.0), 0),
+    "Larkport": ((11.0, 21.0), 0),
+}
+
+
+@pytest.mark.parametrize("text", FOUND)
+def test_a_place_is_found(text: str) -> None:
+    expected, tolerance = FOUND[text]
+    found = places.find(text, KNOWN)
+    assert found is not None
+    assert miles(*found, *expected) <= tolerance
+
+
+UNKNOWN = [
+    "Nowhere, MA",
+    "99999",
+    "2116",
+    "501",
+    "Boston, XX",
+    "Atlantis",
+    ".,;",
+    "-",
+    "()",
+    "\u4e1c\u4eac",
+    "MA MA MA",
+    "0" * 200,
+    "," * 200,
+]
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_a_place_that_nobody_knows_is_none(text: str) -> None:
+    assert (places.find(text, KNOWN), places.find(text, ALONE)) == (None, None)
+
+
+def test_an_unknown_place_is_refused_with_what_could_be_given() -> None:
+    call = bind(Request("store/v2/stores", "searchAddress=Atlantis%20%00"), None)
+    with pytest.raises(Refusal) as raised:
+        answer(call, KNOWN, Schemas([]))
+    fault = Fault(
+        "searchAddress",
+        r"no place is known by 'Atlantis \x00'; give a zip code, a city and its state, or a full address",
+    )
+    assert (raised.value.code, raised.value.faults) == ("invalid", (fault,))
+
+
+def test_without_zip_codes_the_stores_own_addresses_are_known() -> None:
+    asked = (
+        "02116",
+        "11201",
+        "Boston",
+        "Boston, MA",
+        "boston massachusetts",
+        "MA",
+        "Massachusetts",
+        "New York",
+        "10018",
+    )
+    boston, brooklyn = (42.35, -71.075), (40.6931, -73.9897)
+    found = [places.find(text, ALONE) for text in asked]
+    assert found == [boston, brooklyn, boston, boston, boston, boston, boston, brooklyn, None]
+
+
+def test_every_city_of_the_package_is_found_in_its_state() -> None:
+    import zipcodes
+
+    sample = sorted({(entry["city"], entry["state"]) for entry in zipcodes.list_all() if float(entry["lat"] or 0)})[
+        ::60
+    ]
+    missing = [pair for pair in sample if ZipCodes().find_city(*pair) is None]
+    assert (len(sample) > 400, missing) == (True, [])
+
+
+def test_what_is_nowhere_moves_no_middle() -> None:
+    washington = ZipCodes().find_state("DC")
+    assert washington is not None
+    assert miles(*washington, 38.9, -77.03) < 5
