@@ -12,18 +12,21 @@ DEGREE = EARTH_RADIUS * radians(1)
 
 def miles(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
     """The great-circle distance between two points in degrees (haversine)."""
-    return miles_from(latitude, longitude)(other_latitude, other_longitude)
+    other = radians(other_latitude)
+    return miles_from(latitude, longitude)(other, cos(other), other_longitude)
 
 
-def miles_from(latitude: float, longitude: float) -> Callable[[float, float], float]:
-    """The distance of a point from this one, for asking about many."""
+def miles_from(latitude: float, longitude: float) -> Callable[[float, float, float], float]:
+    """The distance of other points: each by its latitude in radians, the cosine of that, and its longitude in degrees.
+
+    For asking about many points of which the two are known: it takes half the time.
+    """
     one = radians(latitude)
     cosine = cos(one)
 
-    def miles(other_latitude: float, other_longitude: float) -> float:
-        other = radians(other_latitude)
-        half = sin((other - one) / 2) ** 2 + cosine * cos(other) * sin(radians(other_longitude - longitude) / 2) ** 2
-        return 2 * EARTH_RADIUS * asin(min(1.0, sqrt(half)))
+    def miles(other: float, other_cosine: float, other_longitude: float) -> float:
+        north, east = sin((other - one) / 2), sin(radians(other_longitude - longitude) / 2)
+        return 2 * EARTH_RADIUS * asin(min(1.0, sqrt(north * north + cosine * other_cosine * east * east)))
 
     return miles
 

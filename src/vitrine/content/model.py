@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib import resources
+from math import cos, radians
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -279,15 +280,18 @@ class Content:
     def near(self, latitude: float, longitude: float, radius: float) -> list[tuple[float, Json]]:
         """The stores within ``radius`` miles of a point, each after its distance: nearest first, then by number."""
         reach, breadth = geo.box(latitude, radius)  # the exact distance decides
-        latitudes, stores = self._by_latitude
+        latitudes, places = self._by_latitude
         first, last = bisect_left(latitudes, latitude - reach), bisect_right(latitudes, latitude + reach)
         west, east = longitude - breadth, longitude + breadth
         if west < -180 or east > 180:  # around the other side of the earth, too: the distance is left to decide
             west, east = -180, 180
-        boxed = [place for place in stores[first:last] if west <= place[0] <= east]
         miles = geo.miles_from(latitude, longitude)
-        found = [(miles(place[1], place[0]), place[2], place[3]) for place in boxed]
-        return [(distance, store) for distance, _, store in sorted(found) if distance <= radius]
+        found = [
+            (distance, number, store)
+            for place, other, cosine, number, store in places[first:last]
+            if west <= place <= east and (distance := miles(other, cosine, place)) <= radius
+        ]
+        return [(distance, store) for distance, _, store in sorted(found)]
 
     def events(self, location: int) -> Sequence[Json]:
         """The events at the store with this location number, by start and id."""
@@ -323,13 +327,15 @@ class Content:
         return self.once(make, *documents) if between is None else make(*documents, between)
 
     @cached_property
-    def _by_latitude(self) -> tuple[list[float], list[tuple[float, float, int, Json]]]:
-        """The latitudes in order, and longitude, latitude, number and store of each: `near` looks at many."""
-        places = [
-            (store["location"]["longitude"], store["location"]["latitude"], store["locationNumber"], store)
-            for store in sorted(self.value["stores"], key=lambda store: store["location"]["latitude"])
+    def _by_latitude(self) -> tuple[list[float], list[tuple[float, float, float, int, Json]]]:
+        """The stores' latitudes in order; of each its longitude, what `miles_from` asks, its number and itself."""
+        stores = sorted(self.value["stores"], key=lambda store: store["location"]["latitude"])
+        latitudes = [store["location"]["latitude"] for store in stores]
+        angles = [radians(latitude) for latitude in latitudes]
+        return latitudes, [
+            (store["location"]["longitude"], angle, cos(angle), store["locationNumber"], store)
+            for store, angle in zip(stores, angles, strict=True)
         ]
-        return [place[1] for place in places], places
 
     @cached_property
     def _apps(self) -> dict[str, Json]:
@@ -374,7 +380,7 @@ class InJson(Content):
         if known is None:
             known = self._texts.keep(key, make(*documents) if between is None else make(*documents, _GAP))
         whole, before, after = known
-        return whole if between is None else orjson.Fragment(before + orjson.dumps(between) + after)
+        return whole if between is None else orjson.Fragment(b"".join((before, orjson.dumps(between), after)))
 
 
 def at(value: Json, pointer: Pointer) -> Json:
