@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from math import acos, asin, atan2, cos, degrees, pi, radians, sin, sqrt
+from operator import itemgetter
 from typing import Any
 from urllib.parse import urlencode
 
@@ -29,8 +30,8 @@ MONDAY = "2026-11-23"
 
 def content(**kinds: Iterable[Json]) -> Content:
     """Live content of some documents, in the order in which a release holds them."""
-    key = {"stores": "locationNumber", "events": "id", "promotions": "promoId"}
-    found = {kind: sorted(kinds.get(kind, ()), key=lambda each, kind=kind: each[key[kind]]) for kind in key}
+    keys = {"stores": "locationNumber", "events": "id", "promotions": "promoId"}
+    found = {kind: sorted(kinds.get(kind, ()), key=itemgetter(key)) for kind, key in keys.items()}
     return Content({"format": 1, "monday": MONDAY, "site": site(), "apps": [app("phone")], **found})
 
 
@@ -99,6 +100,10 @@ def going_on(
     return [(id, shop) for _, id, _, shop in sorted(found)]
 
 
+def written(day: date | None, form: str) -> str | None:
+    return day.strftime(form) if day else None
+
+
 @settings(max_examples=150, deadline=None)
 @given(event_lists(), selectors, st.none() | days, st.none() | days)
 def test_events_of_a_range_at_some_stores(
@@ -109,7 +114,7 @@ def test_events_of_a_range_at_some_stores(
     texts: dict[str, str | None] = {name: ",".join(map(str, values)) for name, values in chosen.items()}
     sets = {name: set(values) for name, values in chosen.items()}
     backwards = first is not None and last is not None and last < first
-    dates = {"startDate": first and first.isoformat(), "finishDate": last and last.isoformat()}
+    dates = {"startDate": written(first, "%Y-%m-%d"), "finishDate": written(last, "%Y-%m-%d")}
     if backwards:
         with pytest.raises(Refusal):
             asked(live, "store/v1/events", **texts, **dates)
@@ -118,8 +123,8 @@ def test_events_of_a_range_at_some_stores(
     told = asked(live, "store/v1/events", **texts, **dates)["events"]["event"]
     assert [(each["id"], shop_of[each["locationNumber"]]) for each in told] == going_on(events, sets, first, last)
     if "locationNumber" not in texts:
-        written = {"eventFrom": first and first.strftime("%b %d, %Y"), "eventTo": last and last.strftime("%B %d %Y")}
-        told = asked(live, "v2/store/event", **texts, **written)["storeEvents"]
+        textual = {"eventFrom": written(first, "%b %d, %Y"), "eventTo": written(last, "%B %d %Y")}
+        told = asked(live, "v2/store/event", **texts, **textual)["storeEvents"]
         assert [(each["eventId"], each["storeId"]) for each in told] == going_on(events, sets, first, last)
 
 
@@ -217,7 +222,7 @@ def test_stores_near_a_place_come_nearest_first(
         latitude=f"{place[0]:.4f}",
         longitude=f"{place[1]:.4f}",
         radius=f"M{radius}" if radius else None,
-        _limit=limit and str(limit),
+        _limit=str(limit) if limit else None,
         feature=",".join(wanted) or None,
         storeNumber=",".join(map(str, numbers)) if numbers else None,
     )["stores"].get("store", [])
@@ -257,7 +262,7 @@ def test_stores_without_a_place_come_by_location_number(
         store(number, features=sorted(has), locationNumber=3000 - number) for number, has in enumerate(features, 1)
     ]
     live = content(stores=shops)
-    told = asked(live, "store/v2/stores", feature=",".join(wanted) or None, _limit=limit and str(limit))
+    told = asked(live, "store/v2/stores", feature=",".join(wanted) or None, _limit=str(limit) if limit else None)
     fit = sorted(3000 - number for number, has in enumerate(features, 1) if wanted <= has)
     assert [each["locationNumber"] for each in told["stores"].get("store", [])] == fit[:limit]
     assert all("distance" not in each and "units" not in each for each in told["stores"].get("store", []))
@@ -302,7 +307,7 @@ def pruned(value: Json, tree: Tree) -> Json:
     return kept
 
 
-NAMES = (
+NAMES: tuple[str, ...] = (
     "id",
     "name",
     "attributes",
@@ -468,4 +473,4 @@ def test_the_two_formulas_agree() -> None:
     one, other = (42.35, -71.075), (40.7536, -73.9889)
     a, b = radians(one[0]), radians(other[0])
     third = EARTH * acos(sin(a) * sin(b) + cos(a) * cos(b) * cos(radians(other[1] - one[1])))
-    assert (apart(one, other), third) == (pytest.approx(186.70802), pytest.approx(186.70802))
+    assert [apart(one, other), third] == pytest.approx([186.70802, 186.70802])
