@@ -1,6 +1,6 @@
 """The interface as an OpenAPI 3.1 document, made from OPERATIONS and the schemas."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from urllib.parse import urldefrag, urljoin
 
@@ -10,6 +10,7 @@ from vitrine.content.yaml import Json
 from vitrine.interface.answer import CODES, ERROR_SCHEMA, JAVASCRIPT, KEY_HEADER
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.formats import FORMATS
+from vitrine.interface.kinds import Schema, plain
 from vitrine.interface.operation import AnyOf, Operation, Parameter, Together
 
 ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "method", "not_acceptable", "too_large")
@@ -66,8 +67,47 @@ def _rules(operation: Operation) -> Iterable[str]:
             yield f"{rule.finish} is not before {rule.start}."
 
 
+_EXAMPLES = {
+    "callback": "receive",
+    "_fields": "name",
+    "_limit": "5",
+    "radius": "M25",
+    "feature": "BOPS",
+    "startDate": "2013-06-21",
+    "finishDate": "2013-06-30",
+    "eventFrom": "Jun 21, 2013",
+    "eventTo": "Jun 30, 2013",
+    "upcNumber": "492012345678",
+    "productId": "520910",
+    "global": "Y",
+    "channel": "SITE",
+}
+"""Texts for parameters that no frozen Call and no document gives an example of."""
+
+
 def _examples(operation: Operation, content: Content) -> Mapping[str, str]:
-    """A text for each parameter that the first frozen Calls give."""
+    """A text for each parameter: of the first frozen Calls, of the first documents, or a standing one."""
+    return {**_EXAMPLES, **dict(_of_documents(content)), **_of_calls(operation, content)}
+
+
+def _of_documents(content: Content) -> Iterable[tuple[str, str]]:
+    for store in content.stores()[:1]:
+        yield "storeNumber", str(store["storeNumber"])
+        yield "searchAddress", f"{store['address']['city']}, {store['address']['state']}"
+        yield from ((name, plain(degrees)) for name, degrees in store["location"].items())
+    for promotion in content.promotions()[:1]:
+        coupon = promotion.get("coupon", {})
+        yield "promoid", str(promotion["promoId"])
+        yield from ((name, promotion["promotionSourceCode"]) for name in ("sourcecode", "promotionsourcecode"))
+        yield from ((name, promotion["promotionType"]) for name in ("type", "promotype"))
+        yield from ((name, promotion.get("promotionCode", "SAVE10")) for name in ("promo_code", "promocode"))
+        yield from (
+            ("coupontype", coupon.get("couponType", "STORE")),
+            ("couponnumber", coupon.get("couponNumber", "1")),
+        )
+
+
+def _of_calls(operation: Operation, content: Content) -> Mapping[str, str]:
     found: dict[str, str] = {}
     kinds = {parameter.name: parameter.kind for parameter in operation.parameters}
     for entry in operation.source.entries(content) if operation.source.entries else ():
@@ -82,8 +122,7 @@ def _parameter(operation: Operation, parameter: Parameter, examples: Mapping[str
     in_path = parameter.name in operation.in_path
     schema = dict(parameter.kind.schema())
     if parameter.default is not None:
-        text = parameter.kind.format(parameter.default)
-        schema["default"] = text.split(",") if schema["type"] == "array" else text
+        schema["default"] = _typed(parameter.kind.format(parameter.default), schema)
     value: dict[str, Json] = {
         "name": parameter.name,
         "in": "path" if in_path else "query",
@@ -94,11 +133,16 @@ def _parameter(operation: Operation, parameter: Parameter, examples: Mapping[str
     if schema["type"] == "array":
         value |= {"style": "simple"} if in_path else {"style": "form", "explode": False}
     if parameter.name in examples:
-        text = examples[parameter.name]
-        items = schema.get("items", {}).get("type")
-        parts = [int(part) if items == "integer" else part for part in text.split(",")]
-        value["example"] = parts if schema["type"] == "array" else text
+        value["example"] = _typed(examples[parameter.name], schema)
     return value
+
+
+def _typed(text: str, schema: Schema) -> Json:
+    """A text as the JSON value that OpenAPI takes it for."""
+    if schema["type"] == "array":
+        return [_typed(part, schema["items"]) for part in text.split(",")]
+    types: dict[str, Callable[[str], Json]] = {"integer": int, "number": float}
+    return types.get(schema["type"], str)(text)
 
 
 def _success(operation: Operation) -> Json:

@@ -121,4 +121,8 @@ class Operation:
 CALLBACK = Parameter(
     "callback", Callback(), "Name of a JavaScript function: the answer is JSON as its argument (JSONP)."
 )
-FIELDS = Parameter("_fields", FieldMask(), "Fields to return, comma-separated; those within a field in parentheses.")
+FIELDS = Parameter(
+    "_fields",
+    FieldMask(),
+    "Fields to return, comma-separated; those within a field in parentheses. Others are left out, required or not.",
+)

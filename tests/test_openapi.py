@@ -1,0 +1,210 @@
+"""The OpenAPI document: valid, whole, true to what the service does."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+from urllib.parse import quote
+
+import hypothesis
+import pytest
+import schemathesis
+from openapi_spec_validator import OpenAPIV31SpecValidator
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from conformance import AT, PHONE, documents
+from releases import Json, built, vitrine
+from served import called
+from trees import write
+from vitrine.content.schema import Schemas
+from vitrine.interface.bind import OPERATIONS
+from vitrine.service.serving import Serving, load
+from vitrine.service.wsgi import Application, application
+
+KEY = {"x-svc-webservice-client-id": PHONE}
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("openapi")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module")
+def document(out: Path) -> Json:
+    """What `vitrine edge openapi` prints."""
+    ran = vitrine("edge", "openapi", "--out", out)
+    assert (ran.status, ran.err) == (0, "")
+    return json.loads(ran.out)
+
+
+def constant(serving: Serving, request: object) -> Serving:
+    return serving
+
+
+@pytest.fixture(scope="module")
+def service(out: Path, schemas: Schemas) -> Application:
+    return application(partial(constant, load(out, schemas)))
+
+
+# -- the document ------------------------------------------------------------------------------------------------
+
+
+def test_the_document_is_valid(document: Json) -> None:
+    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+
+
+def test_every_operation_and_parameter_is_there(document: Json) -> None:
+    told = {
+        (method.upper(), path.removeprefix("/"), operation["operationId"]): {
+            (parameter["name"], parameter["in"]) for parameter in operation["parameters"]
+        }
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert told == {
+        (each.method, each.path, each.name): {
+            (parameter.name, "path" if parameter.name in each.in_path else "query") for parameter in each.parameters
+        }
+        for each in OPERATIONS
+    }
+
+
+INTERFACE = {  # interface 4.4, 4.5, 4.10 and 4.11, wire shapes §4
+    "/v2/utility/mobileapp": "callback",
+    "/store/v1/events": "storeId storeNumber locationNumber startDate finishDate _fields callback",
+    "/v2/store/event": "storeId storeNumber eventFrom eventTo callback",
+    "/store/v2/stores/{locationNumber}": "locationNumber feature _fields upcNumber productId callback",
+    "/store/v2/stores": (
+        "storeNumber searchAddress latitude longitude radius feature _limit _fields upcNumber productId callback"
+    ),
+    "/v2/promotions": "promoid global sourcecode type promo_code callback",
+    "/v3/promotions": (
+        "show promoid global promotionsourcecode promotype promocode channel coupontype couponnumber callback"
+    ),
+    "/v3/promotions/sorted": "channel callback",
+}
+
+
+def test_the_parameters_are_those_of_the_interface(document: Json) -> None:
+    told = {
+        path: {parameter["name"] for parameter in methods["get"]["parameters"]}
+        for path, methods in document["paths"].items()
+    }
+    assert told == {path: set(names.split()) for path, names in INTERFACE.items()}
+
+
+def test_answers_errors_and_the_key_are_described(document: Json) -> None:
+    statuses = {"200", "304", "400", "401", "404", "405", "406", "413", "414", "415", "500", "503"}
+    described = [set(methods["get"]["responses"]) for methods in document["paths"].values()]
+    medias = [set(methods["get"]["responses"]["200"]["content"]) for methods in document["paths"].values()]
+    both = {"application/json", "application/xml"}
+    assert described == [statuses] * len(INTERFACE)
+    assert medias == [both | {"application/javascript"}] * len(INTERFACE)
+    assert [set(each["content"]) for each in document["components"]["responses"].values()] == [both] * 10
+    assert document["components"]["securitySchemes"]["key"] == {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-svc-webservice-client-id",
+    }
+    assert document["servers"] == [{"url": "https://api.shop.example"}]
+
+
+def test_the_path_of_base_url_is_honoured(tmp_path: Path) -> None:
+    content = write(tmp_path / "content", documents("/mobile/api"))
+    built(content, tmp_path / "dist", at=AT)
+    printed = json.loads(vitrine("edge", "openapi", "--out", tmp_path / "dist").out)
+    assert printed["servers"] == [{"url": "https://api.shop.example/mobile/api"}]
+
+
+def test_everything_has_a_description(document: Json) -> None:
+    silent = [
+        (path, parameter["name"])
+        for path, methods in document["paths"].items()
+        for parameter in methods["get"]["parameters"]
+        if not parameter.get("description")
+    ]
+    assert silent == []
+
+
+def texts(parameter: Json, value: Json) -> str:
+    """An example as the parameter's style writes it: an array by commas."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@pytest.fixture(scope="module")
+def examples(document: Json) -> dict[str, dict[str, str]]:
+    """Path → parameter → its example as it is written."""
+    return {
+        path: {each["name"]: texts(each, each["example"]) for each in methods["get"]["parameters"]}
+        for path, methods in document["paths"].items()
+    }
+
+
+def queries(given: dict[str, str]) -> list[dict[str, str]]:
+    """Each parameter alone, beside what it cannot do without, and all of them."""
+    needed = [name for name in ("storeId", "latitude", "longitude") if name in given]
+    alone = [{name: given[name] for name in dict.fromkeys((*needed, each))} for each in given]
+    return [*alone, given]
+
+
+def test_examples_are_answered(examples: dict[str, dict[str, str]], service: Application) -> None:
+    answered = []
+    for path, given in examples.items():
+        located = path.replace("{locationNumber}", given.get("locationNumber", ""))
+        for chosen in queries({name: text for name, text in given.items() if f"{{{name}}}" not in path}):
+            query = "&".join(f"{name}={quote(text)}" for name, text in chosen.items())
+            answered.append((f"{located}?{query}", called(service, f"{located}?{query}", KEY).status))
+    assert ([each for each in answered if each[1] != 200], len(answered) > 50) == ([], True)
+
+
+# -- the service against the document ----------------------------------------------------------------------------
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+def test_no_generated_request_finds_a_server_error_or_an_undocumented_status(
+    document: Json, service: Application
+) -> None:
+    schema = schemathesis.openapi.from_dict({**document, "servers": [{"url": "/"}]})
+    schema.app = service
+    statuses: dict[int, int] = {}
+
+    for result in schema.get_all_operations():
+        operation = cast(Any, result).ok()
+        for mode in schemathesis.GenerationMode:
+            run(operation.as_strategy(generation_mode=mode), service, statuses)
+    assert (sum(statuses.values()) > 300, {200, 400} <= set(statuses)) == (True, True)
+
+
+def run(strategy: Any, service: Application, statuses: dict[int, int]) -> None:
+    """Some dozens of requests of one operation, in turn as JSON and XML."""
+
+    @hypothesis.settings(
+        max_examples=40,
+        deadline=None,
+        database=None,
+        phases=[hypothesis.Phase.generate],
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(strategy, hypothesis.strategies.sampled_from(["application/json", "application/xml"]))
+    def checked(case: Any, accept: str) -> None:
+        response = case.call(app=service, headers={**KEY, "Accept": accept})
+        statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
+        masked = [response_schema_conformance] if "_fields" in case.query else []  # exempt from `required`
+        case.validate_response(response, checks=[check for check in CHECKS if check not in masked])
+
+    checked()
