@@ -1,6 +1,7 @@
 """The conformance table holds in process, over Granian and gunicorn and through nginx; frozen files are live answers."""
 
 import os
+import re
 from collections.abc import Iterator
 from functools import partial
 from http.client import HTTPConnection
@@ -18,6 +19,7 @@ from vitrine.content.listing import shipped
 from vitrine.content.schema import Schemas
 from vitrine.edge.nginx import configuration
 from vitrine.edge.rules import rules
+from vitrine.interface.answer import CODES
 from vitrine.release.changes import content_of
 from vitrine.service.serving import Serving, load
 from vitrine.service.wsgi import Application, application
@@ -129,6 +131,13 @@ def test_over_gunicorn(outputs: dict[str, Path], tmp_path: Path) -> None:
 def test_through_nginx(edge: int, base: str) -> None:
     cases = [case for case in BASES[base] if "%00" not in case.target.partition("?")[0]]  # nginx's own 400
     assert (len(cases) > 100, differing(edge, base, cases)) == (True, [])
+
+
+def test_the_table_of_codes_is_printed_in_the_readme() -> None:
+    readme = (SAMPLE.parent / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([0-9, ]+) \| ([0-9, ]+) \| .+ \|$", readme, re.MULTILINE)
+    printed = {pair for row in rows for pair in zip(*(map(int, cell.split(", ")) for cell in row), strict=True)}
+    assert printed == {(code.status, code.error_code) for code in CODES.values()}
 
 
 def test_xml_is_canonically_what_the_witness_writes() -> None:

@@ -3,7 +3,7 @@
 import pytest
 import zipcodes
 
-from releases import Json, store
+from releases import AT, SAMPLE, Json, store, vitrine
 from vitrine.content.geo import miles
 from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
@@ -164,6 +164,11 @@ def test_every_city_of_the_package_is_found_in_its_state() -> None:
     sample = sorted({(entry["city"], entry["state"]) for entry in known if float(entry["lat"] or 0)})[::60]
     missing = [pair for pair in sample if ZipCodes().find_city(*pair) is None]
     assert (len(sample) > 400, missing) == (True, [])
+
+
+def test_the_working_tree_is_shown_with_the_same_places() -> None:
+    ran = vitrine("show", "store/v2/stores?searchAddress=10018&radius=M1&_fields=name", "--content", SAMPLE, "--at", AT)
+    assert (ran.status, "name" in ran.out) == (0, True)
 
 
 def test_what_is_nowhere_moves_no_middle() -> None:

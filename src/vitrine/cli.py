@@ -104,6 +104,7 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
 
     documents, schemas = _documents(content, Options())
     live = model.live(documents, _moment(at, documents))
+    live.places = _places()
     known = live.applications()
     if app is not None and app not in known:
         close = nearest(app, known)
@@ -417,19 +418,32 @@ def verify(id: str, out: str) -> None:
 
 @main.command()
 @click.option("--out", default="dist", show_default=True, metavar="DIR", envvar="VITRINE_OUT", show_envvar=True)
-@click.option("--bind", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", envvar="VITRINE_BIND")
+@click.option(
+    "--bind", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", envvar="VITRINE_BIND", show_envvar=True
+)
 @click.option(
     "--admin",
     default="127.0.0.1:8001",
     show_default=True,
     metavar="HOST:PORT",
     envvar="VITRINE_ADMIN",
+    show_envvar=True,
     help="Where /healthz, /readyz and /metrics are; empty: nowhere.",
 )
-@click.option("--workers", type=click.IntRange(1, 256), metavar="N", envvar="VITRINE_WORKERS", help="Processes.")
-@click.option("--threads", type=click.IntRange(1, 256), default=1, show_default=True, envvar="VITRINE_THREADS")
 @click.option(
-    "--memo", type=click.IntRange(0, 4096), default=32, show_default=True, metavar="MIB", envvar="VITRINE_MEMO"
+    "--workers", type=click.IntRange(1, 256), metavar="N", envvar="VITRINE_WORKERS", show_envvar=True, help="Processes."
+)
+@click.option(
+    "--threads", type=click.IntRange(1, 256), default=1, show_default=True, envvar="VITRINE_THREADS", show_envvar=True
+)
+@click.option(
+    "--memo",
+    type=click.IntRange(0, 4096),
+    default=32,
+    show_default=True,
+    metavar="MIB",
+    envvar="VITRINE_MEMO",
+    show_envvar=True,
 )
 def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
@@ -547,6 +561,15 @@ def _schemas(content: str) -> "Schemas":
     from vitrine.content.schema import Schemas
 
     return Schemas([shipped("schemas"), Path(content) / "schemas"])
+
+
+def _places() -> Any:
+    """Zip codes and cities, where the service is installed; else the stores' own addresses must do."""
+    from importlib.util import find_spec
+
+    from vitrine.service.places import ZipCodes
+
+    return ZipCodes() if find_spec("zipcodes") else None
 
 
 def _checked(content: str, options: Any, schemas: "Schemas | None" = None) -> "Checked":

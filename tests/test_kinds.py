@@ -1,0 +1,153 @@
+"""Kinds of parameter: what they read, how they write it, what they refuse."""
+
+import re
+from typing import Any
+
+import pytest
+
+from vitrine.content.schema import Schemas
+from vitrine.interface.answer import refuse
+from vitrine.interface.formats import FORMATS
+from vitrine.interface.kinds import (
+    MAX_ID,
+    Callback,
+    Count,
+    Day,
+    Ids,
+    Kind,
+    Number,
+    Radius,
+    Text,
+    TextualDay,
+    Word,
+    Words,
+)
+from vitrine.problems import Fault, Refusal
+
+LATITUDE, RADIUS, WORDS = Number(-90, 90), Radius(200), Words(("BOPS", "BRIDAL", "MATTRESS"))
+
+READ: list[tuple[Kind, str, Any, str]] = [  # kind, text, value, the one text of the value
+    (Ids(), "7", (7,), "7"),
+    (Ids(), "9,7,9,08", (7, 8, 9), "7,8,9"),
+    (Ids(), " 7 ,\t8 ", (7, 8), "7,8"),
+    (Ids(), "9007199254740991", (MAX_ID,), "9007199254740991"),
+    (Ids(), "0" * 8000 + "7", (7,), "7"),
+    (Ids(2), "2,1,2,1,2,1", (1, 2), "1,2"),
+    (WORDS, "MATTRESS,BOPS,MATTRESS", ("BOPS", "MATTRESS"), "BOPS,MATTRESS"),
+    (WORDS, " BRIDAL ", ("BRIDAL",), "BRIDAL"),
+    (Word(("Y", "N")), "Y", "Y", "Y"),
+    (Day(), "2024-02-29", "2024-02-29", "2024-02-29"),
+    (Day(), "0001-01-01", "0001-01-01", "0001-01-01"),
+    (TextualDay(), "Jun 21, 2013", "2013-06-21", "Jun 21, 2013"),
+    (TextualDay(), "june 1 2013", "2013-06-01", "Jun 1, 2013"),
+    (TextualDay(), "SEPT. 09 ,2013", "2013-09-09", "Sep 9, 2013"),
+    (TextualDay(), "Feb,29,2024", "2024-02-29", "Feb 29, 2024"),
+    (TextualDay(), "May 1, 0099", "0099-05-01", "May 1, 0099"),
+    (LATITUDE, "42.350", 42.35, "42.35"),
+    (LATITUDE, "-090.000", -90.0, "-90"),
+    (LATITUDE, "-0.0", 0.0, "0"),
+    (LATITUDE, "0.000000000000001", 1e-15, "0.000000000000001"),
+    (LATITUDE, "1.000000000000001", 1.000000000000001, "1.000000000000001"),
+    (RADIUS, "M200", 200.0, "M200"),
+    (RADIUS, "M025.50", 25.5, "M25.5"),
+    (RADIUS, "M0.00001", 0.00001, "M0.00001"),
+    (Count(), "05", 5, "5"),
+    (Count(10), "10", 10, "10"),
+    (Text(), "  Boston, MA ", "Boston, MA", "Boston, MA"),
+    (Text(3), "\u6771\u4eac\U0001f370", "\u6771\u4eac\U0001f370", "\u6771\u4eac\U0001f370"),
+    (Callback(), "$.a_1.B", "$.a_1.B", "$.a_1.B"),
+    (Callback(), "_" * 128, "_" * 128, "_" * 128),
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "value", "written"), READ)
+def test_a_kind_reads_many_texts_and_writes_one(kind: Kind, text: str, value: Any, written: str) -> None:
+    read = kind.parse(text)
+    assert (read, repr(read), kind.format(read), kind.parse(written)) == (value, repr(value), written, value)
+
+
+REFUSED: list[tuple[Kind, str]] = [
+    *(
+        (Ids(), text)
+        for text in ("", ",", "1,", "0", "00", "-1", "+1", "1.5", "1e3", "0x1", "1_000", "\u0661", "9007199254740992")
+    ),
+    (Ids(2), "1,2,3"),
+    *((WORDS, text) for text in ("", "bops", "BOPS,", "BOPS;BRIDAL", "POOL")),
+    *((Word(("Y", "N")), text) for text in ("", "y", "Y,N", " Y")),
+    *(
+        (Day(), text)
+        for text in (
+            "",
+            "2023-02-29",
+            "2023-1-1",
+            "20230101",
+            "2023-01-01T00:00",
+            " 2023-01-01",
+            "2023-W01-1",
+            "\u0662023-01-01",
+        )
+    ),
+    *(
+        (TextualDay(), text)
+        for text in ("", "2013-06-21", "Jun 2013", "Ju 21, 2013", "Juni 21, 2013", "Jun 31, 2013", "Jun 21, 13")
+    ),
+    *(
+        (TextualDay(), text)
+        for text in ("21 Jun 2013", "Jun 21, 0000", "Jun 021, 2013", "Jun 21, 20133", "Jun21,2013", "Feb 29, 2023")
+    ),
+    *(
+        (LATITUDE, text)
+        for text in (
+            "",
+            "90.1",
+            "-90.0001",
+            "91",
+            "1e1",
+            "nan",
+            "inf",
+            "1.",
+            ".5",
+            "+1",
+            "1,5",
+            "0x1",
+            "1_0",
+            "9" * 400,
+        )
+    ),
+    *(
+        (RADIUS, text)
+        for text in ("", "M", "M0", "M0.0", "M200.0001", "M201", "200", "m5", "M-5", "M1e2", "M 5", "5M", "M\u0665")
+    ),
+    *((Count(), text) for text in ("", "0", "-1", "1.0", "ten", "9007199254740992", "9" * 5000)),
+    (Count(10), "11"),
+    *((Text(3), text) for text in ("", "   ", "four")),
+    *(
+        (Callback(), text)
+        for text in ("", "1a", "a-b", "a b", "a.", ".a", "a..b", "a()", "a[0]", "caf\u00e9", "a\n", "_" * 129)
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "text"), REFUSED, ids=lambda part: repr(part)[:40])
+def test_a_kind_refuses_and_says_what_is_allowed(kind: Kind, text: str) -> None:
+    with pytest.raises(ValueError, match=r"^must be ") as raised:
+        kind.parse(text)
+    assert len(str(raised.value)) < 300
+
+
+def test_a_pattern_in_a_schema_admits_what_the_kind_writes() -> None:
+    odd = []
+    for kind, _, _, written in READ:
+        pattern = kind.schema().get("pattern")
+        if pattern and not re.search(pattern, written):
+            odd.append(written)
+    assert odd == []
+
+
+@pytest.mark.parametrize("char", ["\x00", "\x08", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff"])
+def test_what_xml_cannot_hold_is_told_as_a_replacement_in_both_formats(char: str, schemas: Schemas) -> None:
+    refusal = Refusal("invalid", (Fault("x", f"must be a, not {char}"), Fault("y", "\t\n\r\x85\u2028 \U0010ffff")))
+    shape = schemas.shape("responses/error.json")
+    told = [format.decode(refuse(refusal, format, schemas).body, shape) for format in FORMATS]
+    details = ["x: must be a, not \ufffd", "y: \t\n\r\x85\u2028 \U0010ffff"]
+    assert [each["errorDetail"] for each in told] == [details, details]
