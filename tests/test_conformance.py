@@ -1,4 +1,4 @@
-"""The conformance table holds in process, over Granian and gunicorn and through nginx; frozen files are live answers."""
+"""The conformance table holds in process, over Granian, gunicorn and nginx; frozen files are live answers."""
 
 import os
 import re
