@@ -739,6 +739,7 @@ def _fields() -> Iterator[Case]:
     yield from located(
         "2003?_fields=features,schedule(nothing)", {"features": {"feature": ["HAS_EVENTS"]}, "schedule": {}}
     )
+    yield from located("2003?_fields=features(feature(nothing)),name(nothing)", {"features": {}})
     yield from stores("?latitude=42.35&longitude=-71.075&radius=M1&_fields=distance", {"distance": 0.0})
     yield from located(
         "2001?_fields=inventories,mapUrl,phoneNumber",

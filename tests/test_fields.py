@@ -89,12 +89,14 @@ def test_any_text_is_a_mask_or_refused(text: str) -> None:
 ITEM: Any = {
     "id": 1,
     "text": "t",
+    "texts": ["t", "u"],
     "none": [],
     "object": {"a": 1, "b": {"c": 2, "d": 3}},
     "list": [{"a": 1, "b": 2}, {"b": 3}],
 }
 KEPT: dict[str, Any] = {
     "id": {"id": 1},
+    "texts(a),id": {"id": 1},
     "text,id": {"id": 1, "text": "t"},
     "missing": {},
     "none": {"none": []},

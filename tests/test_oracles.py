@@ -292,7 +292,7 @@ def merged(pairs: list[Any]) -> Tree:
 
 
 def pruned(value: Json, tree: Tree) -> Json:
-    """What a tree keeps of an object; of a text or a number it keeps nothing, of an array of objects each."""
+    """What a tree keeps of an object; of texts and numbers it keeps nothing, of an array of objects each."""
     kept = {}
     for name, inner in value.items():
         if name not in tree:
@@ -302,8 +302,8 @@ def pruned(value: Json, tree: Tree) -> Json:
             kept[name] = inner
         elif isinstance(inner, dict):
             kept[name] = pruned(inner, below)
-        elif isinstance(inner, list):
-            kept[name] = [pruned(each, below) for each in inner if isinstance(each, dict)]
+        elif isinstance(inner, list) and not any(isinstance(each, str) for each in inner):
+            kept[name] = [pruned(each, below) for each in inner]
     return kept
 
 
@@ -349,6 +349,7 @@ FEW = content(
 @settings(max_examples=300, deadline=None)
 @given(masks())
 @example("attributes(nothing),attributes")
+@example("features(feature(nothing)),attributes(attribute(values(nothing)))")
 @example("id(name),link(href)")
 def test_a_mask_keeps_what_it_names(mask: str) -> None:
     tree = tree_of(mask)

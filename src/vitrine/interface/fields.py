@@ -87,11 +87,12 @@ def select(item: Json, mask: Mask) -> Json:
 
 
 def _part(value: Json, mask: Mask | None) -> Json | None:
-    """A value, or what a mask keeps of it: of text or a number, nothing."""
+    """A value, or what a mask keeps of it: of text or a number, or an array of them, nothing."""
     if mask is None:
         return value
     if isinstance(value, dict):
         return select(value, mask)
     if isinstance(value, list):
-        return [select(item, mask) for item in value if isinstance(item, dict)]
+        kept = [select(item, mask) for item in value if isinstance(item, dict)]
+        return kept if kept or not value else None
     return None
