@@ -66,13 +66,14 @@ def test_any_number_of_processes_finds_the_same(minimal: Path, schemas: Schemas,
     edit(minimal, *EVERYWHERE)
     wrong = {f"stores/more/{number}.yaml": f"storeId: {number}\nname: {number}\n" for number in range(300)}
     write(minimal, wrong)
-    counted: list[int] = []
+    counted: list[tuple[int, int]] = []
     alone = check(minimal, schemas, Options(jobs=1))
-    shared = check(minimal, schemas, Options(jobs=jobs, progress=counted.append))
+    shared = check(minimal, schemas, Options(jobs=jobs, progress=lambda *done: counted.append(done)))
     assert shared.problems == alone.problems
     assert shared.sources == alone.sources
     assert len(alone.problems) > 300
     assert counted == sorted(counted)
+    assert {total for _, total in counted} <= {len(shared.sources) - 1}
 
 
 def test_the_order_in_which_a_folder_lists_its_files_does_not_matter(

@@ -367,6 +367,53 @@ def test_a_fresh_machine_needs_current_json_and_the_last_manifest(
     )
 
 
+# -- formats -----------------------------------------------------------------------------------------------------
+
+
+def rewrite(path: Path, **members: Json) -> None:
+    """Put members into a JSON file."""
+    value = {**json.loads(path.read_bytes()), **members}
+    path.unlink()
+    path.write_text(json.dumps(value))
+
+
+def renewed(out: Path, id: str, **members: Json) -> str:
+    """Put members into a release's manifest, as a later program may; the id that it then has."""
+    rewrite(out / "releases" / id / "manifest.json", **members)
+    new = sha256((out / "releases" / id / "manifest.json").read_bytes()).hexdigest()
+    (out / "releases" / id).rename(out / "releases" / new)
+    (out / "current").unlink()
+    (out / "current").symlink_to(f"releases/{new}")
+    rewrite(out / "current.json", id=new)
+    return new
+
+
+def test_a_manifest_of_a_later_program_is_refused(content: Path, out: Path, one: str) -> None:
+    id = renewed(out, one, format=2)
+    against = ["check", "--content", str(content), "--against", str(out / "releases" / id)]
+    ran = [vitrine(*command) for command in (against, ["releases", "--out", str(out)], ["verify", "--out", str(out)])]
+    words = "a manifest of format 2; this program reads up to 1: update it"
+    assert [(one.status, one.out, words in one.err) for one in ran] == [(4, "", True)] * 3
+
+
+LATER = {"content.json": ("releases/{}/content.json", "diff"), "current.json": ("current.json", "rollback")}
+
+
+@pytest.mark.parametrize(("path", "command"), LATER.values(), ids=LATER.keys())
+def test_a_format_of_a_later_program_is_refused(out: Path, one: str, path: str, command: str) -> None:
+    rewrite(out / path.format(one), format=2)
+    ran = vitrine(command, *([one, one] if command == "diff" else []), "--out", out)
+    assert (ran.status, ran.out, "format 2; this program reads up to 1" in ran.err) == (4, "", True)
+
+
+def test_unknown_members_are_ignored(content: Path, out: Path, one: str) -> None:
+    first = renewed(out, one, more=1)
+    rewrite(out / "current.json", more=1)
+    rewrite(out / "releases" / first / "content.json", more=1)
+    second = built(edited(content, "B"), out)
+    assert vitrine("diff", first, second, "--out", out).status == 0
+
+
 # -- what differs ------------------------------------------------------------------------------------------------
 
 EVENTS_OF_1 = (

@@ -118,6 +118,24 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("promotion", SHOWN, "2026-11-01T04:00:01Z", ()),
     ("promotion", SHOWN, "‸2026-12-32T23:59:59-05:00", ("schema.pattern coupon/displayEndDate",)),
     ("promotion", SHOWN, "‸2026-11-31T23:59:59-05:00", ("time.exists coupon/displayEndDate",)),
+    ("promotion", DAYS, "\neffective: ‸2026-02-29\nexpiry: 2026-12-31", ("schema.format effective",)),
+    ("promotion", COUPON_DAYS, "  effective: 2026-11-01\n  expiry: ‸2026-11-31", ("schema.format coupon/expiry",)),
+    # text that XML cannot carry
+    (
+        "promotion",
+        "Half off.\nglobal",
+        'Half off.\nofferDescription: ‸"half\\x0B\\x00"\nglobal',
+        ("text.xml offerDescription",),
+    ),
+    ("promotion", "[Men]", '[Men, ‸"Women\\uFFFF"]', ("text.xml categories/1",)),
+    ("promotion", "[Men]", "[Men, ‸\"{{ '\\\\x01' }}\"]", ("text.xml categories/1",)),
+    ("promotion", "[Men]", '["Men\\t\\n\\r\\u0085\\uFFFD\\U0001F381é"]', ()),
+    (
+        "store",
+        "hours:",
+        'attributes: {‸‸"A\\x01": [B]}\nhours:',
+        ("schema.pattern attributes/A\x01", "text.xml attributes/A\x01"),
+    ),
     ("promotion", "global: true", "singleUse: true\nglobal: true", ()),
     (
         "promotion",
@@ -431,6 +449,7 @@ SITE_FAULTS: list[tuple[str, str, tuple[str, ...]]] = [
     ("time_zone: America/New_York", "time_zone: ‸America/New_Yrok", ("time.zone time_zone",)),
     ("time_zone: America/New_York", "time_zone: ‸5", ("schema.type time_zone",)),
     ("lifetimes:", "‸lifetimes", ("yaml.syntax",)),
+    ("www: https://www.example", 'www: ‸"https://www\\x01"', ("text.xml names/www",)),
 ]
 
 

@@ -109,6 +109,12 @@ REFUSED: list[tuple[str, str, str, str]] = [
         "an object in braces goes on without a comma, or is not closed",
         "`{a: 1, b: 2}`",
     ),
+    (
+        "a: [b‸:, c]",
+        "yaml.syntax",
+        "a colon without a blank, within brackets or braces",
+        "`key: value`; text that holds a colon in quotes",
+    ),
     ("a: [‸, b]", "yaml.syntax", "a value is missing before ','", "a value; text with ',' in quotes"),
     ("a: ‸]", "yaml.syntax", "a value is missing before ']'", "a value; text with ']' in quotes"),
     ("‸\ta: 1", "yaml.syntax", "a tab in the indentation", BLANKS),

@@ -449,18 +449,21 @@ def edge() -> None:
 
 
 @edge.command("nginx")
+@_content
 @_out
 @click.option("--keys", required=True, metavar="FILE", help="A line `<application> <key>` each; kept out of git.")
 @click.option(
     "--service", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="What answers the rest."
 )
 @click.option("--listen", default="80", show_default=True, metavar="ADDRESS", help="Where nginx listens.")
-def edge_nginx(out: str, keys: str, service: str, listen: str) -> None:
-    """Print nginx's configuration for the current release (for its http context)."""
+def edge_nginx(content: str, out: str, keys: str, service: str, listen: str) -> None:
+    """Print nginx's configuration for the current release (for its http context).
+
+    Templates and schemas of the content folder, where it is there, come before the program's own.
+    """
     from pathlib import Path
 
     from vitrine.content.listing import shipped
-    from vitrine.content.schema import Schemas
     from vitrine.edge.nginx import configuration, read_keys
     from vitrine.edge.rules import rules
     from vitrine.problems import Failure
@@ -475,8 +478,13 @@ def edge_nginx(out: str, keys: str, service: str, listen: str) -> None:
         raise Failure(f"{keys}: {error}") from None
     for warning in warnings:
         click.echo(f"vitrine: {keys}: {warning}", err=True)
-    made = rules(live, Schemas([shipped("schemas")]))
-    click.echo(configuration(made, known, releases.link.absolute() / "files", service, listen), nl=False)
+    templates = [Path(content) / "templates", shipped("templates")]
+    files = releases.link.absolute() / "files"
+    try:
+        printed = configuration(rules(live, _schemas(content)), known, files, service, listen, templates)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    click.echo(printed, nl=False)
 
 
 # -- what the commands share -------------------------------------------------------------------------------------
@@ -563,16 +571,19 @@ def _say_built(built: "Built", outcome: str) -> None:
 
 
 def _progress(word: str) -> "Progress | None":
-    """A line on a terminal that tells how far a step has come; nothing in CI."""
+    """A bar on a terminal that tells how far a step has come; nothing in CI."""
     if not sys.stderr.isatty():
         return None
     shown = 0.0
 
-    def progress(count: int) -> None:
+    def progress(done: int, total: int) -> None:
         nonlocal shown
         now = time.monotonic()
-        if now - shown > 0.1:
+        if done >= total:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        elif now - shown > 0.1:
             shown = now
-            click.echo(f"\r{word} {count:,}\x1b[K\r", nl=False, err=True)
+            bar = "#" * (30 * done // total)
+            click.echo(f"\r{word} [{bar:<30}] {done:,} of {total:,}\x1b[K", nl=False, err=True)
 
     return progress

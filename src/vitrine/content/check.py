@@ -10,11 +10,11 @@ from pathlib import Path
 import orjson
 
 from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
+from vitrine.content.case import Case
 from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import SITE, Source
 from vitrine.content.model import Document, Documents, Layer
 from vitrine.content.processes import Progress
-from vitrine.content.rules import Case
 from vitrine.content.schema import Finding, Schemas
 from vitrine.content.tree import Parsed
 from vitrine.content.yaml import Json, Malformed
@@ -92,6 +92,8 @@ class _Check:
             return nothing, None
         rendered, _, _ = site.render(value, frozenset())
         found = self.schemas.findings(SITE.schema, rendered)
+        struck = tree.not_xml(rendered)
+        found += [Finding("text.xml", where, said, tree.XML_TEXT, on_key=on_key) for where, said, on_key in struck]
         bad = site.names_at_fault(value, found)
         _, names, faults = site.render(value, bad or frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))

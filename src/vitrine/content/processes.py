@@ -7,8 +7,8 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[int], None]
-"""Called now and then with the number of items done so far."""
+Progress = Callable[[int, int], None]
+"""Called now and then with how many items are done, and how many there are."""
 
 
 class Ended(RuntimeError):
@@ -26,16 +26,22 @@ def portions(items: Sequence[Item], count: int) -> list[Sequence[Item]]:
     return [items[start:end] for start, end in pairwise(bounds)]
 
 
+def counted(progress: Progress | None, total: int) -> Callable[[int], None] | None:
+    """What ``share`` calls to report on ``total`` items."""
+    return None if progress is None else lambda done: progress(done, total)
+
+
 def share(
     work: Callable[[int, Callable[[], None]], Result],
     jobs: int,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] | None = None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> list[Result]:
     """``work(number, step)`` for every number below ``jobs``, each in a process of its own; results in order.
 
-    ``work`` calls ``step()`` after each item; ``meanwhile`` is called here, once the processes are at work. An exception in any of them is raised here, after all have ended.
-    With one job, or where the system cannot fork, everything runs in this process.
+    ``work`` calls ``step()`` after each item; ``meanwhile`` is called here, once the processes are at work. What one of
+    them raises is raised here, after all have ended. With one job, or where the system cannot fork, everything runs
+    in this process.
     """
     if jobs <= 1 or not hasattr(os, "fork"):
         meanwhile()
@@ -79,7 +85,9 @@ def share(
     return results
 
 
-def _alone(work: Callable[[int, Callable[[], None]], Result], number: int, progress: Progress | None) -> Result:
+def _alone(
+    work: Callable[[int, Callable[[], None]], Result], number: int, progress: Callable[[int], None] | None
+) -> Result:
     count = 0
 
     def step() -> None:

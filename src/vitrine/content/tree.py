@@ -11,7 +11,7 @@ import orjson
 
 from vitrine.content import expressions, yaml
 from vitrine.content.listing import Source
-from vitrine.content.processes import Progress, portions, processors, share
+from vitrine.content.processes import Progress, counted, portions, processors, share
 from vitrine.content.schema import Schemas
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
@@ -67,7 +67,7 @@ def read(
             step()
         return result
 
-    return [parsed for run in share(work, count, progress) for parsed in run]
+    return [parsed for run in share(work, count, counted(progress, len(sources))) for parsed in run]
 
 
 def read_one(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> Parsed:
@@ -165,38 +165,38 @@ _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")  # perhaps 7.0 where a whole number i
 
 # A cheap look at the JSON bytes for what XML 1.0 §2.2 cannot hold; the exact look follows where it strikes.
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
+XML_TEXT = "text without control characters"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _not_xml(folder: Path, source: Source, documents: list[Json], listed: bool) -> list[Problem]:
     """A problem for each text that XML cannot carry."""
+    struck = not_xml(documents if listed else documents[0])
+    try:
+        spots = spots_of(folder, source) if struck else {}
+    except (Malformed, OSError):  # changed since it was read
+        spots = {}
+    problems = []
+    for pointer, found, on_key in struck:
+        spot = spots.get(pointer)
+        place = ((spot.key if on_key else None) or spot.value) if spot else None
+        problems.append(Problem("text.xml", source.path, found, place, pointer, XML_TEXT))
+    return problems
+
+
+def not_xml(value: Json, pointer: Pointer = ()) -> list[tuple[Pointer, str, bool]]:
+    """Each text that XML cannot carry: where it stands, what was found, and whether it is a key."""
     struck: list[tuple[Pointer, str, bool]] = []
-
-    def walk(value: Json, pointer: Pointer) -> None:
-        if isinstance(value, str):
-            struck.extend((pointer, found.group(), False) for found in _NOT_XML.finditer(value))
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                struck.extend(((*pointer, key), found.group(), True) for found in _NOT_XML.finditer(key))
-                walk(item, (*pointer, key))
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                walk(item, (*pointer, index))
-
-    for index, document in enumerate(documents):
-        walk(document, (index,) if listed else ())
-    spots = spots_of(folder, source) if struck else {}
-    return [
-        Problem(
-            "text.xml",
-            source.path,
-            f"the character U+{ord(character):04X}, which XML cannot carry",
-            (spots[pointer].key if on_key else None) or spots[pointer].value,
-            pointer,
-            "text without control characters",
-        )
-        for pointer, character, on_key in struck
-    ]
+    if isinstance(value, dict):
+        for key, item in value.items():
+            struck += [(where, found, True) for where, found, _ in not_xml(key, (*pointer, key))]
+            struck += not_xml(item, (*pointer, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            struck += not_xml(item, (*pointer, index))
+    elif isinstance(value, str) and (match := _NOT_XML.search(value)):
+        struck.append((pointer, f"the character U+{ord(match.group()):04X}, which XML cannot carry", False))
+    return struck
 
 
 def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:

@@ -1,4 +1,4 @@
-"""All that an edge needs to answer frozen reads: one structure made from OPERATIONS, which nginx's and others' files print."""
+"""All that an edge needs to answer frozen reads, as one structure made from OPERATIONS; printers only write it down."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -27,19 +27,19 @@ APPLICATION = "{application}"
 
 ACCEPTS = (
     "",  # no header: OkHttp and Retrofit, Dart, Go, .NET's HttpClient, Apache HttpClient, urllib, Guzzle
-    "*/*",  # curl, fetch, NSURLSession and Alamofire, requests, httpx, aiohttp, undici, Feign, Ruby
+    "*/*",  # curl, fetch, Alamofire and what is below it, requests, httpx, aiohttp, undici, Feign, Java since JDK 19
     *(format.media_type for format in FORMATS),
-    *(f"{format.media_type}, */*" for format in FORMATS),  # Ktor with a space, HTTPie until 0.9
-    *(f"{format.media_type},*/*" for format in FORMATS),  # Ktor
+    *(f"{format.media_type}, */*" for format in FORMATS),  # HTTPie, the older
+    *(f"{format.media_type},*/*" for format in FORMATS),  # Kotlin's Ktor
     *(f"{format.media_type}; charset=utf-8" for format in FORMATS),  # written by hand, against RFC 9110's advice
     *(f"{format.media_type};charset=utf-8" for format in FORMATS),
     "application/json, text/plain, */*",  # axios, Angular
     "application/json, text/javascript, */*; q=0.01",  # jQuery's getJSON
     "application/xml, text/xml, */*; q=0.01",  # jQuery, dataType xml
     "application/json, */*;q=0.5",  # HTTPie
-    "*/*; q=0.5, application/xml",  # Ruby's rest-client until 1.8
+    "*/*; q=0.5, application/xml",  # Ruby's rest-client, the older
     "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2",  # Java's HttpURLConnection until JDK 18
-    "text/html, image/gif, image/jpeg, */*; q=0.2",  # Java's HttpURLConnection since
+    "text/html, image/gif, image/jpeg, */*; q=0.2",  # and in later updates of JDK 11 and 17
     "application/json, application/*+json",  # Spring's RestTemplate and RestClient
     "text/plain, application/json, application/*+json, */*",
     "application/xml, text/xml, application/*+xml",

@@ -13,7 +13,7 @@ import orjson
 from vitrine.content import model
 from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
-from vitrine.content.processes import Ended, Progress, processors, share
+from vitrine.content.processes import Ended, Progress, counted, processors, share
 from vitrine.content.schema import Schemas
 from vitrine.problems import Failure
 from vitrine.release import freeze, manifest
@@ -110,7 +110,7 @@ def build(order: Order, releases: Releases) -> Built:
         id,
         last.id,
         len(records),
-        0 if existed else sum(record.written for record in records),
+        0 if existed else len({record.digest for record in records if record.written}),
         existed,
         len(before - {record.path for record in records}),
         own.changed,
@@ -190,7 +190,8 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
         return list(_freeze_part(parts[number], order, content, last, stage, step))
 
     try:
-        records = [record for run in share(work, jobs, order.progress, meanwhile) for record in run]
+        progress = counted(order.progress, sum(map(len, parts)))
+        records = [record for run in share(work, jobs, progress, meanwhile) for record in run]
     except Ended as error:
         raise Failure(str(error)) from None
     folded: dict[str, str] = {}

@@ -10,6 +10,7 @@ import orjson
 
 from vitrine.content.yaml import Json
 from vitrine.problems import Failure
+from vitrine.release.manifest import FORMAT
 
 Reader = Callable[[str], bytes]
 
@@ -19,6 +20,9 @@ def configurations(release: Path) -> dict[str, Json]:
     try:
         with _reader(release) as read:
             listed = orjson.loads(read("manifest.json"))
+            if listed["format"] > FORMAT:
+                message = f"a manifest of format {listed['format']}; this program reads up to {FORMAT}: update it"
+                raise Failure(f"{release}: {message}")
             return {
                 entry["application"]: orjson.loads(read(f"files/{entry['path']}"))
                 for entry in listed["files"]
