@@ -69,11 +69,13 @@ _at = click.option(
 )
 def check(content: str, jobs: int | None, against: str | None, form: str) -> None:
     """Say everything that is wrong with the content. Exit 0: nothing; 1: problems; 2: wrong use."""
+    import gc
     from pathlib import Path
 
     from vitrine.content.check import Options
     from vitrine.release.released import configurations
 
+    gc.disable()  # as in a build
     released = configurations(Path(against)) if against else None
     checked = _checked(content, Options(jobs, _progress("checking"), released=released))
     _print_problems(checked.problems, Path(content), form)
@@ -266,7 +268,7 @@ def _list_operations(content: str, at: str | None) -> None:
 
     documents, _ = _documents(content, Options())
     live = model.live(documents, _moment(at, documents))
-    (asked,) = askings(live, 1)
+    asked = [asking for run in askings(live) for asking in run]
     for operation in OPERATIONS:
         count = sum(asking.operation is operation for asking in asked) * len(FORMATS)
         where = f"frozen, {count} files" if operation.source.entries else "live: it names no entries to freeze"

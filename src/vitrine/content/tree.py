@@ -1,5 +1,6 @@
 """The files of the content folder read: each file's documents, checked one by one."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -11,13 +12,15 @@ import orjson
 
 from vitrine.content import expressions, yaml
 from vitrine.content.listing import Source
-from vitrine.content.processes import Progress, counted, portions, processors, share
+from vitrine.content.processes import Progress, counted, processors, share, turns
 from vitrine.content.schema import Schemas
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
 MAX_FILE = 32 * 1024 * 1024
 MAX_LINE = 1024 * 1024
+LARGE = 16 * 1024
+"""Bytes from which a file takes so long that it is better begun early."""
 
 
 @dataclass(slots=True)
@@ -56,18 +59,23 @@ def read(
 ) -> list[Parsed]:
     """Every file read, its expressions evaluated, each document checked against its kind's schema; in order."""
     count = min(jobs or processors(), len(sources) // 64 + 1)
-    runs = portions(sources, count)
+    by_size = sorted(range(len(sources)), key=lambda number: -(sources[number].size // LARGE))  # the long ones first
     for kind in {source.kind for source in sources}:
         schemas.validator(kind.schema)  # compiled before the fork, for all
 
-    def work(number: int, step: Callable[[], None]) -> list[Parsed]:
-        result = []
-        for source in runs[number]:
-            result.append(read_one(folder, source, names, schemas))
-            step()
-        return result
+    with turns(by_size, 16) as take:
 
-    return [parsed for run in share(work, count, counted(progress, len(sources))) for parsed in run]
+        def work(number: int, step: Callable[[], None]) -> list[tuple[int, Parsed]]:
+            result = []
+            for run in take():
+                for place in run:
+                    result.append((place, read_one(folder, sources[place], names, schemas)))
+                    step()
+            return result
+
+        results = share(work, count, counted(progress, len(sources)))
+    parsed = dict(entry for run in results for entry in run)
+    return [parsed[place] for place in range(len(sources))]
 
 
 def read_one(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> Parsed:
@@ -124,10 +132,21 @@ def text_of(folder: Path, source: Source) -> str:
         found = f"the file holds {source.size:,} bytes"
         raise Malformed("tree.size", found, f"at most {MAX_FILE:,}; larger sets as a .jsonl feed", start)
     try:
-        with open(folder / source.path, "rb") as file:
-            return yaml.decode(file.read(MAX_FILE + 1))
+        return yaml.decode(_bytes(f"{folder}/{source.path}", source.size))
     except OSError as error:
         raise Malformed("tree.unreadable", f"cannot be read: {error.strerror}", "a readable file", start) from None
+
+
+def _bytes(path: str, size: int) -> bytes:
+    """What a file holds, by system calls alone: a stream costs as much again for a small file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(descriptor, size + 1)
+        while len(data) > size and len(data) <= MAX_FILE and (more := os.read(descriptor, LARGE)):
+            data += more  # it grew since the folder was listed
+        return data
+    finally:
+        os.close(descriptor)
 
 
 def malformed(path: str, fault: Malformed) -> Problem:

@@ -1,7 +1,7 @@
 """Checked documents → a release: freeze, stage, settle, rename into place, switch."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -13,7 +13,7 @@ import orjson
 from vitrine.content import model
 from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
-from vitrine.content.processes import Ended, Progress, counted, processors, share
+from vitrine.content.processes import Ended, Progress, counted, processors, share, turns
 from vitrine.content.schema import Schemas
 from vitrine.problems import Failure
 from vitrine.release import freeze, manifest
@@ -180,20 +180,23 @@ class _Record(NamedTuple):
 
 def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile: Callable[[], None]) -> list[_Record]:
     """Every answer; bytes that the last release has not are written. Raises Failure where two have one name."""
-    jobs = order.jobs or processors()
-    parts = freeze.askings(content, jobs)
-    for operation in {asking.operation for part in parts for asking in part}:
+    runs = freeze.askings(content)
+    for operation in {asking.operation for run in runs for asking in run}:
         order.schemas.validator(operation.schema)  # compiled before the fork, for all
     content.events(0)  # so are the indexes
 
-    def work(number: int, step: Callable[[], None]) -> list[_Record]:
-        return list(_freeze_part(parts[number], order, content, last, stage, step))
+    with turns(runs, 1) as take:
 
-    try:
-        progress = counted(order.progress, sum(map(len, parts)))
-        records = [record for run in share(work, jobs, progress, meanwhile) for record in run]
-    except Ended as error:
-        raise Failure(str(error)) from None
+        def work(number: int, step: Callable[[], None]) -> list[_Record]:
+            asked = (asking for (run,) in take() for asking in run)
+            return list(_freeze_part(asked, order, content, last, stage, step))
+
+        try:
+            progress = counted(order.progress, sum(map(len, runs)))
+            results = share(work, order.jobs or processors(), progress, meanwhile)
+        except Ended as error:
+            raise Failure(str(error)) from None
+    records = [record for result in results for record in result]
     folded: dict[str, str] = {}
     for record in records:
         other = folded.setdefault(record.path.lower(), record.path)
@@ -204,11 +207,11 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
 
 
 def _freeze_part(
-    part: Sequence[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
+    asked: Iterable[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
 ) -> Iterator[_Record]:
     """One process's share: bytes that exist, in the last release or in this one, are linked; others are written."""
     sources = {digest: f"{last.files}/{path}" for digest, path in last.paths.items()}
-    for file in freeze.freeze(part, content, order.schemas, last.known, step):
+    for file in freeze.freeze(asked, content, order.schemas, last.known, step):
         digest, path = file.entry["sha256"], file.entry["path"]
         name, source = f"files/{path}", sources.get(digest)
         if source is None:
