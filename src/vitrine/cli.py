@@ -73,10 +73,14 @@ def check(content: str, jobs: int | None, against: str | None, form: str) -> Non
     from pathlib import Path
 
     from vitrine.content.check import Options
+    from vitrine.problems import Failure
     from vitrine.release.released import configurations
 
     gc.disable()  # as in a build
-    released = configurations(Path(against)) if against else None
+    try:
+        released = configurations(Path(against)) if against else None
+    except Failure as failure:
+        raise click.UsageError(f"--against {failure}") from None
     checked = _checked(content, Options(jobs, _progress("checking"), released=released))
     _print_problems(checked.problems, Path(content), form)
     if checked.problems:
@@ -100,14 +104,14 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     from vitrine.interface.bind import bind
     from vitrine.interface.call import Request
     from vitrine.interface.formats import FORMATS
-    from vitrine.problems import Failure, Refusal, nearest
+    from vitrine.problems import Refusal, nearest
 
     documents, schemas = _documents(content, Options())
     live = model.live(documents, _moment(at, documents))
     known = live.applications()
     if app is not None and app not in known:
         close = nearest(app, known)
-        raise Failure(
+        raise click.UsageError(
             f"--app {app!r}: the applications are {', '.join(known)}" + f"; did you mean {close}?" * bool(close)
         )
     format = next(candidate for candidate in FORMATS if candidate.name == form)

@@ -91,7 +91,11 @@ def freeze(
         if None in names:
             continue
         common = _entry(calls[0], base_url, content)
-        value = value_of(calls[0], content)
+        try:
+            value = value_of(calls[0], content)
+        except (KeyError, TypeError) as error:
+            target = calls[0].request().target
+            raise Failure(f"{target}: the content lacks {error}; does content/schemas not require it?") from None
         first = respond(calls[0], value, content, schemas).body
         digest = sha256(first)
         unchanged = (

@@ -1,7 +1,9 @@
 """Reading a release that may be a directory or an archive of one: what `check --against` compares with."""
 
+import lzma
 import tarfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,8 @@ from vitrine.problems import Failure
 from vitrine.release.manifest import FORMAT
 
 Reader = Callable[[str], bytes]
+_NO_RELEASE: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError)
+_DAMAGED: tuple[type[Exception], ...] = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
 
 
 def configurations(release: Path) -> dict[str, Json]:
@@ -28,8 +32,9 @@ def configurations(release: Path) -> dict[str, Json]:
                 for entry in listed["files"]
                 if entry["operation"] == "mobileapp" and entry["mediaType"] == "application/json"
             }
-    except (OSError, ValueError, KeyError, TypeError, tarfile.TarError, zipfile.BadZipFile) as error:
-        raise Failure(f"{release}: cannot be read as a release, a directory or an archive of one: {error}") from None
+    except (*_NO_RELEASE, *_DAMAGED) as error:
+        reason = " ".join(str(error).split())
+        raise Failure(f"{release}: cannot be read as a release, a directory or an archive of one: {reason}") from None
 
 
 @contextmanager
