@@ -65,17 +65,24 @@ def read(
 
     with turns(by_size, 16) as take:
 
-        def work(number: int, step: Callable[[], None]) -> list[tuple[int, Parsed]]:
-            result = []
+        def work(number: int, step: Callable[[], None]) -> list[_Answer]:
+            answers: list[_Answer] = []
             for run in take():
                 for place in run:
-                    result.append((place, read_one(folder, sources[place], names, schemas)))
+                    parsed = read_one(folder, sources[place], names, schemas)
+                    answers.append((place, parsed.listed, parsed.data, None if parsed.sound else parsed))
                     step()
-            return result
+            return answers
 
         results = share(work, count, counted(progress, len(sources)))
-    parsed = dict(entry for run in results for entry in run)
-    return [parsed[place] for place in range(len(sources))]
+    found: list[Parsed | None] = [None] * len(sources)
+    for place, listed, data, unsound in (answer for answers in results for answer in answers):
+        found[place] = unsound or Parsed(sources[place], listed, data, [])
+    return [parsed for parsed in found if parsed is not None]
+
+
+_Answer = tuple[int, bool, bytes, Parsed | None]
+"""What a process tells of a file: its place, and little else where there is nothing to say, for pickling takes long."""
 
 
 def read_one(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> Parsed:
