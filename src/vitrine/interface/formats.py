@@ -59,10 +59,10 @@ def root_name(shape: Shape) -> str:
 
 
 def _xml(value: Json, shape: Shape) -> bytes:
-    """Written as text: 11 µs a record where a tree of lxml takes 18, and the same bytes, as a test shows."""
+    """Written as text: half of the time that a tree of lxml takes, and the same bytes, as a test shows."""
     name = root_name(shape)
     parts = ["<?xml version='1.0' encoding='UTF-8'?>\n"]
-    _object(name, value if name == GENERAL_ROOT else value[name], parts.append)
+    _object(name, value if name == GENERAL_ROOT else value[name], parts)
     return "".join(parts).encode()
 
 
@@ -70,11 +70,9 @@ def _xml(value: Json, shape: Shape) -> bytes:
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 
 
-def _object(name: str, value: dict[str, Json], add: Callable[[str], None]) -> None:
+def _object(name: str, value: dict[str, Json], parts: list[str]) -> None:
     """An element with a child a key, in order; an array is its element repeated; `<x/>` where there is no child."""
-    if not any(item.__class__ is not list or item for item in value.values()):
-        add(f"<{name}/>")
-        return
+    start, add = len(parts), parts.append
     add(f"<{name}>")
     for key, item in value.items():
         for part in item if item.__class__ is list else (item,):
@@ -83,10 +81,15 @@ def _object(name: str, value: dict[str, Json], add: Callable[[str], None]) -> No
                     part = part.translate(_ESCAPES)
                 add(f"<{key}>{part}</{key}>")
             elif part.__class__ is dict:
-                _object(key, part, add)
+                _object(key, part, parts)
+            elif part.__class__ is int:
+                add(f"<{key}>{part}</{key}>")
             else:
                 add(f"<{key}>{orjson.dumps(part).decode()}</{key}>")  # the very digits of the JSON form
-    add(f"</{name}>")
+    if len(parts) > start + 1:
+        add(f"</{name}>")
+    else:
+        parts[start] = f"<{name}/>"
 
 
 def _from_xml(data: bytes, shape: Shape) -> Json:
