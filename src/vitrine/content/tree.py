@@ -103,10 +103,11 @@ def read_one(folder: Path, source: Source, names: expressions.Names | None, sche
         parsed.problems.append(malformed(source.path, fault))
         parsed.lost = True
     parsed.data = orjson.dumps(documents)
-    if _SUSPECT.search(parsed.data):
+    if any(sign in parsed.data for sign in _SIGNS) and _SUSPECT.search(parsed.data):
         parsed.problems += _not_xml(folder, source, documents, parsed.listed)
+    fraction = b".0" in parsed.data and _FRACTION.search(parsed.data)
     parsed.valid = source.kind.name == "app" or (
-        not _FRACTION.search(parsed.data) and all(schemas.valid(source.kind.schema, document) for document in documents)
+        not fraction and all(schemas.valid(source.kind.schema, document) for document in documents)
     )
     return parsed
 
@@ -190,6 +191,12 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")  # perhaps 7.0 where a whole number is wanted: to be looked at closely
 
 # A cheap look at the JSON bytes for what XML 1.0 §2.2 cannot hold; the exact look follows where it strikes.
+_SIGNS = (
+    rb"\u00",
+    rb"\b",
+    rb"\f",
+    b"\xef\xbf",
+)
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
 XML_TEXT = "text without control characters"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -18,12 +19,13 @@ from vitrine.content.schema import Schemas
 from vitrine.problems import Failure
 from vitrine.release import freeze, manifest
 from vitrine.release.changes import documents_changed
-from vitrine.release.freeze import Asking, Known
+from vitrine.release.freeze import FEW, Asking, Known
 from vitrine.release.manifest import Manifest
 from vitrine.release.publish import Releases
 from vitrine.release.stage import Stage, fsync_folder, staging
 
 CONTENT = "content.json"
+Queue = Callable[[], Iterator[Sequence[Asking]]]
 
 
 @dataclass(frozen=True)
@@ -180,19 +182,19 @@ class _Record(NamedTuple):
 
 def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile: Callable[[], None]) -> list[_Record]:
     """Every answer; bytes that the last release has not are written. Raises Failure where two have one name."""
-    runs = freeze.askings(content)
-    for operation in {asking.operation for run in runs for asking in run}:
+    lists = freeze.askings(content)
+    for operation in {asking.operation for asked in lists for asking in asked}:
         order.schemas.validator(operation.schema)  # compiled before the fork, for all
     content.events(0)  # so are the indexes
-
-    with turns(runs, 1) as take:
+    with ExitStack() as stack:
+        queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
 
         def work(number: int, step: Callable[[], None]) -> list[_Record]:
-            asked = (asking for (run,) in take() for asking in run)
+            asked = (asking for take in _from(queues, number) for run in take() for asking in run)
             return list(_freeze_part(asked, order, content, last, stage, step))
 
         try:
-            progress = counted(order.progress, sum(map(len, runs)))
+            progress = counted(order.progress, sum(map(len, lists)))
             results = share(work, order.jobs or processors(), progress, meanwhile)
         except Ended as error:
             raise Failure(str(error)) from None
@@ -204,6 +206,12 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
             raise Failure(f"two answers have one file name: {other} and {record.path}")
     _store_once(records, stage)
     return records
+
+
+def _from(queues: Sequence[Queue], number: int) -> Sequence[Queue]:
+    """All queues, from another one in each process: so they fill different directories, each of which has one lock."""
+    start = number % len(queues)
+    return [*queues[start:], *queues[:start]]
 
 
 def _freeze_part(

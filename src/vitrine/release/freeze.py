@@ -16,6 +16,7 @@ from vitrine.interface.operation import Operation
 from vitrine.problems import Failure
 from vitrine.release.manifest import Entry
 
+FEW = 60
 MIN_COMPRESSED = 1024
 MAX_RATIO = 0.9
 LEVEL = 4
@@ -51,27 +52,24 @@ Known = Mapping[str, tuple[str, int, tuple[str, int] | None]]
 """What the last release holds under a path: digest, size, and digest and size of its compressed form."""
 
 
-def askings(content: Content, size: int = 60) -> list[list[Asking]]:
-    """Everything to freeze, in runs of ``size``; the spellings of one question stay together.
+def askings(content: Content) -> list[list[Asking]]:
+    """Everything to freeze: first what there is once (all stores, all promotions), then a list an operation.
 
-    What there is once (all stores, all promotions) comes first, for it takes long. Then the operations take turns, so
-    that processes which take run after run fill different directories: a directory has one lock.
     What fits into no file name is answered live.
     """
-    single: list[list[Asking]] = []
-    runs: list[tuple[float, list[Asking]]] = []
+    single: list[Asking] = []
+    lists: list[list[Asking]] = []
     for operation in OPERATIONS:
         entries = operation.source.entries
         if entries is None:
             continue
         applications: Sequence[str | None] = content.applications() if operation.by_application else (None,)
         found = [Asking(operation, entry, name) for entry in entries(content) for name in applications]
-        if len(found) < size:
-            single += [[asking] for asking in found]
+        if len(found) < FEW:
+            single += found
         else:
-            parts = [found[start : start + size] for start in range(0, len(found), size)]
-            runs += [((number + 0.5) / len(parts), part) for number, part in enumerate(parts)]
-    return [*single, *(part for _, part in sorted(runs, key=lambda run: run[0]))]
+            lists.append(found)
+    return [single, *lists]
 
 
 def freeze(
