@@ -484,7 +484,8 @@ def state(out: Path) -> dict[str, tuple[int, int, int]]:
 
 
 def nothing_to_do(ran: Any) -> bool:
-    return ran.status == 0 and re.fullmatch(r"nothing to do \([0-9.]+ s\)\n", ran.out) is not None
+    words = r"release [0-9a-f]{12} is current already: nothing to do\n  changes by itself next at \S+\n[0-9.]+ s\n"
+    return ran.status == 0 and re.fullmatch(words, ran.out) is not None
 
 
 def test_an_unchanged_content_is_nothing_to_do(content: Path, out: Path) -> None:

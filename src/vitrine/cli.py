@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from vitrine.release.build import Built
     from vitrine.release.changes import Change
     from vitrine.release.publish import Releases
+    from vitrine.release.unchanged import Last
 
-PROBLEMS, WRONG_USE, NOT_SWITCHED, FAILED = 1, 2, 3, 4
-"""Exit statuses beside 0. A Failure (a full disk, a lock, an unknown release) is 4."""
+PROBLEMS, NOT_SWITCHED, FAILED = 1, 3, 4
+"""Exit statuses beside 0, and 2 for wrong use, which is click's. A Failure (a full disk, a lock, an unknown release)
+is 4."""
 
 
 class _Commands(click.Group):
@@ -73,13 +75,12 @@ def check(content: str, jobs: int | None, against: str | None, form: str) -> Non
     from pathlib import Path
 
     from vitrine.content.check import Options
-    from vitrine.problems import Failure
-    from vitrine.release.released import configurations
+    from vitrine.release.released import NoRelease, configurations
 
     gc.disable()  # as in a build
     try:
         released = configurations(Path(against)) if against else None
-    except Failure as failure:
+    except NoRelease as failure:
         raise click.UsageError(f"--against {failure}") from None
     checked = _checked(content, Options(jobs, _progress("checking"), released=released))
     _print_problems(checked.problems, Path(content), form)
@@ -146,8 +147,11 @@ def build(content: str, out: str, at: str | None, jobs: int | None, listing: boo
 
     gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
     started = time.perf_counter()
-    if not listing and not no_cache and _nothing_to_do(Path(content), Path(out), at):
-        click.echo(f"nothing to do ({time.perf_counter() - started:.2f} s)")
+    last = None if listing or no_cache else _nothing_to_do(Path(content), Path(out), at)
+    if last:
+        click.echo(f"release {last.id[:12]} is current already: nothing to do")
+        click.echo(f"  changes by itself next at {last.end}")
+        click.echo(f"{time.perf_counter() - started:.2f} s")
         return
     if listing:
         _list_operations(content, at)
@@ -155,8 +159,8 @@ def build(content: str, out: str, at: str | None, jobs: int | None, listing: boo
     sys.exit(_build(content, Path(out), at, jobs, no_cache, started))
 
 
-def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> bool:
-    """Whether file times tell that the current release is the one that a build would make."""
+def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "Last | None":
+    """The last build, where file times tell that this one would make the same release, and that it is current."""
     import os
     from datetime import UTC, datetime
 
@@ -165,16 +169,16 @@ def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> bool:
 
     last = unchanged.recall(out / ".cache" / "last.json")
     if last is None or not content.is_dir() or (at and "T" not in at):
-        return False
+        return None
     try:
         moment = datetime.fromisoformat(at) if at else datetime.now(UTC)
         if os.path.basename(os.readlink(out / "current")) != last.id or moment.tzinfo is None:
-            return False
+            return None
     except (OSError, ValueError):
-        return False
+        return None
     sources, problems = scan(content)
     now = unchanged.fingerprint(content, shipped("schemas"), sources, unchanged.program_digest())
-    return not problems and last.holds(now, moment)
+    return last if not problems and last.holds(now, moment) else None
 
 
 def _build(content: str, out: "Path", at: str | None, jobs: int | None, fresh: bool, started: float) -> int:
@@ -188,6 +192,8 @@ def _build(content: str, out: "Path", at: str | None, jobs: int | None, fresh: b
     from vitrine.release.build import build as make
     from vitrine.release.publish import Releases
 
+    if out.absolute().is_relative_to(Path(content).absolute()):
+        raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
     program = unchanged.program_digest()
     cached = None if fresh else out / ".cache" / "documents"
     options = Options(jobs, _progress("checking"), cached, program)
@@ -200,7 +206,7 @@ def _build(content: str, out: "Path", at: str | None, jobs: int | None, fresh: b
     documents = checked.documents
     moment = _moment(at, documents)
     releases = Releases(out)
-    with releases.lock():
+    with releases.lock(make=True):
         releases.reconcile()
         order = Order(
             documents,
@@ -287,10 +293,13 @@ def list_releases(out: str) -> None:
 
     from vitrine.release.publish import Releases
 
-    for release in Releases(Path(out)).listing():
+    listed = Releases(Path(out)).listing()
+    if not listed:
+        click.echo(f"{out}: there is no release; `vitrine build` makes one", err=True)
+    for release in listed:
         marks = " current" * release.current + " pinned" * release.pinned
         size = f"{release.size / 1024:,.0f} KiB"
-        click.echo(f"{release.id[:12]}  {release.built[:19]}  {release.files:>7} files  {size:>12}{marks}")
+        click.echo(f"{release.id[:12]}  {release.built[:19]}Z  {release.files:>7} files  {size:>12}{marks}")
 
 
 @main.command()
@@ -372,13 +381,20 @@ def diff(a: str, b: str, out: str, only_urls: bool) -> None:
 
 
 def _sentence(change: "Change") -> str:
-    from vitrine.content.schema import shown
     from vitrine.problems import pointer_text
 
     name = f"{change.kind} {change.id}"
     if not change.pointer:
         return f"{name}: {'appears' if change.old is None else 'disappears'}"
-    return f"{name}: {pointer_text(change.pointer)}: {shown(change.old, 200)} -> {shown(change.new, 200)}"
+    return f"{name}: {pointer_text(change.pointer)}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _value(value: Any) -> str:
+    """A value as `diff` prints it; what is not there says so, for null never stands in content."""
+    import json
+
+    text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 @main.command()
@@ -434,13 +450,14 @@ def new_key(app: str, content: str) -> None:
     from hashlib import sha256
 
     from vitrine.content.check import Options
-    from vitrine.problems import Failure, nearest
+    from vitrine.problems import nearest
 
     checked = _checked(content, Options())
     names = [document.value["name"] for document in checked.documents.app] if checked.documents else [app]
     if app not in names:
         close = nearest(app, names)
-        raise Failure(f"{app!r}: the applications are {', '.join(names)}" + f"; did you mean {close}?" * bool(close))
+        known = ", ".join(names)
+        raise click.UsageError(f"{app!r}: the applications are {known}" + f"; did you mean {close}?" * bool(close))
     made = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(24))
     click.echo(f"{app} {made}")
     click.echo(

@@ -25,7 +25,7 @@ from vitrine.problems import Place, Pointer, Problem
 class Checked:
     """The outcome of a check: the documents where nothing is wrong, else the problems, sorted by place.
 
-    ``placeholders`` are the places that still say TBD; ``sources`` the files that were read.
+    ``placeholders`` are the places that still say TBD, in the files that say so; ``sources`` the files that were read.
     """
 
     documents: Documents | None
@@ -69,7 +69,8 @@ class _Check:
         documents = self._documents(own, parsed)
         unknown = frozenset(self.by_path[path].kind.name for path in self.unreadable)
         self.findings += rules.findings(Case(documents, self.broken, unknown))
-        placeholders = [(document.layers[-1].path, where) for document, where in rules.placeholders(documents)]
+        said = [origin(document, Finding("TBD", where, "")) for document, where in rules.placeholders(documents)]
+        placeholders = list(dict.fromkeys((layer.path, where) for layer, where in said))
         if self.options.released is not None:
             self.findings += rules.unbumped(documents, self.options.released)
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()

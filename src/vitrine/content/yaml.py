@@ -202,7 +202,7 @@ class _Reader:
         if event.__class__ is events.AliasEvent:
             key = self._alias(event, pointer, 0)
         elif event.__class__ is not events.ScalarEvent:
-            raise self._malformed("yaml.key", event, "a list or an object as a key", "text as a key", pointer)
+            raise self._malformed("yaml.key", event, *self._no_key(event), pointer)
         elif event.tag is not None:
             raise self._malformed("yaml.tag", event, *_tag(event), pointer)
         else:
@@ -217,6 +217,13 @@ class _Reader:
                 "yaml.key", event, f"the key {shown} is not text", "text as a key, in quotes", pointer
             )
         return key
+
+    def _no_key(self, event: Any) -> tuple[str, str]:
+        """What is wrong with a list or an object as a key: most often an expression lacks its quotes."""
+        start = event.start_mark.index
+        if self._text[start - 1 : start + 1] == "{{":
+            return "text that begins with '{{', without quotes", 'quotes around it, as in "{{ base_url }}/logo.png"'
+        return "a list or an object as a key", "text as a key"
 
     def _scalar(self, value: str, event: Any, pointer: Pointer) -> Json:
         if value[:1] in _NUMBER_STARTS and value:

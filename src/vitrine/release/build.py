@@ -50,11 +50,10 @@ class Order:
 class Built:
     """What a build did. ``files``, ``written`` and ``removed`` count files of files/, without their compressed forms.
 
-    ``documents``: kind → ids of the documents that differ from ``previous``, where its content.json is here.
+    ``documents``: kind → ids of the documents that differ from the last release, where its content.json is here.
     """
 
     id: str
-    previous: str | None
     files: int
     written: int
     existed: bool
@@ -72,7 +71,6 @@ class _Last:
     answering beyond the first format, because this very program made it from the same value.
     """
 
-    id: str | None = None
     manifest: Manifest | None = None
     content: bytes = b""
     files: Path | None = None
@@ -110,7 +108,6 @@ def build(order: Order, releases: Releases) -> Built:
     before = last.manifest.files.keys() if last.manifest else set()
     return Built(
         id,
-        last.id,
         len(records),
         0 if existed else len({record.digest for record in records if record.written}),
         existed,
@@ -158,16 +155,16 @@ def _last(order: Order, releases: Releases) -> _Last:
     try:
         folder, listed, note = releases.path(id), releases.manifest(id), releases.note(id)
     except Failure:  # `vitrine verify` tells what is wrong with it; this build takes nothing from it
-        return _Last(id)
+        return _Last()
     content = (folder / CONTENT).read_bytes() if (folder / CONTENT).is_file() else b""
     if order.fresh or not releases.complete(id):
-        return _Last(id, listed, content)
+        return _Last(listed, content)
     paths = {entry["sha256"]: path for path, entry in listed.files.items()}
     gzip = {path: (digest, size) for path, (digest, size) in note.get("gzip", {}).items()}
     known: Known = {}
     if "gzip" in note and (note.get("program"), note.get("schemas")) == (order.program, order.schemas.digest):
         known = {path: (e["sha256"], e["size"], gzip.get(f"{path}.gz")) for path, e in listed.files.items()}
-    return _Last(id, listed, content, folder / "files", paths, gzip, known)
+    return _Last(listed, content, folder / "files", paths, gzip, known)
 
 
 class _Record(NamedTuple):

@@ -14,13 +14,18 @@ from vitrine.content.yaml import Json
 from vitrine.problems import Failure
 from vitrine.release.manifest import FORMAT
 
+
+class NoRelease(Failure):
+    """What was named is no release."""
+
+
 Reader = Callable[[str], bytes]
 _NO_RELEASE: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError)
 _DAMAGED: tuple[type[Exception], ...] = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
 
 
 def configurations(release: Path) -> dict[str, Json]:
-    """Each application's configuration in a release, by name. Raises Failure."""
+    """Each application's configuration in a release, by name. Raises Failure, or NoRelease."""
     try:
         with _reader(release) as read:
             listed = orjson.loads(read("manifest.json"))
@@ -34,7 +39,7 @@ def configurations(release: Path) -> dict[str, Json]:
             }
     except (*_NO_RELEASE, *_DAMAGED) as error:
         reason = " ".join(str(error).split())
-        raise Failure(f"{release}: cannot be read as a release, a directory or an archive of one: {reason}") from None
+        raise NoRelease(f"{release}: cannot be read as a release, a directory or an archive of one: {reason}") from None
 
 
 @contextmanager
