@@ -147,7 +147,7 @@ def _fresh(case: Case, work: Path, name: str) -> Path:
 
 def _launched(point: int, case: Case, out: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, __file__, "launch", str(point), str(out), *case.arguments(out)]
-    return subprocess.run(command, capture_output=True, text=True, start_new_session=True, check=False)
+    return subprocess.run(command, capture_output=True, text=True, process_group=0, check=False)
 
 
 def spaced(count: int, points: int) -> list[int]:
@@ -177,7 +177,7 @@ def at_random(case: Case, work: Path, count: int, seed: int = 1) -> Summary:
 
     def kill(after: float, everyone: bool, out: Path) -> str:
         command = [sys.executable, "-m", "vitrine", *case.arguments(out)]
-        build = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)
+        build = subprocess.Popen(command, stdout=subprocess.DEVNULL, process_group=0)
         time.sleep(after)
         (os.killpg if everyone else os.kill)(build.pid, signal.SIGKILL)
         build.wait()

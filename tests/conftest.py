@@ -12,7 +12,7 @@ from vitrine.content.schema import Schemas
 SAMPLE = Path(__file__).parent.parent / "content"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def schemas() -> Schemas:
     """The schemas that come with the program."""
     return Schemas([shipped("schemas")])

@@ -54,7 +54,7 @@ def content() -> Content:
 @pytest.fixture(scope="module")
 def frozen(content: Content) -> list[Call]:
     """Every Call that a release of the sample content answers."""
-    return [asking.call(format) for part in askings(content, 1) for asking in part for format in FORMATS]
+    return [asking.call(format) for run in askings(content) for asking in run for format in FORMATS]
 
 
 def test_every_operation_of_the_interface_is_frozen(frozen: list[Call], content: Content) -> None:

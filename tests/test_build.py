@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -189,7 +190,7 @@ def test_content_json_holds_what_is_live_by_kind_and_id(content: Path, out: Path
 def test_every_file_is_an_answer_from_content_json_alone(sampled: Path) -> None:
     content = Content(json.loads((sampled / "content.json").read_bytes()))
     schemas = Schemas([shipped("schemas")])
-    (asked,) = askings(content, 1)
+    asked = [asking for run in askings(content) for asking in run]
     calls = [asking.call(format) for asking in asked for format in FORMATS]
     assert plain(tree(sampled / "files")) == {
         str(call.filename()): answer(call, content, schemas).body for call in calls
@@ -279,11 +280,17 @@ def same_release(expected: Path, release: Path) -> None:
     assert looks[0] == looks[1]
 
 
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Path]:
+    """A folder of a file system that lists files in the order in which they were made, where there is one."""
+    shared = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=shared if os.access(shared, os.W_OK) else tmp_path) as folder:
+        yield Path(folder)
+
+
 @pytest.mark.parametrize("backwards", [False, True])
-def test_a_copy_of_the_content_gives_the_same_release(
-    sampled: Path, out: Path, tmp_path: Path, backwards: bool
-) -> None:
-    copy = copied(SAMPLE, tmp_path / "elsewhere" / "a copy", backwards=backwards)
+def test_a_copy_of_the_content_gives_the_same_release(sampled: Path, out: Path, memory: Path, backwards: bool) -> None:
+    copy = copied(SAMPLE, memory / "a copy", backwards=backwards)
     same_release(sampled, out / "releases" / built(copy, out))
 
 
@@ -315,7 +322,7 @@ def test_build_py_is_the_command(sampled: Path, out: Path) -> None:
 def test_nothing_of_clock_host_or_path_is_in_a_release(sampled: Path) -> None:
     note = json.loads((sampled / "build.json").read_bytes())
     telltale = [note["built"][:16], str(sampled.parents[1]), str(SAMPLE), os.path.expanduser("~/")]
-    telltale += [name for name in (socket.gethostname(),) if len(name) > 4]
+    telltale += [socket.gethostname()] if len(socket.gethostname()) > 4 else []
     said = b"".join(data for path, data in tree(sampled).items() if path != "build.json")
     assert [text for text in telltale if text.encode() in said] == []
 
@@ -416,12 +423,29 @@ def test_a_link_that_is_refused_is_written_as_a_file(tmp_path: Path) -> None:
     source.write_bytes(b"bytes")
     try:
         digest = sha256(b"bytes").hexdigest()
+        os.utime(source, (mtime(digest), mtime(digest)))
         Stage(tmp_path).link("files/a/b.json", str(source), digest)
     finally:
         source.unlink()
     written = tmp_path / "files/a/b.json"
     found = (written.read_bytes(), written.stat().st_mode & 0o7777, written.stat().st_mtime, written.stat().st_nlink)
     assert found == (b"bytes", 0o444, mtime(digest), 1)
+
+
+def test_a_file_of_the_last_release_that_was_changed_or_is_gone_stops_a_build_that_would_link_it(
+    content: Path, out: Path
+) -> None:
+    first = out / "releases" / built(content, out)
+    file = first / "files/store/v2/stores/2001.json"
+    kept = file.read_bytes()
+    write(content, {"events/first.yaml": event(20, [2], "2026-12-04 18:00", "2026-12-04 19:00")})
+    for damage in (file.unlink, lambda: file.write_bytes(kept)):
+        damage()
+        ran = build(content, out)
+        assert (ran.status, current(out)) == (4, first.name)
+        assert "gone or changed since it was built; --no-cache writes every file anew" in ran.err
+    assert build(content, out, "--no-cache").status == 0
+    assert current(out) != first.name
 
 
 def test_orphans_vanish_with_the_release_that_no_longer_has_them(content: Path, out: Path) -> None:
@@ -460,7 +484,8 @@ def state(out: Path) -> dict[str, tuple[int, int, int]]:
 
 
 def nothing_to_do(ran: Any) -> bool:
-    return ran.status == 0 and re.fullmatch(r"nothing to do \([0-9.]+ s\)\n", ran.out) is not None
+    words = r"release [0-9a-f]{12} is current already: nothing to do\n  changes by itself next at \S+\n[0-9.]+ s\n"
+    return ran.status == 0 and re.fullmatch(words, ran.out) is not None
 
 
 def test_an_unchanged_content_is_nothing_to_do(content: Path, out: Path) -> None:
@@ -750,7 +775,7 @@ def test_a_file_in_place_of_the_output_directory_is_a_clear_error(content: Path,
 
 
 def test_a_build_says_what_it_made_what_changed_and_when_it_changes_by_itself(content: Path, out: Path) -> None:
-    first = build(content, out, "--jobs", "1")
+    first = build(content, out)
     id = current(out)
     assert re.sub(r"[0-9.]+ s\n$", "… s\n", first.out) == (
         f"release {id[:12]}: 44 files, current; "
@@ -762,7 +787,7 @@ def test_a_build_says_what_it_made_what_changed_and_when_it_changes_by_itself(co
     write(content, {"events/first.yaml": event(20, [1], "2026-12-04 17:30", "2026-12-04 19:00", name="Renamed")})
     write(content, {"promotions/more.yaml": promotion(9, publish={"from": "2026-12-01", "until": "2026-12-02"})})
     (content / "events/second.yaml").unlink()
-    second = build(content, out, "--jobs", "1", at="2026-11-27T12:00:00-05:00")
+    second = build(content, out, at="2026-11-27T12:00:00-05:00")
     id = current(out)
     assert re.sub(r"[0-9.]+ s\n$", "… s\n", second.out) == (
         f"release {id[:12]}: 44 files, current\n"
@@ -776,7 +801,7 @@ def test_a_build_says_what_it_made_what_changed_and_when_it_changes_by_itself(co
 def test_a_build_counts_what_was_removed(content: Path, out: Path) -> None:
     built(content, out)
     (content / "apps/tablet.yaml").unlink()
-    ran = build(content, out, "--jobs", "1")
+    ran = build(content, out)
     assert "  0 written, 42 linked, 2 removed\n  changed: application tablet\n" in ran.out
 
 

@@ -20,6 +20,7 @@ from vitrine.content import cache, yaml
 from vitrine.content.check import Options, check
 from vitrine.content.listing import scan
 from vitrine.content.schema import Schemas
+from vitrine.content.tree import Parsed
 from vitrine.problems import Problem
 
 
@@ -66,13 +67,14 @@ def test_any_number_of_processes_finds_the_same(minimal: Path, schemas: Schemas,
     edit(minimal, *EVERYWHERE)
     wrong = {f"stores/more/{number}.yaml": f"storeId: {number}\nname: {number}\n" for number in range(300)}
     write(minimal, wrong)
-    counted: list[int] = []
+    counted: list[tuple[int, int]] = []
     alone = check(minimal, schemas, Options(jobs=1))
-    shared = check(minimal, schemas, Options(jobs=jobs, progress=counted.append))
+    shared = check(minimal, schemas, Options(jobs=jobs, progress=lambda *done: counted.append(done)))
     assert shared.problems == alone.problems
     assert shared.sources == alone.sources
     assert len(alone.problems) > 300
     assert counted == sorted(counted)
+    assert {total for _, total in counted} <= {len(shared.sources) - 1}
 
 
 def test_the_order_in_which_a_folder_lists_its_files_does_not_matter(
@@ -225,18 +227,18 @@ def outcome(folder: Path, schemas: Schemas, options: Options | None = None) -> t
     return checked.documents, checked.problems, checked.placeholders, checked.sources
 
 
-def known(folder: Path, options: Options) -> set[str]:
-    """The files that the cache would spare."""
+def kept(options: Options) -> set[str]:
+    """The files that stand in the cache."""
     assert options.cached
-    key = options.cached.read_bytes().split(b'"')[3].decode()
-    return set(cache.load(options.cached, key, scan(folder)[0]))
+    header, _, _ = options.cached.read_bytes().partition(b"\n")
+    return {path for path, *_ in orjson.loads(header)["files"]}
 
 
 def test_with_and_without_the_cache_a_check_finds_the_same(sample: Path, schemas: Schemas, cached: Options) -> None:
     aged(sample)
     plain = outcome(sample, schemas)
     assert outcome(sample, schemas, cached) == plain
-    assert known(sample, cached) == {source.path for source in scan(sample)[0]} - {"site.yaml"}
+    assert kept(cached) == {source.path for source in scan(sample)[0]} - {"site.yaml"}
     assert outcome(sample, schemas, cached) == plain
     path = "events/windows-light-up.yaml"
     for old, new in (("finish: 2026-11-23 19:00", "finish: 2026-11-23 10:00"), ("id: 510101", "id: 5101x1")):
@@ -277,7 +279,7 @@ def test_a_file_younger_than_two_seconds_is_read_again(minimal: Path, schemas: S
     path = minimal / "events/one.yaml"
     os.utime(path)
     outcome(minimal, schemas, cached)
-    assert "events/one.yaml" not in known(minimal, cached)
+    assert kept(cached) == MINIMAL.keys() - {"site.yaml", "events/one.yaml"}
     moment = path.stat()
     with path.open("r+b") as file:  # within the same tick of the clock, in place
         file.write(EVENT.replace("Opening", "Closing").encode())
@@ -285,6 +287,15 @@ def test_a_file_younger_than_two_seconds_is_read_again(minimal: Path, schemas: S
     documents = check(minimal, schemas, cached).documents
     assert documents is not None
     assert documents.event[0].value["name"] == "Closing"
+
+
+def test_a_file_younger_than_two_seconds_is_not_taken_from_the_cache(minimal: Path, tmp_path: Path) -> None:
+    aged(minimal)
+    os.utime(minimal / "events/one.yaml")
+    sources, _ = scan(minimal)
+    files = [Parsed(source, listed=False, data=b"[]", problems=[]) for source in sources]
+    cache.save(tmp_path / "cache", "key", files, time.time_ns() + 10**12)  # a clock that was wrong then
+    assert cache.load(tmp_path / "cache", "key", sources).keys() == MINIMAL.keys() - {"events/one.yaml"}
 
 
 @pytest.mark.parametrize("change", ["program", "names", "schemas"])

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from hashlib import sha256
 from http.client import HTTPConnection
 from itertools import cycle
 from pathlib import Path
@@ -29,7 +28,7 @@ from vitrine.edge.rules import APPLICATION, Rules, Target, digest, frozen, rules
 from vitrine.interface.answer import etag
 from vitrine.interface.bind import OPERATIONS, bind
 from vitrine.interface.call import Call, Request, make
-from vitrine.interface.formats import FORMATS, JSON, negotiate
+from vitrine.interface.formats import FORMATS, negotiate
 from vitrine.release.publish import Releases
 
 SAMPLE = Path(__file__).parent.parent / "content"
@@ -66,7 +65,7 @@ class Edge:
     port: int
     connection: HTTPConnection
 
-    def __call__(self, target: str, method: str = "GET", body: bytes | None = None, **headers: str) -> Answer:
+    def __call__(self, target: str, method: str = "GET", body: bytes | None = None, /, **headers: str) -> Answer:
         """Ask with the iPhone's key on the base host unless told otherwise; `_` in a name stands for `-`."""
         given = {"Host": HOST, KEY_HEADER: IPHONE}
         given |= {KEY_HEADER if name == "key" else name.replace("_", "-"): value for name, value in headers.items()}
@@ -305,7 +304,7 @@ def test_a_malformed_line_of_keys_is_named_by_its_number_and_never_shown(content
     ],
 )
 def test_an_address_that_is_none_is_refused(content: Content, files: str, service: str, listen: str) -> None:
-    with pytest.raises(ValueError, match="path|address"):
+    with pytest.raises(ValueError, match=r"path|address"):
         configuration(rules(content, SCHEMAS), {}, Path(files), service, listen)
 
 
@@ -345,7 +344,7 @@ def test_a_base_path_is_honoured(content: Content, out: Path, tmp_path: Path, ba
 
 @pytest.mark.parametrize("format", ["json", "xml"])
 def test_an_errors_body_may_hold_anything(content: Content, out: Path, tmp_path: Path, format: str) -> None:
-    nasty = "\"'\\ \\n \\\" $host ${host} $$1 {};#\n\r\n\té€ </response>"
+    nasty = '"\'\\ \\n \\" $host ${host} $$1 {};#\n\r\n\té€ </response>'
     made = rules(content, SCHEMAS)
     errors = tuple(replace(each, bodies=tuple((name, nasty + name) for name, _ in each.bodies)) for each in made.errors)
     made = replace(made, errors=errors)
@@ -428,7 +427,9 @@ def test_dates_and_ranges_mean_nothing(edge: Edge, out: Path, asked: dict[str, s
 
 
 @pytest.mark.parametrize("key", ["", "x" * 24, IPHONE.lower(), IPHONE.swapcase(), IPHONE[:-1], f"{IPHONE}, {ANDROID}"])
-@pytest.mark.parametrize("target", ["/v2/promotions", "/v2/utility/mobileapp", "/", "/.vitrine/service", "/v9?callback"])
+@pytest.mark.parametrize(
+    "target", ["/v2/promotions", "/v2/utility/mobileapp", "/", "/.vitrine/service", "/v9?callback"]
+)
 @pytest.mark.parametrize("accept", ["", "application/json", "application/xml", "text/plain"])
 def test_an_unknown_key_is_refused(edge: Edge, content: Content, key: str, target: str, accept: str) -> None:
     expected = error(rules(content, SCHEMAS), "no_key", "xml" if accept == "application/xml" else "json")
@@ -437,7 +438,8 @@ def test_an_unknown_key_is_refused(edge: Edge, content: Content, key: str, targe
 
 
 @pytest.mark.parametrize(
-    "key", [f"iphone {IPHONE}", f"iphone {IPHONE} {IPHONE}", f"~^{IPHONE}", ".*", "default", "$vitrine_known", '"', "\\"]
+    "key",
+    [f"iphone {IPHONE}", f"iphone {IPHONE} {IPHONE}", f"~^{IPHONE}", ".*", "default", "$vitrine_known", '"', "\\"],
 )
 def test_no_key_is_read_as_anything_but_a_key(edge: Edge, content: Content, key: str) -> None:
     assert edge("/v2/promotions", key=key) == error(rules(content, SCHEMAS), "no_key")
@@ -580,7 +582,9 @@ def test_without_a_service_the_edge_says_so_and_serves_files(
 
 
 @pytest.mark.parametrize("format", ["json", "xml"])
-@pytest.mark.parametrize(("said", "code"), [(b"", "bad_gateway"), (b"HTTP/1.1 200 OK\r\n\x00\r\n\r\n", "bad_gateway"), (None, "timeout")])
+@pytest.mark.parametrize(
+    ("said", "code"), [(b"", "bad_gateway"), (b"HTTP/1.1 200 OK\r\n\x00\r\n\r\n", "bad_gateway"), (None, "timeout")]
+)
 def test_a_service_that_fails_is_told_apart_from_none(
     content: Content, out: Path, tmp_path: Path, said: bytes | None, code: str, format: str
 ) -> None:
@@ -593,37 +597,40 @@ def head(line: str = "GET /v2/promotions HTTP/1.1", *headers: str) -> bytes:
     return "\r\n".join((line, f"Host: {HOST}", *headers, "", "")).encode()
 
 
-REFUSED: tuple[tuple[str, bytes, str, str, int], ...] = (
-    ("a body too large", head("POST /v2/x HTTP/1.1", "Content-Length: 2097153"), "too_large", "json", 413),
-    (
-        "a body too large, in XML",
+REFUSED: dict[str, tuple[bytes, str, str, int]] = {
+    "body too large": (head("POST /v2/x HTTP/1.1", "Content-Length: 2097153"), "too_large", "json", 413),
+    "body too large, XML": (
         head("POST /v2/x HTTP/1.1", "Content-Length: 2097153", "Accept: application/xml"),
         "too_large",
         "xml",
         413,
     ),
-    ("an address too long", head(f"GET /{'a' * 20_000} HTTP/1.1"), "uri_too_long", "json", 414),
-    ("a query too long", head(f"GET /v2/promotions?{'a' * 20_000} HTTP/1.1"), "uri_too_long", "json", 414),
-    ("a header too large", head("GET / HTTP/1.1", f"X: {'a' * 20_000}"), "invalid", "json", 400),
-    ("a header too large, in XML", head("GET / HTTP/1.1", "Accept: application/xml", f"X: {'a' * 20_000}"), "invalid", "xml", 400),
-    ("headers too large", head("GET / HTTP/1.1", *[f"X{n}: {'a' * 15_000}" for n in range(5)]), "invalid", "json", 400),
-    ("no request", b"what?\r\n\r\n", "invalid", "json", 400),
-    ("no host", b"GET / HTTP/1.1\r\n\r\n", "invalid", "json", 400),
-    ("two hosts", head("GET / HTTP/1.1", "Host: b"), "invalid", "json", 400),
-    ("a control character", head("GET / HTTP/1.1", "X\x01: y"), "invalid", "json", 400),
-    ("a path above the root", head("GET /../x HTTP/1.1"), "invalid", "json", 400),
-    ("a path that ends in NUL", head("GET /v2/promotions%00 HTTP/1.1"), "invalid", "json", 400),
-    ("a malformed escape", head("GET /%zz HTTP/1.1"), "invalid", "json", 400),
-    ("an unknown coding", head("POST / HTTP/1.1", "Transfer-Encoding: x"), "invalid", "json", 501),
-    ("an unknown version", head("GET / HTTP/9.9"), "invalid", "json", 505),
-)  # fmt: skip
+    "path too long": (head(f"GET /{'a' * 20_000} HTTP/1.1"), "uri_too_long", "json", 414),
+    "query too long": (head(f"GET /v2/promotions?{'a' * 20_000} HTTP/1.1"), "uri_too_long", "json", 414),
+    "header too large": (head("GET / HTTP/1.1", f"X: {'a' * 20_000}"), "invalid", "json", 400),
+    "header too large, XML": (
+        head("GET / HTTP/1.1", "Accept: application/xml", f"X: {'a' * 20_000}"),
+        "invalid",
+        "xml",
+        400,
+    ),
+    "headers too large": (head("GET / HTTP/1.1", *[f"X: {'a' * 15_000}"] * 5), "invalid", "json", 400),
+    "no request": (b"what?\r\n\r\n", "invalid", "json", 400),
+    "no host": (b"GET / HTTP/1.1\r\n\r\n", "invalid", "json", 400),
+    "two hosts": (head("GET / HTTP/1.1", "Host: b"), "invalid", "json", 400),
+    "a control character": (head("GET / HTTP/1.1", "X\x01: y"), "invalid", "json", 400),
+    "a path above the root": (head("GET /../x HTTP/1.1"), "invalid", "json", 400),
+    "a path with NUL": (head("GET /v2/promotions%00 HTTP/1.1"), "invalid", "json", 400),
+    "a malformed escape": (head("GET /%zz HTTP/1.1"), "invalid", "json", 400),
+    "an unknown coding": (head("POST / HTTP/1.1", "Transfer-Encoding: x"), "invalid", "json", 501),
+    "an unknown version": (head("GET / HTTP/9.9"), "invalid", "json", 505),
+}
 
 
-@pytest.mark.parametrize(("request_", "code", "format", "status"), [each[1:] for each in REFUSED], ids=[each[0] for each in REFUSED])  # fmt: skip
-def test_what_nginx_refuses_itself_has_our_form(
-    edge: Edge, content: Content, request_: bytes, code: str, format: str, status: int
-) -> None:
-    assert ask_raw(edge.port, request_) == error(rules(content, SCHEMAS), code, format, status)
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_nginx_refuses_itself_has_our_form(edge: Edge, content: Content, case: str) -> None:
+    sent, code, format, status = REFUSED[case]
+    assert ask_raw(edge.port, sent) == error(rules(content, SCHEMAS), code, format, status)
 
 
 def test_headers_of_15_kilobytes_and_bodies_of_2_megabytes_pass(edge: Edge) -> None:
@@ -636,16 +643,14 @@ def test_headers_of_15_kilobytes_and_bodies_of_2_megabytes_pass(edge: Edge) -> N
 
 @pytest.fixture
 def twice(tmp_path: Path) -> tuple[Path, str, str]:
-    """Two releases, the later one current: texts of equal length differ, and one has a promotion and a store more."""
+    """Two releases, the later one current. In texts of equal length their applications and promotions differ."""
     source, out = Path(shutil.copytree(SAMPLE, tmp_path / "content")), tmp_path / "dist"
     for path in [*source.glob("apps/*.yaml"), *source.glob("promotions/*.yaml")]:
-        path.write_text(path.read_text().replace("the", "The"))
+        path.write_text(re.sub('(configVersion: "|promotionName: ).', r"\g<1>9", path.read_text()))
     first = built(source, out)
     shutil.rmtree(source)
     shutil.copytree(SAMPLE, source)
-    second = built(source, out)
-    assert first != second
-    return out, first, second
+    return out, first, built(source, out)
 
 
 def switch(out: Path, id: str, action: str) -> None:
@@ -669,7 +674,9 @@ def test_a_changed_file_of_the_same_size_is_never_taken_for_the_old_one(
         assert edge("/v2/promotions", If_None_Match=etag(new)).status == 304
 
 
-def load(edge: Edge, asked: Callable[[], tuple[str, dict[str, str]]], stop: threading.Event, seen: list[Answer]) -> None:
+def load(
+    edge: Edge, asked: Callable[[], tuple[str, dict[str, str]]], stop: threading.Event, seen: list[Answer]
+) -> None:
     """Ask until told to stop, on a connection of its own."""
     mine = replace(edge, connection=HTTPConnection(nginx.ADDRESS, edge.port, timeout=10))
     while not stop.is_set():

@@ -103,6 +103,11 @@ def test_an_expression_is_names_filters_and_text(expression: str) -> None:
         expressions.evaluate("{{ " + expression + " }}", NAMES | {"self": "x"})
 
 
+def test_names_that_python_or_jinja2_use_harm_no_expression() -> None:
+    names = dict.fromkeys(["self", "context", "environment", "args", "kwargs", "loop", "class", "range"], "x")
+    assert expressions.evaluate("{{ www }} {{ loop ~ range ~ context }}", NAMES | names) == "https://www.example xxx"
+
+
 @given(st.text(st.sampled_from("{}%# wb'\"|~.()[]_-+*\\1\n,=<é"), max_size=40))
 def test_any_text_is_evaluated_or_refused(text: str) -> None:
     with suppress(Unreadable):

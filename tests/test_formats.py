@@ -38,7 +38,7 @@ def an_object(*required: str, **properties: Schema) -> Schema:
     return {"type": "object", **closed}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shape_of(tmp_path_factory: pytest.TempPathFactory) -> ShapeOf:
     """The shape of a schema, by way of a folder of schemas as the program reads them."""
     folder = tmp_path_factory.mktemp("schemas")

@@ -225,7 +225,8 @@ def test_how_files_build_on_each_other(
 
 def test_a_missing_base_is_told_with_what_there_is(layered: Path, schemas: Schemas) -> None:
     edit(layered, ("apps/one.yaml", "extends: _a.yaml", "extends: _A.yml"))
-    (problem,) = problems(layered, schemas)
+    write(layered, {"apps/three.yaml": "%"})
+    problem, _ = problems(layered, schemas)
     assert problem == Problem(
         "extends.missing",
         "apps/one.yaml",

@@ -105,7 +105,7 @@ def test_the_list_tells_id_time_size_and_which_is_current_the_newest_first(
 ) -> None:
     assert vitrine("rollback", three[0], "--out", out).status == 0
     lines = vitrine("releases", "--out", out).out.splitlines()
-    time = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
+    time = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z"
     form = re.compile(rf"([0-9a-f]{{12}})  ({time})  +44 files  +([0-9]+) KiB(.*)")
     found = [match.groups() for line in lines if (match := form.fullmatch(line))]
     marks = ["", "", " current pinned"]
@@ -119,7 +119,8 @@ def test_the_list_tells_id_time_size_and_which_is_current_the_newest_first(
 
 def test_without_releases_the_list_is_empty(out: Path) -> None:
     ran = vitrine("releases", "--out", out)
-    assert (ran.status, ran.out, ran.err, out.exists()) == (0, "", "", False)
+    words = f"{out}: there is no release; `vitrine build` makes one\n"
+    assert (ran.status, ran.out, ran.err, out.exists()) == (0, "", words, False)
 
 
 # -- rolling back ------------------------------------------------------------------------------------------------
@@ -367,6 +368,53 @@ def test_a_fresh_machine_needs_current_json_and_the_last_manifest(
     )
 
 
+# -- formats -----------------------------------------------------------------------------------------------------
+
+
+def rewrite(path: Path, **members: Json) -> None:
+    """Put members into a JSON file."""
+    value = {**json.loads(path.read_bytes()), **members}
+    path.unlink()
+    path.write_text(json.dumps(value))
+
+
+def renewed(out: Path, id: str, **members: Json) -> str:
+    """Put members into a release's manifest, as a later program may; the id that it then has."""
+    rewrite(out / "releases" / id / "manifest.json", **members)
+    new = sha256((out / "releases" / id / "manifest.json").read_bytes()).hexdigest()
+    (out / "releases" / id).rename(out / "releases" / new)
+    (out / "current").unlink()
+    (out / "current").symlink_to(f"releases/{new}")
+    rewrite(out / "current.json", id=new)
+    return new
+
+
+def test_a_manifest_of_a_later_program_is_refused(content: Path, out: Path, one: str) -> None:
+    id = renewed(out, one, format=2)
+    against = ["check", "--content", str(content), "--against", str(out / "releases" / id)]
+    ran = [vitrine(*command) for command in (against, ["releases", "--out", str(out)], ["verify", "--out", str(out)])]
+    words = "a manifest of format 2; this program reads up to 1: update it"
+    assert [(one.status, one.out, words in one.err) for one in ran] == [(4, "", True)] * 3
+
+
+LATER = {"content.json": ("releases/{}/content.json", "diff"), "current.json": ("current.json", "rollback")}
+
+
+@pytest.mark.parametrize(("path", "command"), LATER.values(), ids=LATER.keys())
+def test_a_format_of_a_later_program_is_refused(out: Path, one: str, path: str, command: str) -> None:
+    rewrite(out / path.format(one), format=2)
+    ran = vitrine(command, *([one, one] if command == "diff" else []), "--out", out)
+    assert (ran.status, ran.out, "format 2; this program reads up to 1" in ran.err) == (4, "", True)
+
+
+def test_unknown_members_are_ignored(content: Path, out: Path, one: str) -> None:
+    first = renewed(out, one, more=1)
+    rewrite(out / "current.json", more=1)
+    rewrite(out / "releases" / first / "content.json", more=1)
+    second = built(edited(content, "B"), out)
+    assert vitrine("diff", first, second, "--out", out).status == 0
+
+
 # -- what differs ------------------------------------------------------------------------------------------------
 
 EVENTS_OF_1 = (
@@ -535,7 +583,7 @@ def test_diff_puts_the_changes_into_words(content: Path, out: Path) -> None:
         "",
         [
             "event 10: disappears",
-            "event 20: name: 'Event 20' -> 'Renamed'",
+            'event 20: name: "Event 20" -> "Renamed"',
             "promotion 9: appears",
             f"{len(urls)} URLs to purge:",
             *(f"  {url}" for url in urls),
@@ -719,5 +767,25 @@ def test_a_new_key_is_what_the_content_and_the_keys_file_take(tmp_path: Path, ou
 
 def test_a_key_for_an_unknown_application_is_refused() -> None:
     ran = vitrine("key", "new", "iphon", "--content", SAMPLE)
-    words = "vitrine: 'iphon': the applications are android, iphone; did you mean iphone?\n"
-    assert (ran.status, ran.out, ran.err) == (4, "", words)
+    words = "Error: 'iphon': the applications are android, iphone; did you mean iphone?"
+    assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (2, "", words)
+
+
+@pytest.mark.usefixtures("one")
+def test_lines_of_the_history_that_are_no_switch_are_passed_over(out: Path) -> None:
+    with open(out / "history.jsonl", "a", encoding="utf-8") as file:
+        file.write('1\n{"id": "x"}\n[]\nnull\n')
+    assert vitrine("prune", "--keep", "1", "--out", out).status == 0
+    assert vitrine("rollback", "--out", out).status == 4
+
+
+@pytest.mark.parametrize("command", [["rollback"], ["switch", "--latest"], ["prune", "--keep", "1"]])
+def test_only_a_build_makes_the_output_directory(out: Path, command: list[str]) -> None:
+    ran = vitrine(*command, "--out", out)
+    words = f"vitrine: {out}: there is no such folder; `vitrine build` makes one\n"
+    assert (ran.status, ran.out, ran.err, out.exists()) == (4, "", words, False)
+
+
+def test_the_output_directory_is_no_part_of_the_content(content: Path) -> None:
+    ran = build(content, content / "dist")
+    assert (ran.status, (content / "dist").exists()) == (2, False)

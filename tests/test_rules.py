@@ -118,6 +118,24 @@ CASES: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("promotion", SHOWN, "2026-11-01T04:00:01Z", ()),
     ("promotion", SHOWN, "‸2026-12-32T23:59:59-05:00", ("schema.pattern coupon/displayEndDate",)),
     ("promotion", SHOWN, "‸2026-11-31T23:59:59-05:00", ("time.exists coupon/displayEndDate",)),
+    ("promotion", DAYS, "\neffective: ‸2026-02-29\nexpiry: 2026-12-31", ("schema.format effective",)),
+    ("promotion", COUPON_DAYS, "  effective: 2026-11-01\n  expiry: ‸2026-11-31", ("schema.format coupon/expiry",)),
+    # text that XML cannot carry
+    (
+        "promotion",
+        "Half off.\nglobal",
+        'Half off.\nofferDescription: ‸"half\\x0B\\x00"\nglobal',
+        ("text.xml offerDescription",),
+    ),
+    ("promotion", "[Men]", '[Men, ‸"Women\\uFFFF"]', ("text.xml categories/1",)),
+    ("promotion", "[Men]", "[Men, ‸\"{{ '\\\\x01' }}\"]", ("text.xml categories/1",)),
+    ("promotion", "[Men]", '["Men\\t\\n\\r\\u0085\\uFFFD\\U0001F381é"]', ()),
+    (
+        "store",
+        "hours:",
+        'attributes: {‸‸"A\\x01": [B]}\nhours:',
+        ("schema.pattern attributes/A\x01", "text.xml attributes/A\x01"),
+    ),
     ("promotion", "global: true", "singleUse: true\nglobal: true", ()),
     (
         "promotion",
@@ -369,6 +387,20 @@ TOGETHER: list[tuple[tuple[Edit, ...], tuple[str, ...]]] = [
             "app.layout config/appConfig/bag/featureLayout/0",
         ),
     ),
+    (
+        (
+            ("apps/one.yaml", "https://i.example/scan.png, feature", "‸scan.png, feature"),
+            ("apps/one.yaml", LANDING, "landingUrl: ‸/bag"),
+            ("apps/one.yaml", LAYOUT, "appLayout: [‸shp]"),
+            ("apps/one.yaml", "bag.png, featureLayout: [shop]", "bag.png, featureLayout: [‸shp]"),
+        ),
+        (
+            "app.layout config/appLayout/0",
+            "schema.pattern config/appConfig/scan/appIcon",
+            "app.layout config/appConfig/bag/featureLayout/0",
+            "schema.pattern config/featureConfig/bag/landingUrl",
+        ),
+    ),
     # a section that is misspelt is told once, not again wherever it is named
     (
         (("apps/one.yaml", "    bag: {app", "    ‸bga: {app"), ("apps/one.yaml", "  appConfig:", "  ‸appConfig:")),
@@ -384,6 +416,13 @@ TOGETHER: list[tuple[tuple[Edit, ...], tuple[str, ...]]] = [
         ("reference stores/storeNumber/0", "schema.type storeId"),
     ),
     # a window that does not exist opens and closes for nobody
+    (
+        (
+            ("stores/one.yaml", "hours:", "publish: {from: 2026-12-01}\nhours:"),
+            ("events/one.yaml", "start:", "publish: {from: ‸soon}\nstart:"),
+        ),
+        ("schema.pattern publish/from",),
+    ),
     (
         (
             ("stores/one.yaml", "hours:", "publish: {from: ‸2026-02-29}\nhours:"),
@@ -409,12 +448,20 @@ def test_everything_is_told_at_once_and_nothing_twice(
     assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, told, strict=True)]
 
 
+def test_a_store_that_cannot_be_read_may_be_the_one_that_an_event_names(minimal: Path, schemas: Schemas) -> None:
+    edit(minimal, ("events/one.yaml", "storeId: [1]", "storeId: [1, 2]"))
+    (expected,) = unmark(write(minimal, {"stores.jsonl": '{"storeId": 2‸;}\n'}), "stores.jsonl")
+    assert found(minimal, schemas) == [f"{expected} feed.syntax"]
+
+
 def test_ids_are_compared_with_those_of_documents_that_have_other_faults(minimal: Path, schemas: Schemas) -> None:
-    two = other(EVENT, ("id: 5", "id: ‸5"), ("name: Opening", "name: ‸5"))
-    three = other(EVENT, ("id: 5", "id: ‸5"))
-    write(minimal, {"events/two.yaml": two, "events/three.yaml": three})
-    places = unmark(minimal, "events/two.yaml", "events/three.yaml")
-    rules = ("unique id", "unique id", "schema.type name")
+    first = other(EVENT, ("name: Opening", "name: ‸5"))
+    third = other(EVENT, ("id: 5", "id: ‸5"), ("name: Opening", "name: ‸5"))
+    write(
+        minimal, {"events/a.yaml": first, "events/one.yaml": EVENT.replace("id: 5", "id: ‸5"), "events/z.yaml": third}
+    )
+    places = unmark(minimal, "events/a.yaml", "events/one.yaml", "events/z.yaml")
+    rules = ("schema.type name", "unique id", "unique id", "schema.type name")
     assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=True)]
 
 
@@ -431,6 +478,7 @@ SITE_FAULTS: list[tuple[str, str, tuple[str, ...]]] = [
     ("time_zone: America/New_York", "time_zone: ‸America/New_Yrok", ("time.zone time_zone",)),
     ("time_zone: America/New_York", "time_zone: ‸5", ("schema.type time_zone",)),
     ("lifetimes:", "‸lifetimes", ("yaml.syntax",)),
+    ("www: https://www.example", 'www: ‸"https://www\\x01"', ("text.xml names/www",)),
 ]
 
 

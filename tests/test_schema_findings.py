@@ -34,7 +34,7 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("storeId: 1\n", "storeId:‸\n", "storeId", "nothing is written here", "a whole number", ""),
     ("storeId: 1\n", "storeId: ‸true\n", "storeId", "true is not a whole number", "a whole number", ""),
     ("name: First", "name: ‸1.0", "name", "1.0 is not text", 'text: put it in quotes, "1.0"', ""),
-    ("name: First", "name: ‸null", "name", "null is not text", 'text: put it in quotes, "null"', ""),
+    ("name: First", "name: ‸null", "name", "null is not text", "text", ""),
     ("name: First", "name: ‸{a: b}", "name", "an object is not text", "text", ""),
     ("name: First", "name:\n  ‸- a\n  - b", "name", "a list is not text", "text", ""),
     (

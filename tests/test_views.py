@@ -12,6 +12,7 @@ from vitrine.content.model import Content
 from vitrine.interface.answer import value_of
 from vitrine.interface.bind import bind
 from vitrine.interface.call import Request
+from vitrine.problems import Refusal
 
 Json = Any
 
@@ -39,6 +40,13 @@ def test_each_application_gets_its_own_configuration_as_written(content: Content
     answers = [asked(content, "v2/utility/mobileapp", name) for name in ("phone", "tablet")]
     assert answers == [app("phone")["config"], app("tablet", configVersion="2")["config"]]
     assert [list(answer) for answer in answers] == [list(app("phone")["config"])] * 2
+
+
+@pytest.mark.parametrize("application", ["unknown", ""])
+def test_without_an_application_there_is_no_configuration(content: Content, application: str) -> None:
+    with pytest.raises(Refusal) as raised:
+        asked(content, "v2/utility/mobileapp", application)
+    assert raised.value.code == "no_key"
 
 
 # -- events ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Every XML file of the sample release says what dicttoxml says of the same answer."""
+"""Every XML file of the sample release says what dicttoxml says of the same answer; all XML is as lxml writes it."""
 
 import logging
 from pathlib import Path
@@ -6,9 +6,13 @@ from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
 
 from releases import SAMPLE, built, manifest
-from vitrine.content.schema import Schemas
+from vitrine.content.schema import Schemas, Shape
+from vitrine.content.yaml import Json
 from vitrine.interface.formats import FORMATS, XML
 from witness import canonical, witnessed
 
@@ -78,3 +82,39 @@ def test_json_and_xml_of_one_call_are_one_value(release: Path, schemas: Schemas)
         stem = entry["path"].removesuffix(format.extension)
         answers.setdefault(stem, []).append(orjson.dumps(value, option=orjson.OPT_SORT_KEYS))
     assert [stem for stem, spoken in answers.items() if len(spoken) != 2 or spoken[0] != spoken[1]] == []
+
+
+_NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_.-]{0,5}", fullmatch=True)
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"))
+_SCALARS = st.one_of(
+    _TEXTS,
+    st.text(st.sampled_from("\t\n\r&<>\"' \x85\u2028")),
+    st.integers(-(2**53), 2**53),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.booleans(),
+)
+_OBJECTS = st.recursive(
+    st.dictionaries(_NAMES, _SCALARS, max_size=4),
+    lambda inner: st.dictionaries(
+        _NAMES, st.one_of(_SCALARS, inner, st.lists(inner, max_size=3), st.lists(_SCALARS, max_size=3)), max_size=4
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(_OBJECTS)
+def test_xml_is_written_as_lxml_would_write_it(value: Json) -> None:
+    def fill(parent: etree._Element, part: Json) -> None:
+        for key, item in part.items():
+            for entry in item if isinstance(item, list) else [item]:
+                child = etree.SubElement(parent, key)
+                if isinstance(entry, dict):
+                    fill(child, entry)
+                else:
+                    child.text = entry if isinstance(entry, str) else orjson.dumps(entry).decode()
+
+    root = etree.Element("response")
+    fill(root, value)
+    written = etree.tostring(root, encoding="UTF-8", xml_declaration=True)
+    assert XML.encode(value, Shape(Schemas([]), "", {"type": "object"})) == written

@@ -109,6 +109,12 @@ REFUSED: list[tuple[str, str, str, str]] = [
         "an object in braces goes on without a comma, or is not closed",
         "`{a: 1, b: 2}`",
     ),
+    (
+        "a: [b‸:, c]",
+        "yaml.syntax",
+        "a colon without a blank, within brackets or braces",
+        "`key: value`; text that holds a colon in quotes",
+    ),
     ("a: [‸, b]", "yaml.syntax", "a value is missing before ','", "a value; text with ',' in quotes"),
     ("a: ‸]", "yaml.syntax", "a value is missing before ']'", "a value; text with ']' in quotes"),
     ("‸\ta: 1", "yaml.syntax", "a tab in the indentation", BLANKS),
@@ -151,7 +157,12 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a: {‸true: 2}", "yaml.key", "the key true is not text", "text as a key, in quotes"),
     ("a: &x 1\nb: {‸*x : 2}", "yaml.key", "the key by alias is not text", "text as a key, in quotes"),
     ("? ‸[a]\n: b", "yaml.key", "a list or an object as a key", "text as a key"),
-    ("{‸{a: 1}: b}", "yaml.key", "a list or an object as a key", "text as a key"),
+    (
+        "url: {‸{ base_url }}/logo.png",
+        "yaml.key",
+        "text that begins with '{{', without quotes",
+        'quotes around it, as in "{{ base_url }}/logo.png"',
+    ),
     ("‸1234567890123456789", "yaml.number", "the number 1234567890123456789 is too large", DIGITS),
     ("a: [‸1e400]", "yaml.number", "the number 1e400 is too large", DIGITS),
     (

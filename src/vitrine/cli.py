@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from vitrine.release.build import Built
     from vitrine.release.changes import Change
     from vitrine.release.publish import Releases
+    from vitrine.release.unchanged import Last
 
-PROBLEMS, WRONG_USE, NOT_SWITCHED, FAILED = 1, 2, 3, 4
-"""Exit statuses beside 0. A Failure (a full disk, a lock, an unknown release) is 4."""
+PROBLEMS, NOT_SWITCHED, FAILED = 1, 3, 4
+"""Exit statuses beside 0, and 2 for wrong use, which is click's. A Failure (a full disk, a lock, an unknown release)
+is 4."""
 
 
 class _Commands(click.Group):
@@ -69,12 +71,17 @@ _at = click.option(
 )
 def check(content: str, jobs: int | None, against: str | None, form: str) -> None:
     """Say everything that is wrong with the content. Exit 0: nothing; 1: problems; 2: wrong use."""
+    import gc
     from pathlib import Path
 
     from vitrine.content.check import Options
-    from vitrine.release.released import configurations
+    from vitrine.release.released import NoRelease, configurations
 
-    released = configurations(Path(against)) if against else None
+    gc.disable()  # as in a build
+    try:
+        released = configurations(Path(against)) if against else None
+    except NoRelease as failure:
+        raise click.UsageError(f"--against {failure}") from None
     checked = _checked(content, Options(jobs, _progress("checking"), released=released))
     _print_problems(checked.problems, Path(content), form)
     if checked.problems:
@@ -100,7 +107,7 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     from vitrine.interface.bind import bind
     from vitrine.interface.call import Request
     from vitrine.interface.formats import FORMATS
-    from vitrine.problems import Failure, Refusal, nearest
+    from vitrine.problems import Refusal, nearest
 
     documents, schemas = _documents(content, Options())
     live = model.live(documents, _moment(at, documents))
@@ -108,7 +115,7 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     known = live.applications()
     if app is not None and app not in known:
         close = nearest(app, known)
-        raise Failure(
+        raise click.UsageError(
             f"--app {app!r}: the applications are {', '.join(known)}" + f"; did you mean {close}?" * bool(close)
         )
     format = next(candidate for candidate in FORMATS if candidate.name == form)
@@ -143,8 +150,11 @@ def build(content: str, out: str, at: str | None, jobs: int | None, listing: boo
 
     gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
     started = time.perf_counter()
-    if not listing and not no_cache and _nothing_to_do(Path(content), Path(out), at):
-        click.echo(f"nothing to do ({time.perf_counter() - started:.2f} s)")
+    last = None if listing or no_cache else _nothing_to_do(Path(content), Path(out), at)
+    if last:
+        click.echo(f"release {last.id[:12]} is current already: nothing to do")
+        click.echo(f"  changes by itself next at {last.end}")
+        click.echo(f"{time.perf_counter() - started:.2f} s")
         return
     if listing:
         _list_operations(content, at)
@@ -152,8 +162,8 @@ def build(content: str, out: str, at: str | None, jobs: int | None, listing: boo
     sys.exit(_build(content, Path(out), at, jobs, no_cache, started))
 
 
-def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> bool:
-    """Whether file times tell that the current release is the one that a build would make."""
+def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "Last | None":
+    """The last build, where file times tell that this one would make the same release, and that it is current."""
     import os
     from datetime import UTC, datetime
 
@@ -162,16 +172,16 @@ def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> bool:
 
     last = unchanged.recall(out / ".cache" / "last.json")
     if last is None or not content.is_dir() or (at and "T" not in at):
-        return False
+        return None
     try:
         moment = datetime.fromisoformat(at) if at else datetime.now(UTC)
         if os.path.basename(os.readlink(out / "current")) != last.id or moment.tzinfo is None:
-            return False
+            return None
     except (OSError, ValueError):
-        return False
+        return None
     sources, problems = scan(content)
     now = unchanged.fingerprint(content, shipped("schemas"), sources, unchanged.program_digest())
-    return not problems and last.holds(now, moment)
+    return last if not problems and last.holds(now, moment) else None
 
 
 def _build(content: str, out: "Path", at: str | None, jobs: int | None, fresh: bool, started: float) -> int:
@@ -185,6 +195,8 @@ def _build(content: str, out: "Path", at: str | None, jobs: int | None, fresh: b
     from vitrine.release.build import build as make
     from vitrine.release.publish import Releases
 
+    if out.absolute().is_relative_to(Path(content).absolute()):
+        raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
     program = unchanged.program_digest()
     cached = None if fresh else out / ".cache" / "documents"
     options = Options(jobs, _progress("checking"), cached, program)
@@ -197,7 +209,7 @@ def _build(content: str, out: "Path", at: str | None, jobs: int | None, fresh: b
     documents = checked.documents
     moment = _moment(at, documents)
     releases = Releases(out)
-    with releases.lock():
+    with releases.lock(make=True):
         releases.reconcile()
         order = Order(
             documents,
@@ -269,7 +281,7 @@ def _list_operations(content: str, at: str | None) -> None:
 
     documents, _ = _documents(content, Options())
     live = model.live(documents, _moment(at, documents))
-    (asked,) = askings(live, 1)
+    asked = [asking for run in askings(live) for asking in run]
     for operation in OPERATIONS:
         count = sum(asking.operation is operation for asking in asked) * len(FORMATS)
         where = f"frozen, {count} files" if operation.source.entries else "live: it names no entries to freeze"
@@ -284,10 +296,13 @@ def list_releases(out: str) -> None:
 
     from vitrine.release.publish import Releases
 
-    for release in Releases(Path(out)).listing():
+    listed = Releases(Path(out)).listing()
+    if not listed:
+        click.echo(f"{out}: there is no release; `vitrine build` makes one", err=True)
+    for release in listed:
         marks = " current" * release.current + " pinned" * release.pinned
         size = f"{release.size / 1024:,.0f} KiB"
-        click.echo(f"{release.id[:12]}  {release.built[:19]}  {release.files:>7} files  {size:>12}{marks}")
+        click.echo(f"{release.id[:12]}  {release.built[:19]}Z  {release.files:>7} files  {size:>12}{marks}")
 
 
 @main.command()
@@ -369,13 +384,20 @@ def diff(a: str, b: str, out: str, only_urls: bool) -> None:
 
 
 def _sentence(change: "Change") -> str:
-    from vitrine.content.schema import shown
     from vitrine.problems import pointer_text
 
     name = f"{change.kind} {change.id}"
     if not change.pointer:
         return f"{name}: {'appears' if change.old is None else 'disappears'}"
-    return f"{name}: {pointer_text(change.pointer)}: {shown(change.old, 200)} -> {shown(change.new, 200)}"
+    return f"{name}: {pointer_text(change.pointer)}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _value(value: Any) -> str:
+    """A value as `diff` prints it; what is not there says so, for null never stands in content."""
+    import json
+
+    text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else text[:199] + "…"
 
 
 @main.command()
@@ -481,13 +503,14 @@ def new_key(app: str, content: str) -> None:
     from hashlib import sha256
 
     from vitrine.content.check import Options
-    from vitrine.problems import Failure, nearest
+    from vitrine.problems import nearest
 
     checked = _checked(content, Options())
     names = [document.value["name"] for document in checked.documents.app] if checked.documents else [app]
     if app not in names:
         close = nearest(app, names)
-        raise Failure(f"{app!r}: the applications are {', '.join(names)}" + f"; did you mean {close}?" * bool(close))
+        known = ", ".join(names)
+        raise click.UsageError(f"{app!r}: the applications are {known}" + f"; did you mean {close}?" * bool(close))
     made = "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(24))
     click.echo(f"{app} {made}")
     click.echo(
@@ -502,18 +525,21 @@ def edge() -> None:
 
 
 @edge.command("nginx")
+@_content
 @_out
 @click.option("--keys", required=True, metavar="FILE", help="A line `<application> <key>` each; kept out of git.")
 @click.option(
     "--service", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="What answers the rest."
 )
 @click.option("--listen", default="80", show_default=True, metavar="ADDRESS", help="Where nginx listens.")
-def edge_nginx(out: str, keys: str, service: str, listen: str) -> None:
-    """Print nginx's configuration for the current release (for its http context)."""
+def edge_nginx(content: str, out: str, keys: str, service: str, listen: str) -> None:
+    """Print nginx's configuration for the current release (for its http context).
+
+    Templates and schemas of the content folder, where it is there, come before the program's own.
+    """
     from pathlib import Path
 
     from vitrine.content.listing import shipped
-    from vitrine.content.schema import Schemas
     from vitrine.edge.nginx import configuration, read_keys
     from vitrine.edge.rules import rules
     from vitrine.problems import Failure
@@ -528,8 +554,13 @@ def edge_nginx(out: str, keys: str, service: str, listen: str) -> None:
         raise Failure(f"{keys}: {error}") from None
     for warning in warnings:
         click.echo(f"vitrine: {keys}: {warning}", err=True)
-    made = rules(live, Schemas([shipped("schemas")]))
-    click.echo(configuration(made, known, releases.link.absolute() / "files", service, listen), nl=False)
+    templates = [Path(content) / "templates", shipped("templates")]
+    files = releases.link.absolute() / "files"
+    try:
+        printed = configuration(rules(live, _schemas(content)), known, files, service, listen, templates)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    click.echo(printed, nl=False)
 
 
 @edge.command("openapi")
@@ -643,16 +674,19 @@ def _say_built(built: "Built", outcome: str) -> None:
 
 
 def _progress(word: str) -> "Progress | None":
-    """A line on a terminal that tells how far a step has come; nothing in CI."""
+    """A bar on a terminal that tells how far a step has come; nothing in CI."""
     if not sys.stderr.isatty():
         return None
     shown = 0.0
 
-    def progress(count: int) -> None:
+    def progress(done: int, total: int) -> None:
         nonlocal shown
         now = time.monotonic()
-        if now - shown > 0.1:
+        if done >= total:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        elif now - shown > 0.1:
             shown = now
-            click.echo(f"\r{word} {count:,}\x1b[K\r", nl=False, err=True)
+            bar = "#" * (30 * done // total)
+            click.echo(f"\r{word} [{bar:<30}] {done:,} of {total:,}\x1b[K", nl=False, err=True)
 
     return progress

@@ -69,7 +69,7 @@ def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], s
             with open(root / path, encoding="utf-8-sig", errors="replace", newline=ends) as file:
                 for number in range(1, max(numbers) + 1):
                     line = file.readline(LONGEST)
-                    if number in numbers:
+                    if line and number in numbers:
                         found[path, number] = line.rstrip("\r\n")
                     if not line or len(line) == LONGEST:
                         break

@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import orjson
@@ -53,4 +54,5 @@ def save(path: Path, key: str, files: Iterable[Parsed], read_at: int) -> None:
             file.writelines(parsed.data for parsed in kept)
         os.replace(draft, path)
     except OSError:  # a cache that cannot be written is a slower build, no failure
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()

@@ -10,11 +10,11 @@ from pathlib import Path
 import orjson
 
 from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
+from vitrine.content.case import Case
 from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import SITE, Source
 from vitrine.content.model import Document, Documents, Layer
 from vitrine.content.processes import Progress
-from vitrine.content.rules import Case
 from vitrine.content.schema import Finding, Schemas
 from vitrine.content.tree import Parsed
 from vitrine.content.yaml import Json, Malformed
@@ -25,7 +25,7 @@ from vitrine.problems import Place, Pointer, Problem
 class Checked:
     """The outcome of a check: the documents where nothing is wrong, else the problems, sorted by place.
 
-    ``placeholders`` are the places that still say TBD; ``sources`` the files that were read.
+    ``placeholders`` are the places that still say TBD, in the files that say so; ``sources`` the files that were read.
     """
 
     documents: Documents | None
@@ -69,7 +69,8 @@ class _Check:
         documents = self._documents(own, parsed)
         unknown = frozenset(self.by_path[path].kind.name for path in self.unreadable)
         self.findings += rules.findings(Case(documents, self.broken, unknown))
-        placeholders = [(document.layers[-1].path, where) for document, where in rules.placeholders(documents)]
+        said = [origin(document, Finding("TBD", where, "")) for document, where in rules.placeholders(documents)]
+        placeholders = list(dict.fromkeys((layer.path, where) for layer, where in said))
         if self.options.released is not None:
             self.findings += rules.unbumped(documents, self.options.released)
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
@@ -92,6 +93,8 @@ class _Check:
             return nothing, None
         rendered, _, _ = site.render(value, frozenset())
         found = self.schemas.findings(SITE.schema, rendered)
+        struck = tree.not_xml(rendered)
+        found += [Finding("text.xml", where, said, tree.XML_TEXT, on_key=on_key) for where, said, on_key in struck]
         bad = site.names_at_fault(value, found)
         _, names, faults = site.render(value, bad or frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))

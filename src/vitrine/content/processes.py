@@ -1,14 +1,14 @@
 """Work shared among forked processes: what was made before the fork is theirs without copying."""
 
 import os
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Progress = Callable[[int], None]
-"""Called now and then with the number of items done so far."""
+Progress = Callable[[int, int], None]
+"""Called now and then with how many items are done, and how many there are."""
 
 
 class Ended(RuntimeError):
@@ -20,22 +20,46 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def portions(items: Sequence[Item], count: int) -> list[Sequence[Item]]:
-    """``items`` in ``count`` runs of nearly equal length, in order."""
-    bounds = [len(items) * number // count for number in range(count + 1)]
-    return [items[start:end] for start, end in pairwise(bounds)]
+@contextmanager
+def turns(items: Sequence[Item], size: int) -> Iterator[Callable[[], Iterator[Sequence[Item]]]]:
+    """Runs of ``size`` items, each handed once to whichever process asks first: so all of them end at the same time.
+
+    What is yielded is called in each process. The runs' numbers lie in a pipe, which hands out each of them once.
+    """
+    size = max(size, len(items) // 8192 + 1)  # a pipe holds 16,384 numbers of four bytes
+    runs = [items[start : start + size] for start in range(0, len(items), size)]
+    read_end, write_end = os.pipe()
+    try:
+        os.write(write_end, b"".join(number.to_bytes(4, "big") for number in range(len(runs))))
+    finally:
+        os.close(write_end)
+
+    def take() -> Iterator[Sequence[Item]]:
+        while number := os.read(read_end, 4):
+            yield runs[int.from_bytes(number, "big")]
+
+    try:
+        yield take
+    finally:
+        os.close(read_end)
+
+
+def counted(progress: Progress | None, total: int) -> Callable[[int], None] | None:
+    """What ``share`` calls to report on ``total`` items."""
+    return None if progress is None else lambda done: progress(done, total)
 
 
 def share(
     work: Callable[[int, Callable[[], None]], Result],
     jobs: int,
-    progress: Progress | None = None,
+    progress: Callable[[int], None] | None = None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> list[Result]:
     """``work(number, step)`` for every number below ``jobs``, each in a process of its own; results in order.
 
-    ``work`` calls ``step()`` after each item; ``meanwhile`` is called here, once the processes are at work. An exception in any of them is raised here, after all have ended.
-    With one job, or where the system cannot fork, everything runs in this process.
+    ``work`` calls ``step()`` after each item; ``meanwhile`` is called here, once the processes are at work. What one of
+    them raises is raised here, after all have ended. With one job, or where the system cannot fork, everything runs
+    in this process.
     """
     if jobs <= 1 or not hasattr(os, "fork"):
         meanwhile()
@@ -79,7 +103,9 @@ def share(
     return results
 
 
-def _alone(work: Callable[[int, Callable[[], None]], Result], number: int, progress: Progress | None) -> Result:
+def _alone(
+    work: Callable[[int, Callable[[], None]], Result], number: int, progress: Callable[[int], None] | None
+) -> Result:
     count = 0
 
     def step() -> None:

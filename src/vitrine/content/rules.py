@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from vitrine.content import model
+from vitrine.content.case import Case
 from vitrine.content.expressions import WORDS
 from vitrine.content.listing import KINDS
 from vitrine.content.model import ALWAYS, BEGINNING, STORE_NUMBERS, Document, Documents, Window
@@ -16,76 +16,6 @@ from vitrine.content.site import RESERVED_NAMES
 from vitrine.problems import Pointer, nearest
 
 Found = Iterator[tuple[Document, Finding]]
-
-
-@dataclass
-class Case:
-    """What the rules look at: the valid documents, each one's window, and what is known to be missing from them.
-
-    ``broken`` are documents that their schema refuses, and what it finds: a rule looks at those of their parts that
-    the schema has nothing to say about. ``unknown`` names the kinds of which some file could not be read: nothing is
-    said of references to them.
-    """
-
-    documents: Documents
-    broken: list[tuple[Document, list[Finding]]] = field(default_factory=list)
-    unknown: frozenset[str] = frozenset()
-    zone: ZoneInfo | None = field(init=False)
-    windows: dict[int, Window | None] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.findings = {id(document): found for document, found in self.broken}
-        (site,) = self.having("site", ("time_zone",)) or [Document("site", {}, ())]
-        try:
-            self.zone = model.zone(site.value["time_zone"])
-        except (ValueError, KeyError):
-            self.zone = None
-        self.windows = {}
-        for kind in KINDS:
-            for document in self.having(kind.name):
-                if not self.sound(document, ("publish",)):
-                    self.windows[id(document)] = None
-                elif "publish" in document.value:
-                    self.windows[id(document)] = self._window(document)
-
-    def _window(self, document: Document) -> Window | None:
-        try:
-            window = model.window(document, self.zone) if self.zone else None
-        except ValueError:
-            return None
-        return window if window and window.start < window.end else None
-
-    def window(self, document: Document) -> Window | None:
-        """When a document is live; None where that is at fault, or the time zone is: nothing follows from it then."""
-        return self.windows.get(id(document), ALWAYS)
-
-    def having(self, kind: str, *parts: Pointer) -> list[Document]:
-        """The documents of a kind in which these parts are sound."""
-        valid: list[Document] = [self.documents.site] if kind == "site" else getattr(self.documents, kind)
-        others = [document for document, _ in self.broken if document.kind == kind]
-        if kind == "site" and (others or not self.documents.site.value):
-            valid = []
-        sound = [other for other in others if all(self.sound(other, part) for part in parts)]
-        return sorted(valid + sound, key=_position) if sound else valid
-
-    def sound(self, document: Document, part: Pointer, *, keys: bool = False) -> bool:
-        """Whether the schema has nothing to say about this part, what is in it, or what it is in.
-
-        With ``keys`` nothing about which keys stand in it.
-        """
-        for finding in self.findings.get(id(document), ()):
-            place = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
-            if place == part[: len(place)]:
-                return False
-            of_key = finding.missing is not None or finding.on_key
-            if part == place[: len(part)] and (not keys or (of_key and len(place) == len(part) + 1)):
-                return False
-        return True
-
-
-def _position(document: Document) -> tuple[str, int]:
-    layer = document.layers[-1]
-    return layer.path, layer.index or 0
 
 
 def findings(case: Case) -> Found:

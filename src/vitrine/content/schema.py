@@ -329,7 +329,7 @@ def _wrong_type(pointer: Pointer, instance: Json, wanted: str, about: str) -> Fi
     found = NOTHING if instance == "" else f"{shown(instance)} is not {kind}"
     allowed = f"{kind}: {_WRITTEN[wanted]}" if wanted in _WRITTEN else kind
     if wanted == "string" and (instance is None or isinstance(instance, (int, float))):
-        allowed = f'text: put it in quotes, "{shown(instance)}"'
+        allowed = "text" if instance is None else f'text: put it in quotes, "{shown(instance)}"'
     elif wanted == "array" and isinstance(instance, (str, int, float)) and instance != "":
         allowed = f"a list: `[{instance if isinstance(instance, str) else shown(instance)}]`"
     elif wanted == "boolean" and isinstance(instance, str) and instance.lower() in ("true", "false"):

@@ -21,6 +21,10 @@ _HERE = {
         "a list entry stands where no list can be",
         "the first `- ` on a line of its own below its key; text that begins with a hyphen and a blank in quotes",
     ),
+    "found unexpected ':'": (
+        "a colon without a blank, within brackets or braces",
+        "`key: value`; text that holds a colon in quotes",
+    ),
     "did not find expected node content": ("a value is missing before {char}", "a value; text with {char} in quotes"),
     "found a tab character that violates indentation": ("a tab in the indentation", _INDENTED),
     "found a tab character where an indentation space is expected": ("a tab in the indentation", _INDENTED),

@@ -1,5 +1,6 @@
 """The files of the content folder read: each file's documents, checked one by one."""
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -11,13 +12,15 @@ import orjson
 
 from vitrine.content import expressions, yaml
 from vitrine.content.listing import Source
-from vitrine.content.processes import Progress, portions, processors, share
+from vitrine.content.processes import Progress, counted, processors, share, turns
 from vitrine.content.schema import Schemas
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
 MAX_FILE = 32 * 1024 * 1024
 MAX_LINE = 1024 * 1024
+LARGE = 16 * 1024
+"""Bytes from which a file takes so long that it is better begun early."""
 
 
 @dataclass(slots=True)
@@ -56,18 +59,30 @@ def read(
 ) -> list[Parsed]:
     """Every file read, its expressions evaluated, each document checked against its kind's schema; in order."""
     count = min(jobs or processors(), len(sources) // 64 + 1)
-    runs = portions(sources, count)
+    by_size = sorted(range(len(sources)), key=lambda number: -(sources[number].size // LARGE))  # the long ones first
     for kind in {source.kind for source in sources}:
         schemas.validator(kind.schema)  # compiled before the fork, for all
 
-    def work(number: int, step: Callable[[], None]) -> list[Parsed]:
-        result = []
-        for source in runs[number]:
-            result.append(read_one(folder, source, names, schemas))
-            step()
-        return result
+    with turns(by_size, 16) as take:
 
-    return [parsed for run in share(work, count, progress) for parsed in run]
+        def work(number: int, step: Callable[[], None]) -> list[_Answer]:
+            answers: list[_Answer] = []
+            for run in take():
+                for place in run:
+                    parsed = read_one(folder, sources[place], names, schemas)
+                    answers.append((place, parsed.listed, parsed.data, None if parsed.sound else parsed))
+                    step()
+            return answers
+
+        results = share(work, count, counted(progress, len(sources)))
+    found: list[Parsed | None] = [None] * len(sources)
+    for place, listed, data, unsound in (answer for answers in results for answer in answers):
+        found[place] = unsound or Parsed(sources[place], listed, data, [])
+    return [parsed for parsed in found if parsed is not None]
+
+
+_Answer = tuple[int, bool, bytes, Parsed | None]
+"""What a process tells of a file: its place, and little else where there is nothing to say, for pickling takes long."""
 
 
 def read_one(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> Parsed:
@@ -88,10 +103,11 @@ def read_one(folder: Path, source: Source, names: expressions.Names | None, sche
         parsed.problems.append(malformed(source.path, fault))
         parsed.lost = True
     parsed.data = orjson.dumps(documents)
-    if _SUSPECT.search(parsed.data):
+    if any(sign in parsed.data for sign in _SIGNS) and _SUSPECT.search(parsed.data):
         parsed.problems += _not_xml(folder, source, documents, parsed.listed)
+    fraction = b".0" in parsed.data and _FRACTION.search(parsed.data)
     parsed.valid = source.kind.name == "app" or (
-        not _FRACTION.search(parsed.data) and all(schemas.valid(source.kind.schema, document) for document in documents)
+        not fraction and all(schemas.valid(source.kind.schema, document) for document in documents)
     )
     return parsed
 
@@ -124,10 +140,21 @@ def text_of(folder: Path, source: Source) -> str:
         found = f"the file holds {source.size:,} bytes"
         raise Malformed("tree.size", found, f"at most {MAX_FILE:,}; larger sets as a .jsonl feed", start)
     try:
-        with open(folder / source.path, "rb") as file:
-            return yaml.decode(file.read(MAX_FILE + 1))
+        return yaml.decode(_bytes(f"{folder}/{source.path}", source.size))
     except OSError as error:
         raise Malformed("tree.unreadable", f"cannot be read: {error.strerror}", "a readable file", start) from None
+
+
+def _bytes(path: str, size: int) -> bytes:
+    """What a file holds, by system calls alone: a stream costs as much again for a small file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(descriptor, size + 1)
+        while len(data) > size and len(data) <= MAX_FILE and (more := os.read(descriptor, LARGE)):
+            data += more  # it grew since the folder was listed
+        return data
+    finally:
+        os.close(descriptor)
 
 
 def malformed(path: str, fault: Malformed) -> Problem:
@@ -164,39 +191,45 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")  # perhaps 7.0 where a whole number is wanted: to be looked at closely
 
 # A cheap look at the JSON bytes for what XML 1.0 §2.2 cannot hold; the exact look follows where it strikes.
+_SIGNS = (
+    rb"\u00",
+    rb"\b",
+    rb"\f",
+    b"\xef\xbf",
+)
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
+XML_TEXT = "text without control characters"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _not_xml(folder: Path, source: Source, documents: list[Json], listed: bool) -> list[Problem]:
     """A problem for each text that XML cannot carry."""
+    struck = not_xml(documents if listed else documents[0])
+    try:
+        spots = spots_of(folder, source) if struck else {}
+    except (Malformed, OSError):  # changed since it was read
+        spots = {}
+    problems = []
+    for pointer, found, on_key in struck:
+        spot = spots.get(pointer)
+        place = ((spot.key if on_key else None) or spot.value) if spot else None
+        problems.append(Problem("text.xml", source.path, found, place, pointer, XML_TEXT))
+    return problems
+
+
+def not_xml(value: Json, pointer: Pointer = ()) -> list[tuple[Pointer, str, bool]]:
+    """Each text that XML cannot carry: where it stands, what was found, and whether it is a key."""
     struck: list[tuple[Pointer, str, bool]] = []
-
-    def walk(value: Json, pointer: Pointer) -> None:
-        if isinstance(value, str):
-            struck.extend((pointer, found.group(), False) for found in _NOT_XML.finditer(value))
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                struck.extend(((*pointer, key), found.group(), True) for found in _NOT_XML.finditer(key))
-                walk(item, (*pointer, key))
-        elif isinstance(value, list):
-            for index, item in enumerate(value):
-                walk(item, (*pointer, index))
-
-    for index, document in enumerate(documents):
-        walk(document, (index,) if listed else ())
-    spots = spots_of(folder, source) if struck else {}
-    return [
-        Problem(
-            "text.xml",
-            source.path,
-            f"the character U+{ord(character):04X}, which XML cannot carry",
-            (spots[pointer].key if on_key else None) or spots[pointer].value,
-            pointer,
-            "text without control characters",
-        )
-        for pointer, character, on_key in struck
-    ]
+    if isinstance(value, dict):
+        for key, item in value.items():
+            struck += [(where, found, True) for where, found, _ in not_xml(key, (*pointer, key))]
+            struck += not_xml(item, (*pointer, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            struck += not_xml(item, (*pointer, index))
+    elif isinstance(value, str) and (match := _NOT_XML.search(value)):
+        struck.append((pointer, f"the character U+{ord(match.group()):04X}, which XML cannot carry", False))
+    return struck
 
 
 def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:

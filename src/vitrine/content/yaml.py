@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from vitrine.content import syntax
@@ -87,15 +88,19 @@ def _tag(event: Any) -> tuple[str, str]:
     return f"the tag {name}", "no tags; text that begins with ! in quotes"
 
 
+@cache
+def _library() -> tuple[Any, Any, type[Exception]]:
+    """PyYAML's C parser, its events and its error: 14 ms to import, which a build with nothing to do never needs."""
+    from yaml import YAMLError, _yaml, events
+
+    return _yaml.CParser, events, YAMLError
+
+
 class _Reader:
     """Builds one value from libyaml's events; its node tree would cost twice as much."""
 
     def __init__(self, text: str, record: Record | None) -> None:
-        from yaml import (
-            _yaml,  # 14 ms that a build with nothing to do never needs
-            events,
-        )
-
+        parser, events, self._error = _library()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
         self._events = events
@@ -105,9 +110,15 @@ class _Reader:
         self._count = 0
         self._deepest = 0
         self._aliased = 0
-        self._next = self._guard(_yaml.CParser(text).get_event)
+        self._next = parser(text).get_event
 
     def document(self) -> Json:
+        try:
+            return self._document()
+        except self._error as error:
+            raise self._syntax(error) from None
+
+    def _document(self) -> Json:
         events = self._events
         self._next()  # the stream's start
         first = self._next()
@@ -121,18 +132,6 @@ class _Reader:
                 "yaml.second", extra, "a second document begins here", "one document a file, or a list"
             )
         return value
-
-    def _guard(self, get: Callable[[], Any]) -> Callable[[], Any]:
-        """The parser's next event, with its errors as ours."""
-        from yaml import YAMLError
-
-        def following() -> Any:
-            try:
-                return get()
-            except YAMLError as error:
-                raise self._syntax(error) from None
-
-        return following
 
     def _node(self, event: Any, pointer: Pointer, key: Any, depth: int) -> Json:
         kind = event.__class__
@@ -203,7 +202,7 @@ class _Reader:
         if event.__class__ is events.AliasEvent:
             key = self._alias(event, pointer, 0)
         elif event.__class__ is not events.ScalarEvent:
-            raise self._malformed("yaml.key", event, "a list or an object as a key", "text as a key", pointer)
+            raise self._malformed("yaml.key", event, *self._no_key(event), pointer)
         elif event.tag is not None:
             raise self._malformed("yaml.tag", event, *_tag(event), pointer)
         else:
@@ -218,6 +217,13 @@ class _Reader:
                 "yaml.key", event, f"the key {shown} is not text", "text as a key, in quotes", pointer
             )
         return key
+
+    def _no_key(self, event: Any) -> tuple[str, str]:
+        """What is wrong with a list or an object as a key: most often an expression lacks its quotes."""
+        start = event.start_mark.index
+        if self._text[start - 1 : start + 1] == "{{":
+            return "text that begins with '{{', without quotes", 'quotes around it, as in "{{ base_url }}/logo.png"'
+        return "a list or an object as a key", "text as a key"
 
     def _scalar(self, value: str, event: Any, pointer: Pointer) -> Json:
         if value[:1] in _NUMBER_STARTS and value:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ _KEY = re.compile(r"[A-Za-z0-9]{24}", re.ASCII)
 _LISTEN = re.compile(r"[A-Za-z0-9.:*_/=\[\] -]+", re.ASCII)
 _SERVICE = re.compile(r"[A-Za-z0-9.:_/\[\]-]+", re.ASCII)
 _HASHED = 40
-"""The longest text for nginx's hashes: their buckets are one cache line of 64 bytes, and widening them is the operator's."""
+"""The longest text for nginx's hashes: a bucket is a cache line of 64 bytes, and widening it is the operator's."""
 
 
 def read_keys(text: str, content: Content) -> tuple[dict[str, str], list[str]]:
@@ -62,19 +62,26 @@ def read_keys(text: str, content: Content) -> tuple[dict[str, str], list[str]]:
 
 
 def configuration(
-    rules: Rules, keys: Mapping[str, str], files: Path, service: str, listen: str, patience: int = PATIENCE
+    rules: Rules,
+    keys: Mapping[str, str],
+    files: Path,
+    service: str,
+    listen: str,
+    templates: Sequence[Path] = (),
+    patience: int = PATIENCE,
 ) -> str:
     """Content for nginx's http context. ``files`` is absolute and goes through `current`, the link that a switch moves.
 
-    ``service`` is `HOST:PORT` or `unix:PATH`; ``listen`` is nginx's, with its parameters. Raises ValueError.
+    ``service`` is `HOST:PORT` or `unix:PATH`; ``listen`` is nginx's, with its parameters. ``templates`` are folders,
+    searched in order; without any, the program's own. Raises ValueError.
     """
     if not files.is_absolute():
         raise ValueError(f"the files' path must be absolute, not {str(files)!r}")
     for name, value, form in (("service", service, _SERVICE), ("listen", listen, _LISTEN)):
         if not form.fullmatch(value):
             raise ValueError(f"{name}: {value!r} is not an address")
-    template = _environment().get_template(TEMPLATE)
-    return template.render(
+    template = _environment(templates or [shipped("templates")]).get_template(TEMPLATE)
+    rendered: str = template.render(
         rules=rules,
         hosts=[name for name in (rules.base_host, rules.order_host) if name],
         other_host=f"(?!{re.escape(rules.order_host)} )" if rules.order_host else "",
@@ -89,15 +96,16 @@ def configuration(
         listen=listen,
         patience=patience,
     )
+    return rendered
 
 
-def _environment() -> Any:
+def _environment(templates: Sequence[Path]) -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(shipped("templates")),
+        loader=FileSystemLoader(templates),
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 (text for nginx)
+        autoescape=False,  # it is no HTML: `quoted` and `expanded` escape
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

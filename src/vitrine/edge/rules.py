@@ -1,4 +1,4 @@
-"""All that an edge needs to answer frozen reads: one structure made from OPERATIONS, which nginx's and others' files print."""
+"""All that an edge needs to answer frozen reads, as one structure made from OPERATIONS; printers only write it down."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ import orjson
 
 from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
-from vitrine.interface.answer import CODES, cache_control, refuse
+from vitrine.interface.answer import CODES, KEY_HEADER, cache_control, refuse, vary
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.call import Call, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
@@ -20,26 +20,24 @@ from vitrine.interface.kinds import MAX_ID, Ids, Words
 from vitrine.interface.operation import Arguments, FromContent, Operation
 from vitrine.problems import Fault, Refusal
 
-KEY_HEADER = "x-svc-webservice-client-id"
-VARY = ("Accept", "Accept-Encoding", KEY_HEADER)
 APPLICATION = "{application}"
 """Stands in a file's stem for the name of the application that the key belongs to."""
 
 ACCEPTS = (
     "",  # no header: OkHttp and Retrofit, Dart, Go, .NET's HttpClient, Apache HttpClient, urllib, Guzzle
-    "*/*",  # curl, fetch, NSURLSession and Alamofire, requests, httpx, aiohttp, undici, Feign, Ruby
+    "*/*",  # curl, fetch, Alamofire and what is below it, requests, httpx, aiohttp, undici, Feign, Java since JDK 19
     *(format.media_type for format in FORMATS),
-    *(f"{format.media_type}, */*" for format in FORMATS),  # Ktor with a space, HTTPie until 0.9
-    *(f"{format.media_type},*/*" for format in FORMATS),  # Ktor
+    *(f"{format.media_type}, */*" for format in FORMATS),  # HTTPie, the older
+    *(f"{format.media_type},*/*" for format in FORMATS),  # Kotlin's Ktor
     *(f"{format.media_type}; charset=utf-8" for format in FORMATS),  # written by hand, against RFC 9110's advice
     *(f"{format.media_type};charset=utf-8" for format in FORMATS),
     "application/json, text/plain, */*",  # axios, Angular
     "application/json, text/javascript, */*; q=0.01",  # jQuery's getJSON
     "application/xml, text/xml, */*; q=0.01",  # jQuery, dataType xml
     "application/json, */*;q=0.5",  # HTTPie
-    "*/*; q=0.5, application/xml",  # Ruby's rest-client until 1.8
+    "*/*; q=0.5, application/xml",  # Ruby's rest-client, the older
     "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2",  # Java's HttpURLConnection until JDK 18
-    "text/html, image/gif, image/jpeg, */*; q=0.2",  # Java's HttpURLConnection since
+    "text/html, image/gif, image/jpeg, */*; q=0.2",  # and in later updates of JDK 11 and 17
     "application/json, application/*+json",  # Spring's RestTemplate and RestClient
     "text/plain, application/json, application/*+json, */*",
     "application/xml, text/xml, application/*+xml",
@@ -141,11 +139,6 @@ def digest(rules: Rules) -> str:
     Digests of keys are part of it, for an edge must hear of a key that is withdrawn; stores and their like are not.
     """
     return sha256(orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-def vary(content: Content) -> str:
-    """What the answer to a read depends on; on Origin only where web pages are admitted (design 4, Caching)."""
-    return ", ".join((*VARY, "Origin") if content.setting("origins") else VARY)
 
 
 def frozen(operation: Operation) -> bool:

@@ -4,11 +4,14 @@ from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.call import Call
 from vitrine.interface.operation import CALLBACK, FromContent, Operation
+from vitrine.problems import Refusal
 
 
 def mobileapp(content: Content, call: Call) -> Json:
-    """The configuration of the application that the API key belongs to."""
-    return content.application(call.application or "")["config"]
+    """The configuration of the application that the API key belongs to. Raises Refusal where it belongs to none."""
+    if call.application is None or call.application not in content.applications():
+        raise Refusal("no_key")
+    return content.application(call.application)["config"]
 
 
 OPERATIONS = (

@@ -1,7 +1,8 @@
 """Checked documents → a release: freeze, stage, settle, rename into place, switch."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
@@ -13,17 +14,18 @@ import orjson
 from vitrine.content import model
 from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
-from vitrine.content.processes import Ended, Progress, processors, share
+from vitrine.content.processes import Ended, Progress, counted, processors, share, turns
 from vitrine.content.schema import Schemas
 from vitrine.problems import Failure
 from vitrine.release import freeze, manifest
 from vitrine.release.changes import documents_changed
-from vitrine.release.freeze import Asking, Known
+from vitrine.release.freeze import FEW, Asking, Known
 from vitrine.release.manifest import Manifest
 from vitrine.release.publish import Releases
 from vitrine.release.stage import Stage, fsync_folder, staging
 
 CONTENT = "content.json"
+Queue = Callable[[], Iterator[Sequence[Asking]]]
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,10 @@ class Order:
 class Built:
     """What a build did. ``files``, ``written`` and ``removed`` count files of files/, without their compressed forms.
 
-    ``documents``: kind → ids of the documents that differ from ``previous``, where its content.json is here.
+    ``documents``: kind → ids of the documents that differ from the last release, where its content.json is here.
     """
 
     id: str
-    previous: str | None
     files: int
     written: int
     existed: bool
@@ -70,7 +71,6 @@ class _Last:
     answering beyond the first format, because this very program made it from the same value.
     """
 
-    id: str | None = None
     manifest: Manifest | None = None
     content: bytes = b""
     files: Path | None = None
@@ -108,9 +108,8 @@ def build(order: Order, releases: Releases) -> Built:
     before = last.manifest.files.keys() if last.manifest else set()
     return Built(
         id,
-        last.id,
         len(records),
-        0 if existed else sum(record.written for record in records),
+        0 if existed else len({record.digest for record in records if record.written}),
         existed,
         len(before - {record.path for record in records}),
         own.changed,
@@ -156,16 +155,16 @@ def _last(order: Order, releases: Releases) -> _Last:
     try:
         folder, listed, note = releases.path(id), releases.manifest(id), releases.note(id)
     except Failure:  # `vitrine verify` tells what is wrong with it; this build takes nothing from it
-        return _Last(id)
+        return _Last()
     content = (folder / CONTENT).read_bytes() if (folder / CONTENT).is_file() else b""
     if order.fresh or not releases.complete(id):
-        return _Last(id, listed, content)
+        return _Last(listed, content)
     paths = {entry["sha256"]: path for path, entry in listed.files.items()}
     gzip = {path: (digest, size) for path, (digest, size) in note.get("gzip", {}).items()}
     known: Known = {}
     if "gzip" in note and (note.get("program"), note.get("schemas")) == (order.program, order.schemas.digest):
         known = {path: (e["sha256"], e["size"], gzip.get(f"{path}.gz")) for path, e in listed.files.items()}
-    return _Last(id, listed, content, folder / "files", paths, gzip, known)
+    return _Last(listed, content, folder / "files", paths, gzip, known)
 
 
 class _Record(NamedTuple):
@@ -180,19 +179,23 @@ class _Record(NamedTuple):
 
 def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile: Callable[[], None]) -> list[_Record]:
     """Every answer; bytes that the last release has not are written. Raises Failure where two have one name."""
-    jobs = order.jobs or processors()
-    parts = freeze.askings(content, jobs)
-    for operation in {asking.operation for part in parts for asking in part}:
+    lists = freeze.askings(content)
+    for operation in {asking.operation for asked in lists for asking in asked}:
         order.schemas.validator(operation.schema)  # compiled before the fork, for all
     content.events(0)  # so are the indexes
+    with ExitStack() as stack:
+        queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
 
-    def work(number: int, step: Callable[[], None]) -> list[_Record]:
-        return list(_freeze_part(parts[number], order, content, last, stage, step))
+        def work(number: int, step: Callable[[], None]) -> list[_Record]:
+            asked = (asking for take in _from(queues, number) for run in take() for asking in run)
+            return list(_freeze_part(asked, order, content, last, stage, step))
 
-    try:
-        records = [record for run in share(work, jobs, order.progress, meanwhile) for record in run]
-    except Ended as error:
-        raise Failure(str(error)) from None
+        try:
+            progress = counted(order.progress, sum(map(len, lists)))
+            results = share(work, order.jobs or processors(), progress, meanwhile)
+        except Ended as error:
+            raise Failure(str(error)) from None
+    records = [record for result in results for record in result]
     folded: dict[str, str] = {}
     for record in records:
         other = folded.setdefault(record.path.lower(), record.path)
@@ -202,12 +205,18 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
     return records
 
 
+def _from(queues: Sequence[Queue], number: int) -> Sequence[Queue]:
+    """All queues, from another one in each process: so they fill different directories, each of which has one lock."""
+    start = number % len(queues)
+    return [*queues[start:], *queues[:start]]
+
+
 def _freeze_part(
-    part: Sequence[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
+    asked: Iterable[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
 ) -> Iterator[_Record]:
     """One process's share: bytes that exist, in the last release or in this one, are linked; others are written."""
     sources = {digest: f"{last.files}/{path}" for digest, path in last.paths.items()}
-    for file in freeze.freeze(part, content, order.schemas, last.known, step):
+    for file in freeze.freeze(asked, content, order.schemas, last.known, step):
         digest, path = file.entry["sha256"], file.entry["path"]
         name, source = f"files/{path}", sources.get(digest)
         if source is None:

@@ -108,12 +108,14 @@ def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
         for line in data.splitlines():
             if line.endswith(b":["):
                 section = line[1:-3].decode()
+            elif line.startswith(b'"site":') and line not in other:
+                found["site"]["site.yaml"] = None
             elif line in other or not line.startswith(b'{"') or section not in IDS:
                 continue
             elif line.removesuffix(b",") not in other and line + b"," not in other:
                 kind, name = IDS[section]
                 found[kind][str(orjson.loads(line.removesuffix(b","))[name])] = None
-    return {kind: sorted(ids) for kind, ids in found.items()}
+    return {kind: sorted(ids, key=lambda id: (len(id), id)) for kind, ids in found.items()}
 
 
 # -- which answers read which documents --------------------------------------------------------------------------

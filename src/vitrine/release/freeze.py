@@ -1,13 +1,12 @@
 """Every frozen Call answered: the same answers that the service gives, before anyone asks. Pure."""
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from vitrine.content.model import Content
-from vitrine.content.processes import portions
 from vitrine.content.schema import Schemas
 from vitrine.interface.answer import respond, value_of
 from vitrine.interface.bind import OPERATIONS
@@ -17,8 +16,11 @@ from vitrine.interface.operation import Operation
 from vitrine.problems import Failure
 from vitrine.release.manifest import Entry
 
+FEW = 60
 MIN_COMPRESSED = 1024
 MAX_RATIO = 0.9
+LEVEL = 4
+"""Of gzip's nine: half of the time of level 6 for files a twentieth larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,26 +52,28 @@ Known = Mapping[str, tuple[str, int, tuple[str, int] | None]]
 """What the last release holds under a path: digest, size, and digest and size of its compressed form."""
 
 
-def askings(content: Content, count: int) -> list[list[Asking]]:
-    """Everything to freeze, in ``count`` parts; the spellings of one question stay together.
+def askings(content: Content) -> list[list[Asking]]:
+    """Everything to freeze: first what there is once (all stores, all promotions), then a list an operation.
 
-    Each part begins elsewhere, so that the processes fill different directories: a directory has one lock.
+    What fits into no file name is answered live.
     """
-    parts: list[list[Asking]] = [[] for _ in range(count)]
+    single: list[Asking] = []
+    lists: list[list[Asking]] = []
     for operation in OPERATIONS:
         entries = operation.source.entries
         if entries is None:
             continue
         applications: Sequence[str | None] = content.applications() if operation.by_application else (None,)
         found = [Asking(operation, entry, name) for entry in entries(content) for name in applications]
-        for part, run in zip(parts, portions(found, count), strict=True):
-            part.extend(run)
-    turns = (len(part) * number // count for number, part in enumerate(parts))
-    return [part[turn:] + part[:turn] for turn, part in zip(turns, parts, strict=True)]
+        if len(found) < FEW:
+            single += found
+        else:
+            lists.append(found)
+    return [single, *lists]
 
 
 def freeze(
-    asked: Sequence[Asking], content: Content, schemas: Schemas, known: Known, step: Callable[[], None] = lambda: None
+    asked: Iterable[Asking], content: Content, schemas: Schemas, known: Known, step: Callable[[], None] = lambda: None
 ) -> Iterator[File]:
     """The files of some askings, each in every format.
 
@@ -85,7 +89,11 @@ def freeze(
         if None in names:
             continue
         common = _entry(calls[0], base_url, content)
-        value = value_of(calls[0], content)
+        try:
+            value = value_of(calls[0], content)
+        except (KeyError, TypeError) as error:
+            target = calls[0].request().target
+            raise Failure(f"{target}: the content lacks {error}; does content/schemas not require it?") from None
         first = respond(calls[0], value, content, schemas).body
         digest = sha256(first)
         unchanged = (
@@ -123,7 +131,7 @@ def _file(entry: Entry, body: bytes) -> File:
     entry = entry | {"size": len(body), "sha256": sha256(body).hexdigest()}
     if len(body) < MIN_COMPRESSED:
         return File(entry, body, None, None)
-    packer = zlib.compressobj(6, zlib.DEFLATED, 31)  # 31: a gzip header, without name and time
+    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 31)  # 31: a gzip header, without name and time
     compressed = packer.compress(body) + packer.flush()
     if len(compressed) > MAX_RATIO * len(body):
         return File(entry, body, None, None)

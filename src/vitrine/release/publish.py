@@ -141,10 +141,15 @@ class Releases:
     # -- which is current ------------------------------------------------------------------------------------
 
     @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Alone in changing this output directory. Raises Failure at once if another process is at it."""
+    def lock(self, *, make: bool = False) -> Iterator[None]:
+        """Alone in changing this output directory. Raises Failure at once if another process is at it.
+
+        ``make``: the directory is made where it is not there.
+        """
         import fcntl
 
+        if not make and not self.out.is_dir():
+            raise Failure(f"{self.out}: there is no such folder; `vitrine build` makes one")
         with failures(self.out):
             self.out.mkdir(parents=True, exist_ok=True)
             file = open(self.out / ".lock", "a+", encoding="ascii")  # noqa: SIM115 -- closed below
@@ -221,7 +226,9 @@ class Releases:
         found = []
         for line in lines:
             with suppress(ValueError):
-                found.append(orjson.loads(line))
+                entry = orjson.loads(line)
+                if isinstance(entry, dict) and {"when", "id"} <= entry.keys():
+                    found.append(entry)
         return found
 
     def reconcile(self) -> None:

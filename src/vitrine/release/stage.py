@@ -47,7 +47,16 @@ class Stage:
         return path
 
     def link(self, name: str, source: str, digest: str) -> None:
-        """A file with the bytes of ``source``: a link where possible."""
+        """A file with the bytes of ``source``: a link where possible.
+
+        Raises Failure where the source is gone, or was changed: its time tells, for it is made from its digest.
+        """
+        try:
+            changed = int(os.stat(source).st_mtime) != modified(bytes.fromhex(digest[:8]))
+        except FileNotFoundError:
+            changed = True
+        if changed:
+            raise Failure(f"{source}: gone or changed since it was built; --no-cache writes every file anew")
         try:
             os.link(source, self.path(name))
         except OSError as error:
