@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, whole, true to what the service does."""
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -194,7 +195,7 @@ def run(strategy: Any, service: Application, statuses: dict[int, int]) -> None:
     """Some dozens of requests of one operation, in turn as JSON and XML."""
 
     @hypothesis.settings(
-        max_examples=40,
+        max_examples=int(os.environ.get("VITRINE_FUZZ_EXAMPLES", "40")),
         deadline=None,
         database=None,
         phases=[hypothesis.Phase.generate],
