@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vitrine.content.check import Checked
+    from vitrine.content.listing import Source
     from vitrine.content.model import Documents
     from vitrine.content.processes import Progress
     from vitrine.content.schema import Schemas
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from vitrine.release.changes import Change
     from vitrine.release.publish import Releases
     from vitrine.release.unchanged import Last
+
+    Scanned = tuple[list[Source], list[Problem]]
 
 PROBLEMS, NOT_SWITCHED, FAILED = 1, 3, 4
 """Exit statuses beside 0, and 2 for wrong use, which is click's. A Failure (a full disk, a lock, an unknown release)
@@ -150,20 +153,25 @@ def build(content: str, out: str, at: str | None, jobs: int | None, listing: boo
 
     gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
     started = time.perf_counter()
-    last = None if listing or no_cache else _nothing_to_do(Path(content), Path(out), at)
-    if last:
-        click.echo(f"release {last.id[:12]} is current already: nothing to do")
-        click.echo(f"  changes by itself next at {last.end}")
-        click.echo(f"{time.perf_counter() - started:.2f} s")
-        return
+    scanned = None
+    if not listing and not no_cache:
+        last, scanned = _nothing_to_do(Path(content), Path(out), at)
+        if last:
+            click.echo(f"release {last.id[:12]} is current already: nothing to do")
+            click.echo(f"  changes by itself next at {last.end}")
+            click.echo(f"{time.perf_counter() - started:.2f} s")
+            return
     if listing:
         _list_operations(content, at)
         return
-    sys.exit(_build(content, Path(out), at, jobs, no_cache, started))
+    sys.exit(_build(content, Path(out), at, jobs, no_cache, scanned, started))
 
 
-def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "Last | None":
-    """The last build, where file times tell that this one would make the same release, and that it is current."""
+def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last | None, Scanned | None]":
+    """The last build, where file times tell that this one would make the same release, and that it is current.
+
+    Also what the folder holds, where it had to be looked at.
+    """
     import os
     from datetime import UTC, datetime
 
@@ -172,19 +180,27 @@ def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "Last | None
 
     last = unchanged.recall(out / ".cache" / "last.json")
     if last is None or not content.is_dir() or (at and "T" not in at):
-        return None
+        return None, None
     try:
         moment = datetime.fromisoformat(at) if at else datetime.now(UTC)
         if os.path.basename(os.readlink(out / "current")) != last.id or moment.tzinfo is None:
-            return None
+            return None, None
     except (OSError, ValueError):
-        return None
-    sources, problems = scan(content)
+        return None, None
+    sources, problems = scanned = scan(content)
     now = unchanged.fingerprint(content, shipped("schemas"), sources, unchanged.program_digest())
-    return last if not problems and last.holds(now, moment) else None
+    return (last if not problems and last.holds(now, moment) else None), scanned
 
 
-def _build(content: str, out: "Path", at: str | None, jobs: int | None, fresh: bool, started: float) -> int:
+def _build(
+    content: str,
+    out: "Path",
+    at: str | None,
+    jobs: int | None,
+    fresh: bool,
+    scanned: "Scanned | None",
+    started: float,
+) -> int:
     from pathlib import Path
 
     from vitrine.content import listing, model
@@ -199,7 +215,7 @@ def _build(content: str, out: "Path", at: str | None, jobs: int | None, fresh: b
         raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
     program = unchanged.program_digest()
     cached = None if fresh else out / ".cache" / "documents"
-    options = Options(jobs, _progress("checking"), cached, program)
+    options = Options(jobs, _progress("checking"), cached, program, scanned=scanned)
     schemas = _schemas(content)
     checked = _checked(content, options, schemas)
     before = unchanged.fingerprint(Path(content), listing.shipped("schemas"), checked.sources, program)

@@ -36,13 +36,17 @@ class Checked:
 
 @dataclass
 class Options:
-    """How to check. ``cached``: the file of the parse cache, with the digest of the program that wrote it."""
+    """How to check. ``cached``: the file of the parse cache, with the digest of the program that wrote it.
+
+    ``scanned``: what `listing.scan` said of the folder, if somebody asked it just now.
+    """
 
     jobs: int | None = None
     progress: Progress | None = None
     cached: Path | None = None
     program: str = ""
     released: Mapping[str, Json] | None = None
+    scanned: tuple[list[Source], list[Problem]] | None = None
 
 
 def check(folder: Path, schemas: Schemas, options: Options | None = None) -> Checked:
@@ -55,7 +59,7 @@ class _Check:
 
     def __init__(self, folder: Path, schemas: Schemas, options: Options) -> None:
         self.folder, self.schemas, self.options = folder, schemas, options
-        self.sources, self.problems = listing.scan(folder)
+        self.sources, self.problems = options.scanned or listing.scan(folder)
         self.by_path = {source.path: source for source in self.sources}
         self.findings: list[tuple[Document, Finding]] = []
         self.unreadable: set[str] = set()

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from vitrine.problems import Problem, nearest
 
@@ -39,8 +40,7 @@ _ENDINGS = (".yaml", ".yml", ".jsonl")
 MAX_FOLDERS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A file of the content folder, as the folder lists it."""
 
     path: str
