@@ -89,12 +89,7 @@ def build(order: Order, releases: Releases) -> Built:
     next_change = model.interval(order.documents, order.moment).end.isoformat(timespec="seconds")
     with staging(releases.out) as stage:
         written: list[_Private] = []
-
-        def meanwhile() -> None:
-            written.append(_private(order, content, last))
-            stage.settle()  # what is on disk by now need not wait for the end
-
-        records = _files(order, content, last, stage, meanwhile)
+        records = _files(order, content, last, stage, lambda: written.append(_private(order, content, last)))
         (own,) = written
         data = own.content
         private = {CONTENT: {"size": len(data), "sha256": own.digest}}
