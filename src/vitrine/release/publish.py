@@ -39,10 +39,9 @@ class Release:
 
 @dataclass(frozen=True)
 class Current:
-    """What current.json says: the id, when it was switched to, and whether it stays until someone switches."""
+    """What current.json says: the id, and whether it stays until someone switches."""
 
     id: str
-    switched: str
     pinned: bool
 
 
@@ -115,7 +114,7 @@ class Releases:
             value = orjson.loads(path.read_bytes())
             if value["format"] > FORMAT:
                 raise Failure(f"{path}: format {value['format']}; this program reads up to {FORMAT}: update it")
-            return Current(str(value["id"]), str(value["switched"]), bool(value.get("pinned", False)))
+            return Current(str(value["id"]), bool(value.get("pinned", False)))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:

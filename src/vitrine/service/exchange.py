@@ -18,7 +18,7 @@ from vitrine.interface.bind import METHODS, bind, route
 from vitrine.interface.call import Request
 from vitrine.interface.formats import JSON, Format, negotiate
 from vitrine.problems import Fault, Refusal
-from vitrine.service.serving import Exchange, Serving
+from vitrine.service.serving import Exchange, Serving, shipped_schemas
 
 MAX_QUERY = 8 * 1024
 MAX_BODY = 1024 * 1024
@@ -40,11 +40,8 @@ def exchange(request: Request, serving: Serving | None) -> Exchange:
 
 
 def _unserved(format: Format) -> Response:
-    from vitrine.content.listing import shipped
-    from vitrine.content.schema import Schemas
-
     refusal = Refusal("unavailable", (Fault("", "no release is being served yet"),))
-    return _complete(refuse(refusal, format, Schemas([shipped("schemas")])), ", ".join(VARY))
+    return _complete(refuse(refusal, format, shipped_schemas()), ", ".join(VARY))
 
 
 def _asked(request: Request, serving: Serving, format: Format) -> Exchange:

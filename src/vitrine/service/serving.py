@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -22,6 +23,12 @@ from vitrine.service.places import ZipCodes
 
 POLL_SECONDS = 0.25
 MEMO_BYTES = 32 * 1024 * 1024
+
+
+@cache
+def shipped_schemas() -> Schemas:
+    """The program's own schemas, read once a process."""
+    return Schemas([shipped("schemas")])
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,7 @@ class Watch:
         self._out = out
         self._memo_bytes = memo_bytes
         self._report = report or (lambda line: print(line, file=sys.stderr, flush=True))
-        self._schemas = Schemas([shipped("schemas")])
+        self._schemas = shipped_schemas()
         self._serving: Serving | None = None
         self._seen = ""
         self._follow()

@@ -17,7 +17,7 @@ from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import exchange
 from vitrine.service.metrics import Metrics
-from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch
+from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Source = Callable[[falcon.Request], Serving | None]
@@ -107,12 +107,9 @@ def _send(done: Exchange, req: falcon.Request, resp: falcon.Response) -> None:
 
 def _failed(req: falcon.Request, resp: falcon.Response, error: Exception, params: dict[str, Any]) -> None:
     """A fault of ours: told to the log whole, to the client without details."""
-    from vitrine.content.listing import shipped
-    from vitrine.content.schema import Schemas
-
     traceback.print_exception(error, file=sys.stderr)
     format = negotiate(req.env.get("HTTP_ACCEPT")) or JSON
-    response = refuse(Refusal("internal"), format, Schemas([shipped("schemas")]))
+    response = refuse(Refusal("internal"), format, shipped_schemas())
     resp.status = response.status
     resp.data = response.body
     resp.set_headers((("Content-Type", response.media_type), ("Cache-Control", "no-store")))
