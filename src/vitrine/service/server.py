@@ -1,12 +1,15 @@
 """Running the service: Granian's workers, and the admin address beside them."""
 
+import multiprocessing
 import os
 import shutil
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
 FACTORY = "vitrine.service.wsgi:make"
+ASK_AGAIN_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -47,10 +50,15 @@ def serve(options: Options) -> None:
 
 def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None:
     """Granian's workers for the WSGI callable that ``factory``, `module:function`, makes in each of them."""
-    from granian import Granian
     from granian.constants import Interfaces
+    from granian.server import MPServer
 
-    Granian(
+    class Server(MPServer):
+        def shutdown(self, exit_code: int = 0) -> None:
+            threading.Thread(target=_ask_again, name="stop-workers", daemon=True).start()
+            super().shutdown(exit_code)
+
+    Server(
         factory,
         *bind,
         interface=Interfaces.WSGI,
@@ -62,3 +70,15 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None
         respawn_failed_workers=True,
         workers_kill_timeout=30,
     ).serve()
+
+
+def _ask_again() -> None:
+    """Send SIGTERM to the workers until they have ended.
+
+    One signal may be lost: a worker that is still starting has its parent's handler, and one that is about to wait
+    does not see it. Granian asks once, and would wait for such a worker until it kills it.
+    """
+    pause = threading.Event()
+    while not pause.wait(ASK_AGAIN_SECONDS):
+        for worker in multiprocessing.active_children():
+            worker.terminate()
