@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click import Context
 
 from releases import AT, aged, built, small, write
+from vitrine.cli import COMMANDS, main
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "vitrine"
@@ -61,8 +63,9 @@ def test_imports_run_strictly_downwards() -> None:
 def test_each_library_has_one_home() -> None:
     found = importers()
     homes = {name: found[name] for name in found.keys() - sys.stdlib_module_names - {"vitrine", "orjson"}}
+    homes["click"] = {path.partition("/")[0] for path in homes["click"]}
     assert homes == {
-        "click": {"cli.py"},
+        "click": {"cli"},
         "falcon": {"service/wsgi.py"},
         "granian": {"service/server.py"},
         "jinja2": {"content/expressions.py", "edge/nginx.py"},
@@ -84,7 +87,19 @@ def test_the_interface_knows_neither_files_nor_clock_nor_chance() -> None:
 
 
 def test_what_a_command_needs_it_imports_itself() -> None:
-    assert foreign(modules_after("import vitrine.cli")) == {"click"}
+    modules = sorted({module for module, _ in COMMANDS.values()})
+    statement = "; ".join(f"import vitrine.cli.{module}" for module in modules)
+    assert foreign(modules_after(statement)) == {"click"}
+
+
+def test_the_overview_of_the_commands_imports_none_of_them() -> None:
+    statement = "from vitrine.cli import main; main(['--help'], standalone_mode=False)"
+    loaded = {name for name in modules_after(statement) if name.startswith("vitrine")}
+    assert loaded == {"vitrine", "vitrine.cli"}
+
+
+def test_every_command_of_the_overview_is_there() -> None:
+    assert [main.get_command(Context(main), name).name for name in COMMANDS] == list(COMMANDS)  # type: ignore[union-attr]
 
 
 def test_whether_anything_changed_is_told_with_the_standard_library_alone() -> None:

@@ -22,7 +22,7 @@ from releases import write as write_documents
 from served import Server, called, granian, running, waitress
 from test_conformance import differing
 from trees import write
-from vitrine import cli
+from vitrine.cli.service import serve
 from vitrine.content.schema import Schemas
 from vitrine.release.publish import Releases
 from vitrine.service.serving import Watch, load
@@ -321,7 +321,7 @@ def test_a_fault_of_ours_is_told_without_details_and_counted(
 
 
 def test_every_option_is_an_environment_variable_too() -> None:
-    named = {option.name: option.envvar for option in cli.serve.params}
+    named = {option.name: option.envvar for option in serve.params}
     assert named == {
         name: f"VITRINE_{str(name).upper()}" for name in ("out", "bind", "admin", "workers", "threads", "memo")
     }

@@ -56,7 +56,7 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None
     class Server(MPServer):
         def shutdown(self, exit_code: int = 0) -> None:
             threading.Thread(target=_ask_again, name="stop-workers", daemon=True).start()
-            super().shutdown(exit_code)
+            super().shutdown(exit_code)  # type: ignore[no-untyped-call]
 
     Server(
         factory,

@@ -1,0 +1,90 @@
+"""`check` and `show`: what editors run."""
+
+import sys
+
+import click
+
+from vitrine.cli.steps import (
+    AT,
+    CONTENT,
+    JOBS,
+    PROBLEMS,
+    checked_of,
+    documents_of,
+    moment_of,
+    places,
+    print_problems,
+    progress_bar,
+    say_placeholders,
+)
+
+
+@click.command()
+@CONTENT
+@JOBS
+@click.option(
+    "--against", metavar="RELEASE", help="A release, or an archive of one: what changed needs a new configVersion."
+)
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True
+)
+def check(content: str, jobs: int | None, against: str | None, form: str) -> None:
+    """Say everything that is wrong with the content. Exit 0: nothing; 1: problems; 2: wrong use."""
+    import gc
+    from pathlib import Path
+
+    from vitrine.content.check import Options
+    from vitrine.release.released import NoRelease, configurations
+
+    gc.disable()  # as in a build
+    try:
+        released = configurations(Path(against)) if against else None
+    except NoRelease as failure:
+        raise click.UsageError(f"--against {failure}") from None
+    checked = checked_of(content, Options(jobs, progress_bar("checking"), released=released))
+    print_problems(checked.problems, Path(content), form)
+    if checked.problems:
+        sys.exit(PROBLEMS)
+    if form in ("text", "github"):
+        say_placeholders(checked, content)
+        click.echo(f"{content}: {len(checked.sources)} files, nothing wrong")
+
+
+@click.command()
+@click.argument("request")
+@CONTENT
+@AT
+@click.option("--app", metavar="NAME", help="The application that asks; default: the first.")
+@click.option("--as", "form", type=click.Choice(["json", "xml"]), default="json", show_default=True)
+def show(request: str, content: str, at: str | None, app: str | None, form: str) -> None:
+    """Print what an app would get for REQUEST (a path and query below the base URL), from the working tree."""
+    from urllib.parse import unquote
+
+    from vitrine.content import model
+    from vitrine.content.check import Options
+    from vitrine.interface.answer import answer, refuse
+    from vitrine.interface.bind import bind
+    from vitrine.interface.call import Request
+    from vitrine.interface.formats import FORMATS
+    from vitrine.problems import Refusal, nearest
+
+    documents, schemas = documents_of(content, Options())
+    live = model.live(documents, moment_of(at, documents))
+    live.places = places()
+    known = live.applications()
+    if app is not None and app not in known:
+        close = nearest(app, known)
+        raise click.UsageError(
+            f"--app {app!r}: the applications are {', '.join(known)}" + f"; did you mean {close}?" * bool(close)
+        )
+    format = next(candidate for candidate in FORMATS if candidate.name == form)
+    path, _, query = request.removeprefix("/").partition("?")
+    try:
+        call = bind(Request(unquote(path), query, {"accept": format.media_type}), app or next(iter(known), None))
+        response = answer(call, live, schemas)
+    except Refusal as refusal:
+        response = refuse(refusal, format, schemas)
+    click.echo(response.body)
+    if response.status != 200:
+        click.echo(f"status {response.status}", err=True)
+        sys.exit(PROBLEMS)

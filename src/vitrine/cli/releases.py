@@ -1,0 +1,359 @@
+"""`build` and what operates releases."""
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vitrine.cli.steps import (
+    AT,
+    CONTENT,
+    JOBS,
+    NOT_SWITCHED,
+    OUT,
+    PROBLEMS,
+    checked_of,
+    documents_of,
+    moment_of,
+    print_problems,
+    progress_bar,
+    say_placeholders,
+    schemas_of,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vitrine.content.listing import Source
+    from vitrine.problems import Problem
+    from vitrine.release.build import Built
+    from vitrine.release.changes import Change
+    from vitrine.release.publish import Releases
+    from vitrine.release.unchanged import Last
+
+    Scanned = tuple[list[Source], list[Problem]]
+
+
+@click.command()
+@CONTENT
+@OUT
+@AT
+@JOBS
+@click.option(
+    "--list", "listing", is_flag=True, help="Each operation: frozen, with its number of files, or live. Writes nothing."
+)
+@click.option("--no-cache", is_flag=True, help="Read and write everything anew; the release is the same.")
+def build(content: str, out: str, at: str | None, jobs: int | None, listing: bool, no_cache: bool) -> None:
+    """Check the content, write a release and switch to it. Exit 0; 1: problems; 3: written, but `current` is pinned."""
+    import gc
+    from pathlib import Path
+
+    gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
+    started = time.perf_counter()
+    scanned = None
+    if not listing and not no_cache:
+        last, scanned = _nothing_to_do(Path(content), Path(out), at)
+        if last:
+            click.echo(f"release {last.id[:12]} is current already: nothing to do")
+            click.echo(f"  changes by itself next at {last.end}")
+            click.echo(f"{time.perf_counter() - started:.2f} s")
+            return
+    if listing:
+        _list_operations(content, at)
+        return
+    sys.exit(_build(content, Path(out), at, jobs, no_cache, scanned, started))
+
+
+def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last | None, Scanned | None]":
+    """The last build, where file times tell that this one would make the same release, and that it is current.
+
+    Also what the folder holds, where it had to be looked at.
+    """
+    import os
+    from datetime import UTC, datetime
+
+    from vitrine.content.listing import scan, shipped
+    from vitrine.release import unchanged
+
+    last = unchanged.recall(out / ".cache" / "last.json")
+    if last is None or not content.is_dir() or (at and "T" not in at):
+        return None, None
+    try:
+        moment = datetime.fromisoformat(at) if at else datetime.now(UTC)
+        if os.path.basename(os.readlink(out / "current")) != last.id or moment.tzinfo is None:
+            return None, None
+    except (OSError, ValueError):
+        return None, None
+    sources, problems = scanned = scan(content)
+    now = unchanged.fingerprint(content, shipped("schemas"), sources, unchanged.program_digest())
+    return (last if not problems and last.holds(now, moment) else None), scanned
+
+
+def _build(
+    content: str,
+    out: "Path",
+    at: str | None,
+    jobs: int | None,
+    fresh: bool,
+    scanned: "Scanned | None",
+    started: float,
+) -> int:
+    from pathlib import Path
+
+    from vitrine.content import listing, model
+    from vitrine.content.check import Options
+    from vitrine.edge.rules import digest, rules
+    from vitrine.release import unchanged
+    from vitrine.release.build import Order
+    from vitrine.release.build import build as make
+    from vitrine.release.publish import Releases
+
+    if out.absolute().is_relative_to(Path(content).absolute()):
+        raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
+    program = unchanged.program_digest()
+    cached = None if fresh else out / ".cache" / "documents"
+    options = Options(jobs, progress_bar("checking"), cached, program, scanned=scanned)
+    schemas = schemas_of(content)
+    checked = checked_of(content, options, schemas)
+    before = unchanged.fingerprint(Path(content), listing.shipped("schemas"), checked.sources, program)
+    if checked.documents is None:
+        print_problems(checked.problems, Path(content), "text")
+        return PROBLEMS
+    documents = checked.documents
+    moment = moment_of(at, documents)
+    releases = Releases(out)
+    with releases.lock(make=True):
+        releases.reconcile()
+        order = Order(
+            documents,
+            schemas,
+            moment,
+            lambda live: digest(rules(live, schemas)),
+            program,
+            _note(content),
+            jobs,
+            fresh,
+            progress_bar("freezing"),
+        )
+        built = make(order, releases)
+        status, outcome = _switch_after_build(built, releases)
+    if before.settled:
+        stretch = model.interval(documents, moment)
+        last = unchanged.Last(before.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
+        unchanged.remember(out / ".cache" / "last.json", last)
+    _say_built(built, outcome)
+    say_placeholders(checked, content)
+    click.echo(f"{time.perf_counter() - started:.2f} s")
+    return status
+
+
+def _switch_after_build(built: "Built", releases: "Releases") -> tuple[int, str]:
+    from datetime import UTC, datetime
+
+    if releases.current() == built.id:
+        releases.point(built.id)
+        return 0, "it is current already: nothing to do"
+    if releases.pinned():
+        current = releases.current() or ""
+        words = (
+            f"not switched: `current` is pinned to {current[:12]}; `vitrine switch {built.id[:12]}` switches and unpins"
+        )
+        return NOT_SWITCHED, words
+    releases.switch(built.id, "build", "build", datetime.now(UTC))
+    words = "current; the edge's configuration must be written and reloaded (vitrine edge nginx)"
+    return 0, words if built.edge_changed else "current"
+
+
+def _note(content: str) -> dict[str, Any]:
+    """What build.json tells beside the release: when, from what commit, by which version."""
+    import os
+    import subprocess
+    from datetime import UTC, datetime
+    from importlib.metadata import version
+
+    commit = os.environ.get("GITHUB_SHA") or os.environ.get("CI_COMMIT_SHA")
+    if not commit:
+        try:
+            command = ["git", "-C", content, "rev-parse", "HEAD"]
+            commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            commit = None
+    return {
+        "built": datetime.now(UTC).isoformat(timespec="microseconds"),
+        "commit": commit,
+        "version": version("vitrine"),
+    }
+
+
+def _list_operations(content: str, at: str | None) -> None:
+    from vitrine.content import model
+    from vitrine.content.check import Options
+    from vitrine.interface.bind import OPERATIONS
+    from vitrine.interface.formats import FORMATS
+    from vitrine.release.freeze import askings
+
+    documents, _ = documents_of(content, Options())
+    live = model.live(documents, moment_of(at, documents))
+    asked = [asking for run in askings(live) for asking in run]
+    for operation in OPERATIONS:
+        count = sum(asking.operation is operation for asking in asked) * len(FORMATS)
+        where = f"frozen, {count} files" if operation.source.entries else "live: it names no entries to freeze"
+        click.echo(f"{operation.method} {operation.path}  {where}")
+
+
+@click.command()
+@OUT
+def releases(out: str) -> None:
+    """List the releases, the newest first."""
+    from pathlib import Path
+
+    from vitrine.release.publish import Releases
+
+    listed = Releases(Path(out)).listing()
+    if not listed:
+        click.echo(f"{out}: there is no release; `vitrine build` makes one", err=True)
+    for release in listed:
+        marks = " current" * release.current + " pinned" * release.pinned
+        size = f"{release.size / 1024:,.0f} KiB"
+        click.echo(f"{release.id[:12]}  {release.built[:19]}Z  {release.files:>7} files  {size:>12}{marks}")
+
+
+@click.command()
+@click.argument("id", required=False)
+@OUT
+@click.option("--reason", default="", help="Why, for the history.")
+def rollback(id: str | None, out: str, reason: str) -> None:
+    """Switch back to release ID, or to the newest that was never rolled back from, and pin it there."""
+    from pathlib import Path
+
+    from vitrine.release.publish import Releases
+
+    releases = Releases(Path(out))
+    with releases.lock():
+        releases.reconcile()
+        _switch(releases, releases.find(id) if id else releases.before(), "rollback", reason or "rollback")
+    click.echo("pinned: builds do not switch until `vitrine switch` does")
+
+
+@click.command()
+@click.argument("id", required=False)
+@OUT
+@click.option("--latest", is_flag=True, help="The newest release.")
+@click.option("--reason", default="", help="Why, for the history.")
+def switch(id: str | None, out: str, latest: bool, reason: str) -> None:
+    """Make release ID, or the newest, the current one, and unpin."""
+    from pathlib import Path
+
+    from vitrine.problems import Failure
+    from vitrine.release.publish import Releases
+
+    if (id is None) != latest:
+        raise click.UsageError("name a release, or say --latest")
+    releases = Releases(Path(out))
+    with releases.lock():
+        releases.reconcile()
+        ids = releases.ids()
+        if latest and not ids:
+            raise Failure(f"{out}: there is no release; `vitrine build` makes one")
+        _switch(releases, releases.find(id) if id else ids[0], "switch", reason or "switch")
+
+
+def _switch(releases: "Releases", id: str, action: str, reason: str) -> None:
+    from datetime import UTC, datetime
+
+    from vitrine.problems import Failure
+
+    before = releases.current()
+    if wrong := releases.verify(id):
+        raise Failure(f"release {id[:12]} is damaged, nothing was switched: {'; '.join(wrong[:3])}")
+    releases.switch(id, action, reason, datetime.now(UTC), pin=action == "rollback")
+    click.echo(f"current is {id[:12]}" + (f", was {before[:12]}" if before else ""))
+    known = before is not None and (releases.path(before) / "manifest.json").is_file()
+    if before and known and releases.manifest(before).edge != releases.manifest(id).edge:
+        click.echo("the edge's configuration must be written and reloaded (vitrine edge nginx)")
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@OUT
+@click.option("--urls", "only_urls", is_flag=True, help="Only the URLs to purge, one a line; needs only the manifests.")
+def diff(a: str, b: str, out: str, only_urls: bool) -> None:
+    """What changes from release A to release B, by document, and the URLs to purge."""
+    from pathlib import Path
+
+    from vitrine.release.changes import changes, purged
+    from vitrine.release.publish import Releases
+
+    releases = Releases(Path(out))
+    old, new = releases.path(releases.find(a)), releases.path(releases.find(b))
+    urls = purged(old, new)
+    if not only_urls:
+        for change in changes(old, new):
+            click.echo(_sentence(change))
+        click.echo(f"{len(urls)} URLs to purge" + ":" * bool(urls))
+    for url in urls:
+        click.echo(url if only_urls else f"  {url}")
+
+
+def _sentence(change: "Change") -> str:
+    from vitrine.problems import pointer_text
+
+    name = f"{change.kind} {change.id}"
+    if not change.pointer:
+        return f"{name}: {'appears' if change.old is None else 'disappears'}"
+    return f"{name}: {pointer_text(change.pointer)}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _value(value: Any) -> str:
+    """A value as `diff` prints it; what is not there says so, for null never stands in content."""
+    import json
+
+    text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+@click.command()
+@OUT
+@click.option("--keep", type=click.IntRange(min=1), required=True, metavar="N", help="How many of the newest to keep.")
+def prune(out: str, keep: int) -> None:
+    """Delete old releases; never the current one, nor one that was current in the last hour."""
+    from datetime import UTC, datetime
+    from pathlib import Path
+
+    from vitrine.release.publish import Releases
+
+    releases = Releases(Path(out))
+    with releases.lock():
+        doomed = releases.prune(keep, datetime.now(UTC))
+    click.echo(f"{len(doomed)} releases deleted, {len(releases.ids())} kept")
+
+
+@click.command()
+@click.argument("id", required=False, default="current")
+@OUT
+def verify(id: str, out: str) -> None:
+    """Compare every file of a release (default: the current one) with its digest."""
+    from pathlib import Path
+
+    from vitrine.release.publish import Releases
+
+    releases = Releases(Path(out))
+    found = releases.find(id)
+    wrong = releases.verify(found)
+    for line in wrong:
+        click.echo(line)
+    if wrong:
+        sys.exit(PROBLEMS)
+    click.echo(f"release {found[:12]} is whole")
+
+
+def _say_built(built: "Built", outcome: str) -> None:
+    click.echo(f"release {built.id[:12]}: {built.files} files, {outcome}")
+    if not built.existed:
+        click.echo(f"  {built.written} written, {built.files - built.written} linked, {built.removed} removed")
+    for kind, ids in built.documents.items():
+        shown = ", ".join(ids[:10]) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")
+        click.echo(f"  changed: {kind}{'s' * (len(ids) > 1)} {shown}")
+    click.echo(f"  changes by itself next at {built.next_change}")

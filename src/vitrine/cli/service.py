@@ -1,0 +1,50 @@
+"""`serve`."""
+
+import click
+
+
+@click.command()
+@click.option("--out", default="dist", show_default=True, metavar="DIR", envvar="VITRINE_OUT", show_envvar=True)
+@click.option(
+    "--bind", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", envvar="VITRINE_BIND", show_envvar=True
+)
+@click.option(
+    "--admin",
+    default="127.0.0.1:8001",
+    show_default=True,
+    metavar="HOST:PORT",
+    envvar="VITRINE_ADMIN",
+    show_envvar=True,
+    help="Where /healthz, /readyz and /metrics are; empty: nowhere.",
+)
+@click.option(
+    "--workers", type=click.IntRange(1, 256), metavar="N", envvar="VITRINE_WORKERS", show_envvar=True, help="Processes."
+)
+@click.option(
+    "--threads", type=click.IntRange(1, 256), default=1, show_default=True, envvar="VITRINE_THREADS", show_envvar=True
+)
+@click.option(
+    "--memo",
+    type=click.IntRange(0, 4096),
+    default=32,
+    show_default=True,
+    metavar="MIB",
+    envvar="VITRINE_MEMO",
+    show_envvar=True,
+)
+def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int) -> None:
+    """Answer requests from the current release, following switches, until SIGTERM."""
+    from pathlib import Path
+
+    from vitrine.content.processes import processors
+    from vitrine.problems import Failure
+    from vitrine.service import server
+
+    try:
+        addresses = server.address(bind), server.address(admin) if admin else None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo))
+    except ModuleNotFoundError as error:
+        raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

@@ -1,0 +1,125 @@
+"""What the commands share: options, exit statuses, and steps that several of them take."""
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from vitrine.content.check import Checked
+    from vitrine.content.model import Documents
+    from vitrine.content.processes import Progress
+    from vitrine.content.schema import Schemas
+    from vitrine.problems import Problem
+
+PROBLEMS, NOT_SWITCHED = 1, 3
+"""Exit statuses beside those of every command."""
+
+CONTENT = click.option("--content", default="content", show_default=True, metavar="DIR", help="The content folder.")
+OUT = click.option("--out", default="dist", show_default=True, metavar="DIR", help="Where the releases are.")
+JOBS = click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes; default: one a processor.")
+AT = click.option(
+    "--at", metavar="INSTANT", help="The instant whose content counts (RFC 3339, or a day); default: now."
+)
+
+
+def schemas_of(content: str) -> "Schemas":
+    """The schemas: those of the program, and the content folder's own on top."""
+    from pathlib import Path
+
+    from vitrine.content.listing import shipped
+    from vitrine.content.schema import Schemas
+
+    return Schemas([shipped("schemas"), Path(content) / "schemas"])
+
+
+def places() -> Any:
+    """Zip codes and cities, where the service is installed; else the stores' own addresses must do."""
+    from importlib.util import find_spec
+
+    from vitrine.service.places import ZipCodes
+
+    return ZipCodes() if find_spec("zipcodes") else None
+
+
+def checked_of(content: str, options: Any, schemas: "Schemas | None" = None) -> "Checked":
+    from pathlib import Path
+
+    from vitrine.content.check import check as run
+
+    if not Path(content).is_dir():
+        raise click.UsageError(f"--content {content}: there is no such folder")
+    return run(Path(content), schemas or schemas_of(content), options)
+
+
+def documents_of(content: str, options: Any) -> "tuple[Documents, Schemas]":
+    """The checked documents, or every problem and the end."""
+    from pathlib import Path
+
+    schemas = schemas_of(content)
+    checked = checked_of(content, options, schemas)
+    if checked.documents is None:
+        print_problems(checked.problems, Path(content), "text")
+        sys.exit(PROBLEMS)
+    return checked.documents, schemas
+
+
+def moment_of(at: str | None, documents: "Documents") -> "datetime":
+    from datetime import UTC, datetime
+
+    from vitrine.content import model
+
+    if at is None:
+        return datetime.now(UTC).replace(microsecond=0)
+    try:
+        return model.instant(at, documents.zone)
+    except (ValueError, OverflowError) as error:
+        raise click.UsageError(
+            f"--at {at}: {error}; write 2026-11-27T06:00:00-05:00, 2026-11-27 06:00 or 2026-11-27"
+        ) from None
+
+
+def print_problems(problems: "list[Problem]", root: "Path", form: str) -> None:
+    from vitrine import report
+
+    if form == "text" and sys.stdout.isatty():
+        printed = report.lines(problems, root, excerpts=True)
+    else:
+        printed = report.FORMATS[form](problems, root)
+    if printed:
+        click.echo(printed)
+    if problems and form == "text":
+        click.echo(f"{len(problems)} problem{'s' * (len(problems) > 1)}", err=True)
+
+
+def say_placeholders(checked: "Checked", content: str) -> None:
+    from vitrine.problems import pointer_text
+
+    if checked.placeholders:
+        count = len(checked.placeholders)
+        click.echo(f"{count} value{'s' * (count > 1)} still say{'s' * (count == 1)} TBD:")
+        for path, pointer in checked.placeholders:
+            click.echo(f"  {content}/{path}: {pointer_text(pointer)}")
+
+
+def progress_bar(word: str) -> "Progress | None":
+    """A bar on a terminal that tells how far a step has come; nothing in CI."""
+    if not sys.stderr.isatty():
+        return None
+    shown = 0.0
+
+    def progress(done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if done >= total:
+            click.echo("\r\x1b[K", nl=False, err=True)
+        elif now - shown > 0.1:
+            shown = now
+            bar = "#" * (30 * done // total)
+            click.echo(f"\r{word} [{bar:<30}] {done:,} of {total:,}\x1b[K", nl=False, err=True)
+
+    return progress
