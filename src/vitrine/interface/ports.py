@@ -114,7 +114,8 @@ class Catalog(Protocol):
     UPCs, whether one of the active ones is), `onsale`, `priceLow` and `priceHigh` (what it costs now), `brandId`
     (where a brand document names its brand), and each of its UPCs `available`. A category has `children` and `parent`
     as ids (None: it is a root), `depth` (1 for a root), and no category inside it.
-    Ids and UPCs may be asked for in any order, and what does not exist is left out.
+    Ids and UPCs may be asked for in any order, and what does not exist is left out. Facets are named in upper case: an
+    attribute Heel_height is the facet HEEL_HEIGHT.
     """
 
     def product(self, id: int) -> Json | None: ...
