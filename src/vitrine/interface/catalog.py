@@ -1,0 +1,103 @@
+"""What the catalog's operations share: the port, products as elements, images, categories, the envelope."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from vitrine.content.model import Content
+from vitrine.content.yaml import Json
+from vitrine.interface.call import Call
+from vitrine.interface.catalog_kinds import Ranges, Values
+from vitrine.interface.catalog_parts import PLAIN, Images, element, surroundings
+from vitrine.interface.kinds import Count
+from vitrine.interface.operation import Others, Parameter
+from vitrine.interface.ports import Catalog
+from vitrine.problems import Fault, Refusal
+
+MAX_WIDTH = 5000
+RESPONSE_TIME = "0ms"
+"""Not measured: bytes depend on what is live, not on when it was asked (wire shapes §1)."""
+
+
+def of(content: Content) -> Catalog:
+    """The catalog of the release. Raises Refusal where it has none."""
+    if content.catalog is None:
+        raise nothing("there is no catalog")
+    catalog: Catalog = content.catalog
+    return catalog
+
+
+def nothing(detail: str, where: str = "") -> Refusal:
+    """What was asked for is not there (wire shapes §1)."""
+    return Refusal("no_data", (Fault(where, detail),))
+
+
+def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str, Json]:
+    """What stands before the list in answers of the v3 category family (wire shapes §1)."""
+    return {
+        "resultsperpage": perpage,
+        "currentpage": page,
+        "totalresults": total,
+        "resptime": RESPONSE_TIME,
+        "querydate": content.published(),
+    }
+
+
+def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]:
+    """Products in the order of their ids; those whose images nobody asked otherwise are text already."""
+    catalog = of(content)
+    if images == PLAIN:
+        found = catalog.rendered(ids, "element")
+        return [content.encoded(found[id]) for id in ids if id in found]
+    around, products = surroundings(content), catalog.products(ids)
+    return [element(products[id], around, images) for id in ids if id in products]
+
+
+# -- categories --------------------------------------------------------------------------------------------------
+
+
+def categories(content: Content, ids: Iterable[int]) -> list[Json]:
+    """Those that exist. Raises Refusal where none does."""
+    catalog = of(content)
+    found = [category for id in ids if (category := catalog.category(id)) is not None]
+    if not found:
+        raise nothing("no category has an id that was asked for")
+    return found
+
+
+def all_categories(content: Content) -> Iterable[Json]:
+    """Every category, each before its children; none without a catalog."""
+    if content.catalog is not None:
+        catalog = of(content)
+        waiting = list(reversed(catalog.roots()))
+        while waiting:
+            category = catalog.category(waiting.pop())
+            if category is not None:
+                waiting.extend(reversed(category["children"]))
+                yield category
+
+
+# -- parameters --------------------------------------------------------------------------------------------------
+
+
+IMAGE_WIDTH = Parameter("imagewidth", Count(MAX_WIDTH), "Width of images, in pixels.", default=PLAIN.width)
+IMAGE_QUALITY = Parameter("imagequality", Count(100), "Quality of images, in percent.")
+UPC_IMAGE_WIDTH = Parameter(
+    "upcimagewidth", Count(MAX_WIDTH), "Width of the images of colors, in pixels.", default=PLAIN.upc_width
+)
+SWATCH_IMAGE_WIDTH = Parameter(
+    "swatchimagewidth", Count(MAX_WIDTH), "Width of swatches, in pixels.", default=PLAIN.swatch_width
+)
+PRICE = Parameter("PRICE", Ranges(), "Only products that cost so much now: [0TO50], [*TO50], [500TO*], or several.")
+FACETS = Others(
+    "[A-Z][A-Z0-9_]{0,99}", Values(), "Any facet by its name: only products with this value, or one of [A,B]."
+)
+
+
+def images(call: Call) -> Images:
+    """What a Call asks of images; by default where its operation has no such parameter."""
+    given: Mapping[str, int] = dict(call.arguments)
+    return Images(
+        given.get("imagewidth", PLAIN.width),
+        given.get("upcimagewidth", PLAIN.upc_width),
+        given.get("swatchimagewidth", PLAIN.swatch_width),
+        given.get("imagequality"),
+    )
