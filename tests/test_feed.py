@@ -18,6 +18,8 @@ VALUES: list[tuple[bytes, Any]] = [
     (b' \t{"a":"{{ www }}"} \r\n', {"a": "{{ www }}"}),
     (b'\xef\xbb\xbf{"\xc3\xa9": "\\u00e9\\ud83c\\udf81"}', {"é": "é🎁"}),
     (b'{"__proto__": {}}', {"__proto__": {}}),
+    (b'{"a":": ","b":"\\":","c":"x\\\\"}', {"a": ": ", "b": '":', "c": "x\\"}),
+    (b'{"a" :1,"b":[1.50,-0,1e2,0.1234567890123456789]}', {"a": 1, "b": [1.5, 0, 100.0, 0.1234567890123456789]}),
     (b"999999999999999999", 999999999999999999),
     (b"[" * 65 + b"]" * 65, json.loads("[" * 65 + "]" * 65)),
     (b"[" + b"{}," * 99 + b"{}]", [{}] * 100),
@@ -43,6 +45,9 @@ DEEP = "nested more than 64 levels deep"
 REFUSED: list[tuple[str, str, str, str]] = [
     ('{"a": 1, ‸"a": 2}', "yaml.duplicate", "the key 'a' a second time", "each key once"),
     ('{"a": {"b": 1, "c": [{"b": 1, ‸"b": 1}]}}', "yaml.duplicate", "the key 'b' a second time", "each key once"),
+    ('{"a":1,‸"a":2,"b":":x"}', "yaml.duplicate", "the key 'a' a second time", "each key once"),
+    ('{"a" :1,‸"a" :2,"b":": x"}', "yaml.duplicate", "the key 'a' a second time", "each key once"),
+    ('{"a" : 1,‸"a"\t: 2,"b":": x"}', "yaml.duplicate", "the key 'a' a second time", "each key once"),
     ('{"a": ‸1e999}', "yaml.number", "the number 1e999 is too large", DIGITS),
     ('{"a": ‸-1234567890123456789}', "yaml.number", "the number -1234567890123456789 is too large", DIGITS),
     ("[‸1" + "0" * 400 + "]", "yaml.number", "the number 10000000000000000000… (401 characters) is too large", DIGITS),

@@ -25,9 +25,15 @@ def load(line: bytes, number: int) -> Json:
     except (_Unfit, RecursionError, TypeError):
         locate(line, number)  # which says what is wrong where
         raise
-    if text.count("{") + text.count("[") > yaml.MAX_DEPTH:
+    if text.count("{") + text.count("[") > yaml.MAX_DEPTH and _depth(value) > yaml.MAX_DEPTH:
         locate(line, number)
     return value
+
+
+def _depth(value: Json) -> int:
+    """How many levels deep a value is: hundreds of variants in a row are none."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max((_depth(item) + 1 for item in items if item.__class__ in (dict, list)), default=0)
 
 
 def _text(line: bytes, number: int) -> str:
