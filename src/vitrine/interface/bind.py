@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
-from vitrine.interface import events, promotions, stores, utility
+from vitrine.interface import categories, events, pickup, products, promotions, search, stores, utility
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
 from vitrine.interface.operation import Operation
@@ -14,6 +14,10 @@ OPERATIONS: tuple[Operation, ...] = (
     *events.OPERATIONS,
     *stores.OPERATIONS,
     *promotions.OPERATIONS,
+    *categories.OPERATIONS,
+    *products.OPERATIONS,
+    *search.OPERATIONS,
+    *pickup.OPERATIONS,
 )
 
 

@@ -51,6 +51,29 @@ def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]
     return [element(products[id], around, images) for id in ids if id in products]
 
 
+_DIGITS = (8, 12, 13, 14)
+"""How many a UPC has (GS1). Leading zeros make no difference: 12 digits after a zero are the same number of 13."""
+
+
+def upcs(numbers: Iterable[int]) -> Mapping[str, int]:
+    """Every text that a UPC of one of these numbers may have, with its number."""
+    return {text.zfill(width): number for number in numbers for text in (str(number),) for width in _widths(text)}
+
+
+def _widths(text: str) -> Iterable[int]:
+    return (width for width in _DIGITS if width >= len(text))
+
+
+def products_of_upcs(content: Content, numbers: Sequence[int], or_skus: bool = False) -> dict[int, int]:
+    """The product ids of the numbers that are UPCs; with ``or_skus`` also of those that are bags' upcIds."""
+    catalog, texts = of(content), upcs(numbers)
+    found = {texts[upc]: id for upc, id in catalog.product_of_upc(list(texts)).items()}
+    for number in numbers if or_skus else ():
+        if number not in found and (pair := catalog.product_of_sku(number)) is not None:
+            found[number] = pair[0]["id"]
+    return found
+
+
 # -- categories --------------------------------------------------------------------------------------------------
 
 

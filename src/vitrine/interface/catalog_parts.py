@@ -80,7 +80,7 @@ def v3_image(product: Json, around: Surroundings, images: Images = PLAIN) -> Mem
     found = [
         {
             "imagetype": "PRIMARY_IMAGE",
-            "imageurl": _image_url(product["images"]["primary"], images.width, images, around),
+            "imageurl": image_url(product["images"]["primary"], images.width, images, around),
             "imagename": product["images"]["primary"],
             "colorized": bool(colors),
             "sequenceNumber": 0,
@@ -119,11 +119,12 @@ def _colorway(color: Json, number: int, product: Json, images: Images, around: S
 
 
 def _image(kind: str, name: str, number: int, width: int, images: Images, around: Surroundings) -> Json:
-    url = _image_url(name, width, images, around)
+    url = image_url(name, width, images, around)
     return {"imagetype": kind, "imageurl": url, "imagename": name, "sequenceNumber": number}
 
 
-def _image_url(name: str, width: int, images: Images, around: Surroundings) -> str:
+def image_url(name: str, width: int, images: Images, around: Surroundings) -> str:
+    """The address of an image of some width."""
     quality = "" if images.quality is None else f"&qlt={images.quality}"
     return f"{around.image_url}/{name}?wid={width}{quality}"
 

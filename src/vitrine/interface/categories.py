@@ -43,7 +43,9 @@ def index(content: Content, call: Call) -> Json:
 def _nodes(content: Content, ids: Iterable[int], levels: int) -> list[Json]:
     catalog = of(content)
     found = [category for id in ids if (category := catalog.category(id)) is not None]
-    return [_node(category, _nodes(content, category["children"], levels - 1) if levels > 1 else []) for category in found]
+    return [
+        _node(category, _nodes(content, category["children"], levels - 1) if levels > 1 else []) for category in found
+    ]
 
 
 def _node(category: Json, children: list[Json]) -> Json:

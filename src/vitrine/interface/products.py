@@ -37,7 +37,7 @@ from vitrine.interface.catalog_parts import (
     upcs4,
 )
 from vitrine.interface.kinds import Count, Ids, Words
-from vitrine.interface.operation import CALLBACK, Arguments, FromContent, Operation, Parameter
+from vitrine.interface.operation import CALLBACK, AnyOf, Arguments, FromContent, Operation, Parameter
 from vitrine.interface.ports import Reviews
 
 MAX_REVIEWS = 100
@@ -169,7 +169,9 @@ def _detail(content: Content, id: int) -> Json:
     relatives: Relatives = {
         name: told
         for name, others in (("masterProducts", collections), ("childProducts", members))
-        if (told := [{"id": each, "productDetails": detail4(beside[each], around)} for each in others if each in beside])
+        if (
+            told := [{"id": each, "productDetails": detail4(beside[each], around)} for each in others if each in beside]
+        )
     }
     return detail4(product, around, relatives)
 
@@ -201,7 +203,7 @@ def _kept(value: Json, mask: fields.Mask | None) -> Json:
         return value
     if isinstance(value, dict):
         return fields.select(value, mask, folded=True)
-    mask = tuple(dict([*mask, *((name, None) for name in ("upcnumber",))]).items())
+    mask = (*mask, ("upcnumber", None))
     return [fields.select(item, mask, folded=True) for item in value]
 
 
@@ -354,13 +356,14 @@ OPERATIONS = (
         "product_v3",
         "Products by the number of a bar code, version 3.",
         (
-            Parameter("upc", Ids(), "UPC numbers, comma-separated.", required=True),
+            Parameter("upc", Ids(), "UPC numbers, comma-separated."),
             _SHOW,
             UPC_IMAGE_WIDTH,
             SWATCH_IMAGE_WIDTH,
             _REVIEWS,
             CALLBACK,
         ),
+        (AnyOf(("upc",)),),
     ),
     Operation(
         "product_v4",
@@ -393,11 +396,14 @@ OPERATIONS = (
         "reviews",
         "What customers think of a product.",
         (
-            Parameter("productId", Count(), "Id of the product.", required=True),
+            Parameter("productId", Count(), "Id of the product."),
             Parameter("numOfReviews", Count(MAX_REVIEWS), "Reviews on a page; else 10."),
-            Parameter("numberOfReviewsRequested", Count(MAX_REVIEWS), "The same by another name, where that is not given."),
+            Parameter(
+                "numberOfReviewsRequested", Count(MAX_REVIEWS), "The same by another name, where that is not given."
+            ),
             Parameter("pageNumber", Count(), "Which page.", default=1),
             CALLBACK,
         ),
+        (AnyOf(("productId",)),),
     ),
 )

@@ -10,6 +10,7 @@ from vitrine.interface.call import Call
 from vitrine.interface.kinds import Count, Ids, Number, Radius, Text, Words
 from vitrine.interface.operation import CALLBACK, FIELDS, FromContent, Operation, Parameter, Together
 from vitrine.interface.ports import Point
+from vitrine.interface.store_parts import attributes, hours
 from vitrine.problems import Fault, Refusal
 
 MAX_RADIUS = 200.0
@@ -94,8 +95,6 @@ def _answer(content: Content, found: Iterable[Found]) -> Json:
 
 def _store(store: Json, days: Iterable[tuple[str, str]], events: Sequence[Json], distance: float | None = None) -> Json:
     features = _features(store, events)
-    attributes = dict(store.get("attributes", ()))
-    attributes.setdefault("TIMEZONE", [store["timeZone"]])
     return {
         "name": store["name"],
         "locationNumber": store["locationNumber"],
@@ -107,22 +106,9 @@ def _store(store: Json, days: Iterable[tuple[str, str]], events: Sequence[Json],
         "location": store["location"],
         **({} if distance is None else {"distance": distance, "units": "mi"}),
         "features": {"feature": features} if features else {},
-        "attributes": {"attribute": [{"name": name, "values": values} for name, values in attributes.items()]},
-        "schedule": {"workingHours": _hours(store, days)},
+        "attributes": {"attribute": [{"name": name, "values": values} for name, values in attributes(store).items()]},
+        "schedule": {"workingHours": hours(store, days, "date")},
     }
-
-
-def _hours(store: Json, days: Iterable[tuple[str, str]]) -> list[Json]:
-    """Each day with its opening hours; a day on which the store is closed has none."""
-    exceptions = {exception["date"]: exception for exception in store.get("exceptions", ())}
-    found = []
-    for day, weekday in days:
-        hours = exceptions.get(day) or store["hours"].get(weekday, {})
-        if "open" in hours:
-            found.append({"date": day, "storeopenhour": hours["open"], "storeclosehour": hours["close"]})
-        else:
-            found.append({"date": day})
-    return found
 
 
 _FEATURE = Parameter("feature", Words(FEATURES), "Only stores that have all of these features, comma-separated.")
