@@ -26,6 +26,9 @@ RESOURCES = [(schema["$id"], DRAFT202012.create_resource(schema)) for schema in 
 REGISTRY: Registry[Any] = Registry().with_resources(RESOURCES)
 RUST_REGISTRY = jsonschema_rs.Registry([(schema["$id"], schema) for schema in SCHEMAS.values()])
 
+# A price is an amount or a range. Editors write it; in answers, which XML carries, each has a place of its own.
+AMOUNT = SCHEMAS["catalog/product.json"]["$defs"]["amount"]
+
 every_schema = pytest.mark.parametrize("name", SCHEMAS)
 # mobileapp.json is config.json by another name
 every_response = pytest.mark.parametrize("name", ["config.json", *(n for n in SCHEMAS if n.startswith("responses/"))])
@@ -108,7 +111,7 @@ def test_the_document_and_every_property_are_described(name: str) -> None:
 
 @every_schema
 def test_every_place_has_exactly_one_type(name: str) -> None:
-    types = {p: followed(name, s).get("type") for p, s in places(SCHEMAS[name])}
+    types = {p: followed(name, s).get("type") for p, s in places(SCHEMAS[name]) if followed(name, s) != AMOUNT}
     assert {p: t for p, t in types.items() if not isinstance(t, str) or t not in TYPES} == {}
 
 
@@ -294,6 +297,24 @@ TEXTS: list[tuple[str, str, list[str], list[str]]] = [
         ["2026-11-27", "2026-11-27T06:00:00", "2026-11-27 06:00"],
     ),
     (
+        "catalog/product.json",
+        "/$defs/upc",
+        ["01234565", "012345678905", "4006381333931", "10012345678902"],
+        ["0123456", "012345678", "0123456789", "01234567890", "100123456789021", "O12345678905", "012345678905\n"],
+    ),
+    (
+        "catalog/product.json",
+        "/$defs/image",
+        ["a.jpg", "shoes/loafer_1-a.jpg", "_", "6579c22f.jpg"],
+        ["", "/a.jpg", "../a.jpg", "a..jpg", "a//b", "a b.jpg", "a.jpg?x", "a.jpg\n", ".a"],
+    ),
+    (
+        "site.json",
+        "/properties/catalog/properties/product_url",
+        ["https://a.example/p?ID={id}", "https://a.example/{id}/view"],
+        ["https://a.example/p", "https://a.example/{name}", "https://a.example/{id}/{id}", "{id}", "https://{id}/"],
+    ),
+    (
         "responses/events_v2.json",
         "/$defs/stamp",
         ["11/27/2026 06:00 AM"],
@@ -339,6 +360,47 @@ def test_a_single_use_promotion_has_no_code(part: Schema, valid: bool) -> None:
     }
     for validator in (python("promotion.json"), rust("promotion.json")):
         assert validator.is_valid(promotion | part) == valid
+
+
+@pytest.mark.parametrize(
+    ("amount", "valid"),
+    [
+        (49.99, True),
+        (0, True),
+        ({"low": 1, "high": 2.5}, True),
+        (-0.01, False),
+        ("49.99", False),
+        ([1], False),
+        (None, False),
+        ({"low": 1}, False),
+        ({"low": 1, "high": -2}, False),
+        ({"low": 1, "high": 2, "mid": 1.5}, False),
+    ],
+)
+def test_a_price_is_an_amount_or_a_range(amount: Any, valid: bool) -> None:
+    schema = {"$ref": f"{ROOT}catalog/product.json#/$defs/amount"}
+    mine = Draft202012Validator(schema, registry=REGISTRY)
+    theirs = jsonschema_rs.Draft202012Validator(schema, registry=RUST_REGISTRY)
+    assert [mine.is_valid(amount), theirs.is_valid(amount)] == [valid, valid]
+
+
+@pytest.mark.parametrize(
+    ("part", "valid"),
+    [
+        ({}, True),
+        ({"type": "Browse"}, True),
+        ({"type": "GoTo", "overrideUrl": "https://a.example/sale"}, True),
+        ({"type": "GoTo"}, False),
+        ({"type": "Browse", "overrideUrl": "https://a.example/sale"}, False),
+        ({"overrideUrl": "https://a.example/sale"}, False),
+        ({"categories": [{"id": 2, "name": "b", "url": "https://a.example/2", "type": "GoTo"}]}, False),
+        ({"categories": []}, False),
+    ],
+)
+def test_exactly_a_category_that_leads_elsewhere_says_where(part: Schema, valid: bool) -> None:
+    category = {"id": 1, "name": "a", "url": "https://a.example/1"}
+    for validator in (python("catalog/category.json"), rust("catalog/category.json")):
+        assert validator.is_valid(category | part) == valid
 
 
 @pytest.mark.parametrize(
