@@ -5,6 +5,7 @@ ones first; best sellers, then by id); from then on everything is made and writt
 table is ever in disorder, and what a list shows first lies side by side.
 """
 
+import os
 import sqlite3
 from array import array
 from collections import Counter
@@ -12,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import chain
-from mmap import ACCESS_READ, mmap
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -75,7 +76,8 @@ CREATE TABLE product (number INTEGER PRIMARY KEY, id INTEGER, active INTEGER, be
                       size INTEGER);
 CREATE TABLE stock (upc INTEGER, online INTEGER, stores BLOB);
 CREATE TABLE opinion (product INTEGER, date TEXT, id TEXT, rating INTEGER, document BLOB);
-CREATE TABLE member (member INTEGER, collection INTEGER);
+CREATE TABLE recommendation (product INTEGER, products BLOB);
+CREATE TABLE rating (product INTEGER PRIMARY KEY, one INTEGER, two INTEGER, three INTEGER, four INTEGER, five INTEGER);
 """
 
 LATER = """
@@ -83,6 +85,7 @@ CREATE TABLE number (id INTEGER, rank INTEGER, updated INTEGER, digest BLOB);
 CREATE TABLE upc (upc INTEGER, product INTEGER, sku INTEGER, online INTEGER);
 CREATE TABLE listed (rank INTEGER PRIMARY KEY, id INTEGER, low INTEGER, rating INTEGER, name TEXT, days INTEGER,
                      best INTEGER);
+CREATE TABLE member (collection INTEGER, member INTEGER, place INTEGER);
 CREATE TABLE word (word TEXT, stem TEXT, products INTEGER);
 CREATE TABLE stem (stem TEXT, products INTEGER);
 """
@@ -175,7 +178,6 @@ class _Writer:
         self.attributes: Counter[str] = Counter()
         self.facets: list[str] = []
         self.featured: list[int] = []
-        self.products: mmap | bytes = b""
         self.digest = sha256()
 
     def write(self) -> str:
@@ -203,27 +205,23 @@ class _Writer:
         facts.execute("INSERT OR IGNORE INTO stocked SELECT upc, online, stores FROM stock ORDER BY upc, rowid")
         facts.execute("DROP TABLE stock")
         facts.executemany("INSERT INTO opinion VALUES (?, ?, ?, ?, ?)", map(_opinion, self.sources.reviews))
+        given = ((each["product"], orjson.dumps(each["products"])) for each in self.sources.recommendations)
+        facts.executemany("INSERT INTO recommendation VALUES (?, ?)", given)
         return facts
 
     def _read_products(self, facts: sqlite3.Connection) -> None:
-        start = 0
         with open(self.folder / "products", "wb", buffering=1 << 20) as file:
 
             def staged() -> Iterator[tuple[Any, ...]]:
-                nonlocal start
+                start = 0
                 for product in self.sources.products:
                     data = orjson.dumps(product)
                     file.write(data)
-                    self.attributes.update(list(product.get("attributes", ())))
+                    self.attributes.update({name.upper() for name in product.get("attributes", ())})
                     yield product["id"], product.get("active", True), product.get("bestSeller"), start, len(data)
                     start += len(data)
-                    members = product.get("members")
-                    if members:
-                        family.extend((member, product["id"]) for member in members)
 
-            family: list[tuple[int, int]] = []
             facts.executemany("INSERT INTO product VALUES (NULL, ?, ?, ?, ?, ?)", staged())
-            facts.executemany("INSERT INTO member VALUES (?, ?)", family)
 
     def _stock(self, document: Json) -> tuple[int, int | None, bytes | None]:
         """Two bits a store, in the order in which stores are met: 0 nothing, 1 limited, 2 more."""
@@ -248,11 +246,6 @@ class _Writer:
         carried = max(2, total / CARRIED_BY)
         names = sorted(self.attributes, key=lambda name: (-self.attributes[name], name))
         self.facets = [name for name in names if self.attributes[name] >= carried and name not in BASIC][:MAX_FACETS]
-        rows = facts.execute("SELECT member, collection FROM member ORDER BY collection, rowid")
-        self.families: dict[int, tuple[list[int], list[int]]] = {}
-        for member, collection in rows:
-            self.families.setdefault(collection, ([], []))[0].append(member)
-            self.families.setdefault(member, ([], []))[1].append(collection)
         return total, active
 
     def _reviews(self, facts: sqlite3.Connection) -> None:
@@ -260,20 +253,19 @@ class _Writer:
         order = "SELECT document FROM opinion ORDER BY product, date DESC, id"
         self._copy("INSERT INTO review VALUES (NULL, ?)", facts.execute(order))
         stars = ", ".join(f"sum(rating = {number})" for number in range(1, 6))
-        first = 1
-        facts.execute(
-            "CREATE TABLE rating (product INTEGER PRIMARY KEY, first INTEGER, one INTEGER, two INTEGER, three INTEGER,"
-            " four INTEGER, five INTEGER)"
-        )
-        rows = []
-        for product, *counts in facts.execute(
-            f"SELECT product, {stars} FROM opinion GROUP BY product ORDER BY product"
-        ):
-            rows.append((product, first, *counts))
-            first += sum(counts)
-        facts.executemany("INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-        self._copy("INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        facts.execute(f"INSERT INTO rating SELECT product, {stars} FROM opinion GROUP BY product ORDER BY product")
         facts.execute("DROP TABLE opinion")
+        first = 1
+
+        def placed() -> Iterator[tuple[Any, ...]]:
+            nonlocal first
+            for product, *counts in facts.execute("SELECT * FROM rating ORDER BY product"):
+                yield product, first, *counts
+                first += sum(counts)
+
+        self._copy("INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", placed())
+        order = "SELECT product, products FROM recommendation ORDER BY product, rowid"
+        self._copy("INSERT OR IGNORE INTO recommendation VALUES (?, ?)", facts.execute(order))
 
     def _copy(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Rows are written, and counted in the digest."""
@@ -293,9 +285,7 @@ class _Writer:
         columns = Columns(active, self.facets)
         runs = [range(start, min(start + CHUNK, total + 1)) for start in range(1, total + 1, CHUNK)]
         self.postings: dict[int, array[int]] = {id: array("I") for id in self.categories}
-        with open(self.folder / "products", "rb") as file:
-            self.active = active
-            self.products = mmap(file.fileno(), 0, access=ACCESS_READ) if total else b""
+        with open(self.folder / "products", "rb") as self.products:
             for made in ordered(self._make, runs, self.jobs):
                 self._take(made, columns)
                 if self.progress:
@@ -307,8 +297,8 @@ class _Writer:
         facts = sqlite3.connect(f"{(self.folder / 'facts').as_uri()}?mode=ro&immutable=1", uri=True)
         made = _Made([], {}, [], Counter(), Counter())
         for rank in ranks:
-            start, size = self.starts[rank], self.sizes[rank]
-            product = orjson.loads(self.products[start : start + size])
+            # not mapped: its pages would count as memory of the build
+            product = orjson.loads(os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank]))
             _make_product(self, facts, rank, product, made)
         facts.close()
         return made
@@ -346,13 +336,7 @@ class _Writer:
         facts.close()
         merged = ((brand["name"], brand["id"], brand["url"]) for _, brand in sorted(self.brands.items()))
         self._copy("INSERT INTO brand VALUES (?, ?, ?)", merged)
-        given: dict[int, list[int]] = {}
-        for document in self.sources.recommendations:
-            given.setdefault(document["product"], []).extend(document["products"])
-        recommended = ((product, orjson.dumps(given[product])) for product in sorted(given))
-        self._copy("INSERT INTO recommendation VALUES (?, ?)", recommended)
-        families = ((id, *map(orjson.dumps, found)) for id, found in sorted(self.families.items()))
-        self._copy("INSERT INTO family VALUES (?, ?, ?)", families)
+        self._copy("INSERT INTO family VALUES (?, ?, ?)", _families(later))
 
     def _lists(self, columns: Columns, active: int) -> None:
         """Columns by rank, the orders of lists, and each category's products and facets."""
@@ -448,6 +432,19 @@ def _joined(rows: Iterable[tuple[Any, ...]], stores: Iterator[tuple[int, bytes]]
         yield (*row, stock if upc == row[0] else None)
 
 
+def _families(later: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
+    """Each collection's members as written, and each member's collections by id."""
+    rows = later.execute(
+        "SELECT collection AS id, 0 AS way, place, member FROM member UNION ALL"
+        " SELECT member, 1, collection, collection FROM member ORDER BY id, way, place"
+    )
+    for id, group in groupby(rows, key=itemgetter(0)):
+        found: tuple[list[int], list[int]] = ([], [])
+        for _, way, _, other in group:
+            found[way].append(other)
+        yield id, orjson.dumps(found[0]), orjson.dumps(found[1])
+
+
 # -- one product ---------------------------------------------------------------------------------------------------
 
 
@@ -467,6 +464,8 @@ def _make_product(writer: _Writer, facts: sqlite3.Connection, rank: int, product
     row("later.number", id, rank, _seconds(product.get("updated")), digest.digest()[:16])
     for entry in product.get("upcs", ()):
         row("later.upc", int(entry["upc"]), id, entry["sku"], entry["available"])
+    for place, member in enumerate(product.get("members", ())):
+        row("later.member", id, member, place)
     if not active:
         return
     if product.get("featured"):
@@ -479,7 +478,10 @@ def _make_product(writer: _Writer, facts: sqlite3.Connection, rank: int, product
     colors = sorted({color["normal"] for color in product.get("colors", ())})
     sizes = sorted({size["normal"] for size in product.get("sizes", ())})
     brand = [product["brand"]] if "brand" in product else []
-    attributes = [sorted(set(product.get("attributes", {}).get(name, ()))) for name in writer.facets]
+    carried: dict[str, set[str]] = {}
+    for name, values in product.get("attributes", {}).items():
+        carried.setdefault(name.upper(), set()).update(values)
+    attributes = [sorted(carried.get(name, ())) for name in writer.facets]
     listed = (low, [brand, colors, sizes, *attributes])
     made.listed.append((rank, id, sorted(set(chain.from_iterable(lines))), listed))
     _index(writer, rank, product, made)
