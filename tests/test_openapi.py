@@ -72,13 +72,14 @@ def test_every_operation_and_parameter_is_there(document: Json) -> None:
     }
     assert told == {
         (each.method, each.path, each.name): {
-            (parameter.name, "path" if parameter.name in each.in_path else "query") for parameter in each.parameters
+            *((parameter.name, "path" if parameter.name in each.in_path else "query") for parameter in each.parameters),
+            *([("others", "query")] if each.others else ()),
         }
         for each in OPERATIONS
     }
 
 
-INTERFACE = {  # interface 4.4, 4.5, 4.10 and 4.11, wire shapes §4
+INTERFACE = {  # interface 4.4, 4.5, 4.9, 4.10 and 4.11, wire shapes §2, §4
     "/v2/utility/mobileapp": "callback",
     "/store/v1/events": "storeId storeNumber locationNumber startDate finishDate _fields callback",
     "/v2/store/event": "storeId storeNumber eventFrom eventTo callback",
@@ -91,6 +92,32 @@ INTERFACE = {  # interface 4.4, 4.5, 4.10 and 4.11, wire shapes §4
         "show promoid global promotionsourcecode promotype promocode channel coupontype couponnumber callback"
     ),
     "/v3/promotions/sorted": "channel callback",
+    "/v3/catalog/category/index": "category depth callback",
+    "/v3/catalog/category/{categoryId}": "categoryId show callback",
+    "/v3/catalog/category/{categoryId}/browseproducts": (
+        "categoryId resultsperpage currentpage show sortby sortorder imagewidth imagequality upcimagewidth "
+        "swatchimagewidth PRICE callback others"
+    ),
+    "/v4/catalog/category/brandindex/{categoryId}": "categoryId refcatid callback",
+    "/v3/catalog/product/index": "since callback",
+    "/v3/catalog/product/{productId}": (
+        "productId show imagewidth imagequality upcimagewidth swatchimagewidth numOfReviews callback"
+    ),
+    "/v3/catalog/product": "upc show upcimagewidth swatchimagewidth numOfReviews callback",
+    "/v4/catalog/product/{productId}": "productId callback",
+    "/v4/catalog/product/upc/{upcId}": "upcId callback",
+    "/v4/recommendations/product/{productId}": "productId maxprods callback",
+    "/v3/catalog/reviews": "productId numOfReviews numberOfReviewsRequested pageNumber callback",
+    "/v4/catalog/search": (
+        "searchphrase show sortorderby perpage page facetexpandall imagewidth imagequality upcimagewidth "
+        "swatchimagewidth PRICE callback others"
+    ),
+    "/v4/catalog/bops/product/{productId}": (
+        "productId locationNumber latitude longitude zipCode city state distance numberOfStores callback"
+    ),
+    "/v4/catalog/bops/upc/{upcId}": (
+        "upcId locationNumber latitude longitude zipCode city state distance numberOfStores callback"
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
+from itertools import islice
 from urllib.parse import urldefrag, urljoin
 
 from vitrine.content.model import Content
@@ -149,13 +150,13 @@ def _of_catalog(content: Content) -> Iterable[tuple[str, str]]:
 
 
 MANY = 100
-"""So many products are looked at for one that has a UPC."""
+"""So many products are looked at for one that has a UPC, so many frozen Calls for an example of each parameter."""
 
 
 def _of_calls(operation: Operation, content: Content) -> Mapping[str, str]:
     found: dict[str, str] = {}
     kinds = {parameter.name: parameter.kind for parameter in operation.parameters}
-    for entry in operation.source.entries(content) if operation.source.entries else ():
+    for entry in islice(operation.source.entries(content), MANY) if operation.source.entries else ():
         for name, value in entry.items():
             found.setdefault(name, kinds[name].format(value))
         if len(found) == len(kinds):

@@ -449,6 +449,6 @@ PARTS: Mapping[Part, Callable[[Json, Surroundings], Json]] = {
 """What the index may store of a product as JSON, by name."""
 
 
-def rendered(product: Json, around: Surroundings) -> Mapping[Part, bytes]:
+def rendered(product: Json, around: Surroundings) -> Mapping[str, bytes]:
     """All parts of a product, as JSON."""
     return {name: orjson.dumps(make(product, around)) for name, make in PARTS.items()}
