@@ -19,15 +19,17 @@ from urllib.parse import quote
 
 import orjson
 
+from vitrine.content.model import Content
 from vitrine.content.yaml import Json
+from vitrine.interface.catalog_parts import PARTS, surroundings
 from vitrine.interface.ports import Facet, Page, Part, Question, Range, Reviews, Status
 from vitrine.release import facets as counting
 from vitrine.release import search
 from vitrine.release.facets import Combinations, keep
-from vitrine.release.indexing import FORMAT, Sources, average, write
+from vitrine.release.indexing import FORMAT, Render, Sources, average, write
 from vitrine.release.words import stem
 
-__all__ = ["FORMAT", "Index", "Sources", "open_index", "write"]
+__all__ = ["FORMAT", "Index", "Sources", "open_index", "renderer", "write"]
 
 MAPPED = 1 << 40
 """Bytes of the file that are mapped: all of it (SQLite keeps to its own limit)."""
@@ -46,6 +48,12 @@ def open_index(path: Path) -> "Index":
     if index.meta["format"] != FORMAT:
         raise ValueError(f"{path}: format {index.meta['format']}, not {FORMAT}; build the release again")
     return index
+
+
+def renderer(content: Content) -> Render:
+    """What makes the parts of products' answers that the index stores."""
+    around = surroundings(content)
+    return lambda product: {name: orjson.dumps(make(product, around)) for name, make in PARTS.items()}
 
 
 class Index:

@@ -2,14 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
 MAX_WORD = 40
 _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
-_JOINED = re.compile(r"[^\W_]+(?:[-‐‑–][^\W_]+)+")
+_HYPHENS = "-‐‑–"
+_JOINED = re.compile(rf"[^\W_]+(?:[{_HYPHENS}][^\W_]+)+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
 
 _STOP = (
@@ -66,12 +66,13 @@ def words(text: str) -> list[str]:
     return _WORD.findall(_folded(text))
 
 
-def indexed(text: str) -> Iterator[str]:
+def indexed(text: str) -> list[str]:
     """The words under which a text is found: without stop words; t-shirt also as tshirt."""
     folded = _folded(text)
-    yield from (word for word in _WORD.findall(folded) if word not in STOP_WORDS)
-    for joined in _JOINED.findall(folded):
-        yield "".join(_WORD.findall(joined))
+    found = [word for word in _WORD.findall(folded) if word not in STOP_WORDS]
+    if any(hyphen in folded for hyphen in _HYPHENS):
+        found += ("".join(_WORD.findall(joined)) for joined in _JOINED.findall(folded))
+    return found
 
 
 def _folded(text: str) -> str:
