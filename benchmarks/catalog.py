@@ -67,7 +67,11 @@ class Language:
 def language() -> Language:
     """Pronounceable words that Zipf's law gives their frequencies."""
     source, words = random.Random(SEED), dict[str, None]()
-    starts, vowels, ends = "b br c ch d dr f fl g gr h j k l m n p pl r s sh st t tr v w", "a e i o u ai ea ou", "l m n r t ck nd"
+    starts, vowels, ends = (
+        "b br c ch d dr f fl g gr h j k l m n p pl r s sh st t tr v w",
+        "a e i o u ai ea ou",
+        "l m n r t ck nd",
+    )
     parts = starts.split(), vowels.split(), ends.split()
     while len(words) < VOCABULARY:
         syllables = (source.choice(parts[0]) + source.choice(parts[1]) for _ in range(source.choice((1, 2, 2, 3))))
