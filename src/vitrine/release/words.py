@@ -164,9 +164,9 @@ FIRST = 0.8
 """What it costs beside that the first letter is another, unless the first two are swapped: few err there."""
 
 _DOER = re.compile("[eo]rs?$")
-SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED, BESIDE, LETTER, ANOTHER = 0.6, 0.6, 0.6, 0.7, 0.8, 0.9, 1.6
-"""What one edit costs: two letters swapped, a letter doubled or not, a vowel left out or put in, one vowel for another,
-a letter whose key or sound is near, any letter left out or put in, any for another."""
+SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED, BESIDE, LETTER, ANOTHER = 0.5, 0.6, 0.6, 0.6, 0.7, 0.8, 0.9, 1.6
+"""What one edit costs: y for i, two letters swapped, a letter doubled or not, a vowel left out or put in, one vowel for
+another, a letter whose key or sound is near, any letter left out or put in, any for another."""
 
 
 def forms(word: str, deletions: int) -> set[str]:
@@ -228,6 +228,6 @@ def _single(word: str, place: int) -> float:
 
 def _replaced(letter: str, wanted: str) -> float:
     if letter in VOWELS and wanted in VOWELS:
-        return VOWELS_CHANGED
+        return SAME_SOUND if "y" in (letter, wanted) and "i" in (letter, wanted) else VOWELS_CHANGED
     near = wanted in NEIGHBOURS.get(letter, ()) or any(letter in sound and wanted in sound for sound in SOUNDS)
     return BESIDE if near else ANOTHER
