@@ -26,6 +26,7 @@ KEPT = 512
 DAYS_SHOWN = 21
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 STORE_NUMBERS = ("storeId", "storeNumber", "locationNumber")
+NEVER = "1970-01-01T00:00:00.000+00:00"
 BEGINNING, END = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
@@ -153,6 +154,12 @@ def boundaries(documents: Documents) -> list[datetime]:
     return sorted(found - {BEGINNING, END})
 
 
+def published(documents: Documents, moment: datetime) -> str:
+    """The latest publish boundary at or before ``moment``, as the catalog's answers tell it; NEVER if there is none."""
+    past = [boundary for boundary in boundaries(documents) if boundary <= moment]
+    return past[-1].isoformat(timespec="milliseconds") if past else NEVER
+
+
 def interval(documents: Documents, moment: datetime) -> Window:
     """The longest stretch around ``moment`` in which the content stays as it is.
 
@@ -189,6 +196,7 @@ def live(documents: Documents, moment: datetime) -> "Content":
         {
             "format": FORMAT,
             "monday": _monday(where, moment).isoformat(),
+            "published": published(documents, moment),
             "site": documents.site.value,
             "apps": of(documents.app, "name"),
             "stores": of(documents.store, "locationNumber"),
@@ -242,6 +250,8 @@ class Content:
         self._texts = Texts()
         self.places = places
         """The port Places (interface.ports), where there is one."""
+        self.catalog: Any = None
+        """The port Catalog, where the release has a catalog."""
 
     def encode(self) -> bytes:
         """The bytes of content.json: a line a document, so that two of them are compared line by line."""
@@ -304,6 +314,11 @@ class Content:
         promotions: list[Json] = self.value["promotions"]
         return promotions
 
+    def published(self) -> str:
+        """When content last came or went by a publish window, at the build's instant (wire shapes §1, querydate)."""
+        found: str = self.value.get("published", NEVER)
+        return found
+
     def days(self) -> Sequence[tuple[str, str]]:
         """The days for which opening hours are told, each with its weekday's name."""
         return self._days
@@ -327,6 +342,10 @@ class Content:
         ``between`` is a number that differs from answer to answer: then it is ``make(*documents, between)``.
         """
         return self.once(make, *documents) if between is None else make(*documents, between)
+
+    def encoded(self, data: bytes) -> Json:
+        """A part of an answer that is JSON already, and goes into it as it is."""
+        return orjson.loads(data)
 
     @cached_property
     def _by_latitude(self) -> tuple[list[float], list[tuple[float, float, float, int, Json]]]:
@@ -383,6 +402,9 @@ class InJson(Content):
             known = self._texts.keep(key, make(*documents) if between is None else make(*documents, _GAP))
         whole, before, after = known
         return whole if between is None else orjson.Fragment(b"".join((before, orjson.dumps(between), after)))
+
+    def encoded(self, data: bytes) -> Json:
+        return orjson.Fragment(data)
 
 
 def at(value: Json, pointer: Pointer) -> Json:

@@ -162,3 +162,64 @@ def _gather(readers: dict[int, int], tick: Callable[[], object]) -> dict[int, by
                 os.close(reader)
         tick()
     return {number: bytes(answer) for number, answer in answers.items()}
+
+
+def ordered(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
+    """``work(item)`` of every item, in order, made by ``jobs`` forked processes while results are taken here.
+
+    Each process has a pipe; one that is ahead waits until its pipe is read, so few results are kept at a time. With
+    one job, or where the system cannot fork, everything runs in this process. Raises what ``work`` raises, and Ended.
+    """
+    jobs = min(jobs, len(items))
+    if jobs <= 1 or not hasattr(os, "fork"):
+        yield from map(work, items)
+        return
+    import pickle
+
+    readers: list[int] = []
+    children: list[int] = []
+    try:
+        for number in range(jobs):
+            read_end, write_end = os.pipe()
+            child = os.fork()
+            if child == 0:
+                for other in (read_end, *readers):
+                    os.close(other)
+                _supply(work, items[number::jobs], write_end)
+            os.close(write_end)
+            readers.append(read_end)
+            children.append(child)
+        streams = [os.fdopen(reader, "rb", buffering=1 << 16, closefd=False) for reader in readers]
+        for number in range(len(items)):
+            try:
+                failed, value = pickle.load(streams[number % jobs])
+            except EOFError:
+                raise Ended("a process of this build was ended from outside; is there enough memory?") from None
+            if failed:
+                raise value
+            yield value
+    finally:
+        for reader in readers:
+            os.close(reader)
+        for child in children:
+            os.kill(child, 9)  # has ended, or has nobody to work for
+            os.waitpid(child, 0)
+
+
+def _supply(work: Callable[[Item], object], items: Sequence[Item], write_end: int) -> None:
+    """Runs in the forked process and never returns."""
+    import pickle
+
+    status = 1
+    try:
+        with open(write_end, "wb", buffering=1 << 16) as pipe:
+            for item in items:
+                try:
+                    answer = pickle.dumps((False, work(item)), protocol=pickle.HIGHEST_PROTOCOL)
+                except Exception as error:
+                    answer = pickle.dumps((True, error))
+                pipe.write(answer)
+                pipe.flush()
+        status = 0
+    finally:
+        os._exit(status)  # never the parent's exit handlers

@@ -9,9 +9,10 @@ from vitrine.content.schema import BASE, Schemas
 from vitrine.content.yaml import Json
 from vitrine.interface.answer import CODES, ERROR_SCHEMA, JAVASCRIPT, KEY_HEADER
 from vitrine.interface.bind import OPERATIONS
+from vitrine.interface.catalog import of
 from vitrine.interface.formats import FORMATS
 from vitrine.interface.kinds import Schema, plain
-from vitrine.interface.operation import AnyOf, Operation, Parameter, Together
+from vitrine.interface.operation import AnyOf, Operation, Others, Parameter, Together
 
 ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "method", "not_acceptable", "too_large")
 ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
@@ -48,7 +49,10 @@ def _operation(operation: Operation, content: Content) -> Json:
         "operationId": operation.name,
         "summary": operation.about,
         "description": " ".join(_rules(operation)) or operation.about,
-        "parameters": [_parameter(operation, parameter, examples) for parameter in operation.parameters],
+        "parameters": [
+            *(_parameter(operation, parameter, examples) for parameter in operation.parameters),
+            *([_others(operation.others)] if operation.others else ()),
+        ],
         "responses": {
             "200": _success(operation),
             "304": {"description": "The client has this answer already (If-None-Match)."},
@@ -60,7 +64,7 @@ def _operation(operation: Operation, content: Content) -> Json:
 def _rules(operation: Operation) -> Iterable[str]:
     for rule in operation.rules:
         if isinstance(rule, AnyOf):
-            yield f"One of {', '.join(rule.names)} is required."
+            yield f"{'One of ' if len(rule.names) > 1 else ''}{', '.join(rule.names)} is required."
         elif isinstance(rule, Together):
             yield f"{' and '.join(rule.names)} are given together."
         else:
@@ -81,13 +85,32 @@ _EXAMPLES = {
     "productId": "520910",
     "global": "Y",
     "channel": "SITE",
+    "upc": "492012345678",
+    "upcId": "492012345678",
+    "categoryId": "118",
+    "category": "118",
+    "refcatid": "118",
+    "searchphrase": "winter boots",
+    "PRICE": "[0TO500]",
+    "since": "2013-06-21T00:00:00.000Z",
+    "zipCode": "02116",
 }
 """Texts for parameters that no frozen Call and no document gives an example of."""
 
 
 def _examples(operation: Operation, content: Content) -> Mapping[str, str]:
-    """A text for each parameter: of the first frozen Calls, of the first documents, or a standing one."""
-    return {**_EXAMPLES, **dict(_of_documents(content)), **_of_calls(operation, content)}
+    """A text for each parameter: of the first frozen Calls, of the first documents, a standing one, or of its kind."""
+    documents = {**dict(_of_documents(content)), **dict(_of_catalog(content))}
+    return {**dict(_of_kinds(operation)), **_EXAMPLES, **documents, **_of_calls(operation, content)}
+
+
+def _of_kinds(operation: Operation) -> Iterable[tuple[str, str]]:
+    """The default, the first of the words that are allowed, or the least number."""
+    for parameter in operation.parameters:
+        schema = parameter.kind.schema()
+        first = schema.get("items", schema).get("enum", (schema.get("minimum", ""),))[0]
+        default = parameter.default
+        yield parameter.name, str(first) if default is None else parameter.kind.format(default)
 
 
 def _of_documents(content: Content) -> Iterable[tuple[str, str]]:
@@ -95,6 +118,9 @@ def _of_documents(content: Content) -> Iterable[tuple[str, str]]:
         yield "storeNumber", str(store["storeNumber"])
         yield "searchAddress", f"{store['address']['city']}, {store['address']['state']}"
         yield from ((name, plain(degrees)) for name, degrees in store["location"].items())
+        yield "locationNumber", str(store["locationNumber"])
+        yield "zipCode", store["address"]["zipCode"][:5]
+        yield from ((name, store["address"][name]) for name in ("city", "state"))
     for promotion in content.promotions()[:1]:
         coupon = promotion.get("coupon", {})
         yield "promoid", str(promotion["promoId"])
@@ -105,6 +131,25 @@ def _of_documents(content: Content) -> Iterable[tuple[str, str]]:
             ("coupontype", coupon.get("couponType", "STORE")),
             ("couponnumber", coupon.get("couponNumber", "1")),
         )
+
+
+def _of_catalog(content: Content) -> Iterable[tuple[str, str]]:
+    """Of the first category, and of the first product that has a UPC."""
+    if content.catalog is None:
+        return
+    catalog = of(content)
+    for id in catalog.roots()[:1]:
+        yield from ((name, str(id)) for name in ("categoryId", "category", "refcatid"))
+    for product in catalog.products(catalog.product_ids(limit=MANY)[1]).values():
+        if "upcs" in product:
+            yield "productId", str(product["id"])
+            yield from ((name, str(int(product["upcs"][0]["upc"]))) for name in ("upc", "upcId", "upcNumber"))
+            yield "searchphrase", product["name"][:50]
+            break
+
+
+MANY = 100
+"""So many products are looked at for one that has a UPC."""
 
 
 def _of_calls(operation: Operation, content: Content) -> Mapping[str, str]:
@@ -127,7 +172,8 @@ def _parameter(operation: Operation, parameter: Parameter, examples: Mapping[str
         "name": parameter.name,
         "in": "path" if in_path else "query",
         "description": parameter.about,
-        "required": in_path,
+        "required": in_path
+        or any(isinstance(rule, AnyOf) and rule.names == (parameter.name,) for rule in operation.rules),
         "schema": schema,
     }
     if schema["type"] == "array":
@@ -135,6 +181,24 @@ def _parameter(operation: Operation, parameter: Parameter, examples: Mapping[str
     if parameter.name in examples:
         value["example"] = _typed(examples[parameter.name], schema)
     return value
+
+
+def _others(others: Others) -> Json:
+    """Parameters that nobody can list: an object, each of whose members is a parameter of its own."""
+    schema = {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{others.names}$"},
+        "additionalProperties": others.kind.schema(),
+    }
+    return {
+        "name": "others",
+        "in": "query",
+        "description": others.about,
+        "schema": schema,
+        "style": "form",
+        "explode": True,
+        "example": {"COLOR": "[BLACK,WHITE]"},
+    }
 
 
 def _typed(text: str, schema: Schema) -> Json:

@@ -15,6 +15,7 @@ from vitrine.content.schema import Schemas
 from vitrine.interface.answer import CODES, KEY_HEADER, cache_control, refuse, vary
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.call import Call, make
+from vitrine.interface.catalog_kinds import IdsSelected
 from vitrine.interface.formats import FORMATS, JSON, negotiate
 from vitrine.interface.kinds import MAX_ID, Ids, Words
 from vitrine.interface.operation import Arguments, FromContent, Operation
@@ -190,9 +191,10 @@ def _shapes(operation: Operation, content: Content) -> Iterator[tuple[Arguments,
         shape: dict[str, Any] = dict(arguments)
         ids = []
         for number, parameter in enumerate(operation.parameters):
-            if isinstance(parameter.kind, Ids) and len(shape.get(parameter.name, ())) == 1:
-                shape[parameter.name] = (MAX_ID - number,)
-                ids.append(str(MAX_ID - number))
+            given, stand_in = shape.get(parameter.name), str(MAX_ID - number)
+            if given and isinstance(parameter.kind, Ids | IdsSelected) and parameter.kind.format(given).isdigit():
+                shape[parameter.name] = parameter.kind.parse(stand_in)
+                ids.append(stand_in)
         if (key := tuple(shape.items())) not in seen:
             seen.add(key)
             yield shape, tuple(ids)

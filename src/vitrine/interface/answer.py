@@ -1,6 +1,5 @@
 """A Call becomes a Response; so does a Refusal, by one table of codes."""
 
-import re
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -9,7 +8,7 @@ from vitrine.content.schema import Schemas
 from vitrine.content.yaml import Json
 from vitrine.interface.call import Call
 from vitrine.interface.fields import Mask, select
-from vitrine.interface.formats import JSON, Format
+from vitrine.interface.formats import JSON, Format, sayable
 from vitrine.problems import Refusal
 
 
@@ -25,6 +24,7 @@ class Code:
 CODES = {
     "invalid": Code(400, 400, "The request is not valid"),
     "no_key": Code(401, 401, "The API key is missing or unknown"),
+    "no_data": Code(404, 409, "No data for search criteria"),
     "no_mapping": Code(404, 101, "There is no mapping for request"),
     "method": Code(405, 102, "The method is not allowed for this path"),
     "not_acceptable": Code(406, 103, "None of the accepted formats is available"),
@@ -94,14 +94,10 @@ def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
     return {key: _masked(part, tuple(rest), mask) if key == name else part for key, part in value.items()}
 
 
-_UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What no XML document can hold (XML 1.0 §2.2): replaced where an error tells what was asked, in both formats alike."""
-
-
 def refuse(refusal: Refusal, format: Format, schemas: Schemas) -> Response:
     """A Refusal in the general error form."""
     code = CODES[refusal.code]
-    details = [_UNSAYABLE.sub("\ufffd", str(fault)) for fault in refusal.faults] or [code.message]
+    details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
     value = {"errorCode": code.error_code, "message": code.message, "errorDetail": details, "success": False}
     body = format.encode(value, schemas.shape(ERROR_SCHEMA))
     return Response(code.status, format.media_type, body, headers=refusal.headers)

@@ -1,9 +1,9 @@
 """All operations, and the way from a request to the Call that it asks for."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
-from vitrine.interface import events, promotions, stores, utility
+from vitrine.interface import categories, events, pickup, products, promotions, search, stores, utility
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
 from vitrine.interface.operation import Operation
@@ -14,6 +14,10 @@ OPERATIONS: tuple[Operation, ...] = (
     *events.OPERATIONS,
     *stores.OPERATIONS,
     *promotions.OPERATIONS,
+    *categories.OPERATIONS,
+    *products.OPERATIONS,
+    *search.OPERATIONS,
+    *pickup.OPERATIONS,
 )
 
 
@@ -39,13 +43,11 @@ def bind(request: Request, application: str | None, routed: Routed | None = None
     faults: list[Fault] = []
     texts = texts | _query(operation, request.query, faults)
     arguments = {}
-    for parameter in operation.parameters:
-        if parameter.name not in texts:
-            continue
+    for name in _ordered(operation, texts):
         try:
-            arguments[parameter.name] = parameter.kind.parse(texts[parameter.name])
+            arguments[name] = operation.kind(name).parse(texts[name])
         except ValueError as error:
-            faults.append(Fault(parameter.name, str(error)))
+            faults.append(Fault(name, str(error)))
     faults += [Fault("", fault) for rule in operation.rules if (fault := rule.fault(texts, arguments))]
     if "callback" in arguments and format is not JSON:
         faults.append(Fault("callback", f"can be had as {JSON.media_type} only, not as {format.media_type}"))
@@ -100,12 +102,18 @@ def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, s
     """The query's known parameters; one given twice is a fault, an unknown one is ignored."""
     texts: dict[str, str] = {}
     for name, text in _pairs(query):
-        if name not in operation.in_query:
+        if not operation.knows(name):
             continue
         if name in texts:
             faults.append(Fault(name, "is given more than once"))
         texts[name] = text
     return texts
+
+
+def _ordered(operation: Operation, texts: Mapping[str, str]) -> list[str]:
+    """The names that were given, in the operation's declared order; others by name."""
+    named = [parameter.name for parameter in operation.parameters if parameter.name in texts]
+    return named if operation.others is None else named + sorted(set(texts) - set(named))
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Call:
-    """One asking. ``arguments`` holds what differs from its default, in the operation's declared order."""
+    """One asking. ``arguments`` holds what differs from its default, in the declared order; then others, by name."""
 
     operation: Operation
     format: Format
@@ -49,6 +49,10 @@ class Call:
                 return value
         return self.operation.named[name].default
 
+    def others(self) -> dict[str, Any]:
+        """The arguments that the operation's description does not name (Operation.others)."""
+        return {name: value for name, value in self.arguments if name not in self.operation.named}
+
     def texts(self) -> dict[str, str]:
         """The arguments as text: those of the path, those that differ from their default, those always written."""
         given = dict(self.arguments)
@@ -56,6 +60,8 @@ class Call:
         for parameter in self.operation.parameters:
             if parameter.name in given or parameter.always:
                 texts[parameter.name] = parameter.kind.format(given.get(parameter.name, parameter.default))
+        if self.operation.others:
+            texts |= {name: self.operation.others.kind.format(value) for name, value in self.others().items()}
         return texts
 
     def request(self) -> Request:
@@ -83,10 +89,12 @@ class Call:
 
 
 def make(operation: Operation, format: Format, arguments: Arguments, application: str | None = None) -> Call:
-    """A Call of parsed arguments, in declared order and without those at their default."""
+    """A Call of parsed arguments, in declared order and without those at their default; then others, by name."""
     kept = [
         (parameter.name, value)
         for parameter in operation.parameters
         if (value := arguments.get(parameter.name, parameter.default)) != parameter.default
     ]
+    if operation.others:
+        kept += sorted((name, value) for name, value in arguments.items() if name not in operation.named)
     return Call(operation, format, tuple(kept), application if operation.by_application else None)

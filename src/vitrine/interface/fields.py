@@ -74,25 +74,29 @@ def format(mask: Mask) -> str:
     return ",".join(name if inner is None else f"{name}({format(inner)})" for name, inner in mask)
 
 
-def select(item: Json, mask: Mask) -> Json:
-    """What a mask keeps of an item, in the item's order. Names that the item has not are ignored."""
+def select(item: Json, mask: Mask, folded: bool = False) -> Json:
+    """What a mask keeps of an item, in the item's order. Names that the item has not are ignored.
+
+    ``folded``: the mask's names are in lower case, whatever the item's are.
+    """
     wanted = dict(mask)
     kept = {}
     for key, value in item.items():
-        if key in wanted:
-            part = _part(value, wanted[key])
+        name = key.lower() if folded else key
+        if name in wanted:
+            part = _part(value, wanted[name], folded)
             if part is not None:
                 kept[key] = part
     return kept
 
 
-def _part(value: Json, mask: Mask | None) -> Json | None:
+def _part(value: Json, mask: Mask | None, folded: bool) -> Json | None:
     """A value, or what a mask keeps of it: of text or a number, or an array of them, nothing."""
     if mask is None:
         return value
     if isinstance(value, dict):
-        return select(value, mask)
+        return select(value, mask, folded)
     if isinstance(value, list):
-        kept = [select(item, mask) for item in value if isinstance(item, dict)]
+        kept = [select(item, mask, folded) for item in value if isinstance(item, dict)]
         return kept if kept or not value else None
     return None

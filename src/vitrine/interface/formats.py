@@ -80,6 +80,14 @@ def _xml(value: Json, shape: Shape) -> bytes:
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 
 
+_UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def sayable(text: str) -> str:
+    """Text that an answer tells again, alike in both formats: U+FFFD for what no XML document holds (XML 1.0 §2.2)."""
+    return _UNSAYABLE.sub("\ufffd", text)
+
+
 def _object(name: str, value: dict[str, Json], parts: list[str]) -> None:
     """An element with a child a key, in order; an array is its element repeated; `<x/>` where there is no child."""
     start, add = len(parts), parts.append

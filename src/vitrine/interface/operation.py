@@ -1,5 +1,6 @@
 """The Operation: what may be asked, described once for binding, freezing, the edge and documents."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,18 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Others:
+    """Parameters of the query that nobody can list, such as filters by facet: those whose whole name fits ``names``."""
+
+    names: str
+    kind: Kind
+    about: str
+
+    def admit(self, name: str) -> bool:
+        return re.fullmatch(self.names, name, re.ASCII) is not None
+
+
+@dataclass(frozen=True)
 class FromContent:
     """A pure read. ``entries`` yields the arguments of the Calls to freeze; without it the operation is live only."""
 
@@ -45,7 +58,9 @@ class AnyOf:
 
     def fault(self, given: Collection[str], arguments: Arguments) -> str:
         """What is wrong, or nothing. ``given`` names what was sent, ``arguments`` what of it could be read."""
-        return "" if any(name in given for name in self.names) else f"one of {', '.join(self.names)} is required"
+        if any(name in given for name in self.names):
+            return ""
+        return f"{'one of ' if len(self.names) > 1 else ''}{', '.join(self.names)} is required"
 
 
 @dataclass(frozen=True)
@@ -83,7 +98,8 @@ class Operation:
     """One operation of the interface. ``path`` has no leading slash; ``{name}`` in it is a parameter.
 
     ``response`` names a schema in schemas/responses/. ``items`` leads to the items of the answer that a `_fields` mask
-    applies to. ``by_application``: the answer depends on the API key's application.
+    applies to. ``by_application``: the answer depends on the API key's application. ``others``: what it knows in the
+    query beside its parameters.
     """
 
     name: str
@@ -96,6 +112,7 @@ class Operation:
     items: tuple[str, ...] = ()
     by_application: bool = False
     method: str = "GET"
+    others: Others | None = None
 
     @property
     def schema(self) -> str:
@@ -116,6 +133,16 @@ class Operation:
     def in_query(self) -> frozenset[str]:
         """The names of the parameters that stand in the query."""
         return frozenset(self.named) - set(self.in_path)
+
+    def knows(self, name: str) -> bool:
+        """Whether a parameter of the query is one of the operation's."""
+        return name in self.in_query or (self.others is not None and name not in self.named and self.others.admit(name))
+
+    def kind(self, name: str) -> Kind:
+        """The kind of a parameter that the operation knows."""
+        if self.others is not None and name not in self.named:
+            return self.others.kind
+        return self.named[name].kind
 
 
 CALLBACK = Parameter(

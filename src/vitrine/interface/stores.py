@@ -7,9 +7,11 @@ from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface import places
 from vitrine.interface.call import Call
+from vitrine.interface.catalog import of, products_of_upcs, upcs
 from vitrine.interface.kinds import Count, Ids, Number, Radius, Text, Words
 from vitrine.interface.operation import CALLBACK, FIELDS, FromContent, Operation, Parameter, Together
 from vitrine.interface.ports import Point
+from vitrine.interface.store_parts import attributes, hours
 from vitrine.problems import Fault, Refusal
 
 MAX_RADIUS = 200.0
@@ -31,7 +33,7 @@ def stores_by_location(content: Content, call: Call) -> Json:
     """The stores with the given location numbers."""
     numbers = call["locationNumber"]
     found = ((None, store) for number in numbers if (store := content.store("locationNumber", number)))
-    return _answer(content, _with_features(content, found, call["feature"]))
+    return _answer(content, call, _with_features(content, found, call["feature"]))
 
 
 def stores(content: Content, call: Call) -> Json:
@@ -43,7 +45,7 @@ def stores(content: Content, call: Call) -> Json:
         found = content.near(*place, call["radius"])
     if (numbers := call["storeNumber"]) is not None:
         found = [(distance, store) for distance, store in found if store["storeNumber"] in numbers]
-    return _answer(content, islice(_with_features(content, found, call["feature"]), call["_limit"]))
+    return _answer(content, call, islice(_with_features(content, found, call["feature"]), call["_limit"]))
 
 
 def _place(content: Content, call: Call) -> Point | None:
@@ -76,26 +78,56 @@ def _features(store: Json, events: Sequence[Json]) -> list[str]:
     return [*store.get("features", ()), *(["HAS_EVENTS"] if events else ())]
 
 
-def _answer(content: Content, found: Iterable[Found]) -> Json:
+def _answer(content: Content, call: Call, found: Iterable[Found]) -> Json:
     """`{stores: {store: […]}}`; none found: without `store` (wire shapes §3)."""
-    days = content.days()
-    rendered = [
-        content.part(
-            _store,
-            store,
-            days,
-            content.events(store["locationNumber"]),
-            between=None if distance is None else round(distance, 2),
-        )
-        for distance, store in found
-    ]
+    days, wanted = content.days(), _wanted(content, call)
+    if wanted:
+        rendered = _with_inventories(content, found, wanted)
+    else:
+        rendered = [
+            content.part(
+                _store,
+                store,
+                days,
+                content.events(store["locationNumber"]),
+                between=None if distance is None else round(distance, 2),
+            )
+            for distance, store in found
+        ]
     return {"stores": {"store": rendered} if rendered else {}}
+
+
+def _wanted(content: Content, call: Call) -> list[str]:
+    """The UPCs whose availability is asked for: the one that is named, or else all of a product; none unknown."""
+    number, product = call["upcNumber"], call["productId"]
+    if content.catalog is None or (number is None and product is None):
+        return []
+    if number is not None:
+        product = products_of_upcs(content, (number,)).get(number)
+    texts = upcs((number,)) if number is not None else None
+    document = None if product is None else of(content).product(product)
+    found = document.get("upcs", ()) if document else ()
+    return sorted((each["upc"] for each in found if texts is None or each["upc"] in texts), key=int)
+
+
+def _with_inventories(content: Content, found: Iterable[Found], wanted: Sequence[str]) -> list[Json]:
+    """Stores with what they have of some UPCs."""
+    listed, days = list(found), content.days()
+    has = of(content).availability(wanted, [store["locationNumber"] for _, store in listed])
+    rendered = []
+    for distance, store in listed:
+        number = store["locationNumber"]
+        told = _store(store, days, content.events(number), None if distance is None else round(distance, 2))
+        inventory = [
+            {"storeInventory": {"upcNumber": int(upc), "storeAvailability": has.get((upc, number), "UNAVAILABLE")}}
+            for upc in wanted
+        ]
+        rendered.append(told | {"inventories": {"inventory": inventory}})
+    return rendered
 
 
 def _store(store: Json, days: Iterable[tuple[str, str]], events: Sequence[Json], distance: float | None = None) -> Json:
     features = _features(store, events)
-    attributes = dict(store.get("attributes", ()))
-    attributes.setdefault("TIMEZONE", [store["timeZone"]])
     return {
         "name": store["name"],
         "locationNumber": store["locationNumber"],
@@ -107,27 +139,14 @@ def _store(store: Json, days: Iterable[tuple[str, str]], events: Sequence[Json],
         "location": store["location"],
         **({} if distance is None else {"distance": distance, "units": "mi"}),
         "features": {"feature": features} if features else {},
-        "attributes": {"attribute": [{"name": name, "values": values} for name, values in attributes.items()]},
-        "schedule": {"workingHours": _hours(store, days)},
+        "attributes": {"attribute": [{"name": name, "values": values} for name, values in attributes(store).items()]},
+        "schedule": {"workingHours": hours(store, days, "date")},
     }
 
 
-def _hours(store: Json, days: Iterable[tuple[str, str]]) -> list[Json]:
-    """Each day with its opening hours; a day on which the store is closed has none."""
-    exceptions = {exception["date"]: exception for exception in store.get("exceptions", ())}
-    found = []
-    for day, weekday in days:
-        hours = exceptions.get(day) or store["hours"].get(weekday, {})
-        if "open" in hours:
-            found.append({"date": day, "storeopenhour": hours["open"], "storeclosehour": hours["close"]})
-        else:
-            found.append({"date": day})
-    return found
-
-
 _FEATURE = Parameter("feature", Words(FEATURES), "Only stores that have all of these features, comma-separated.")
-_UPC = Parameter("upcNumber", Count(), "Availability of this UPC in the stores; needs a catalog.")
-_PRODUCT = Parameter("productId", Count(), "Availability of this product in the stores; needs a catalog.")
+_UPC = Parameter("upcNumber", Count(), "What the stores have of this UPC.")
+_PRODUCT = Parameter("productId", Count(), "What the stores have of this product's UPCs, unless a UPC is named.")
 
 OPERATIONS = (
     Operation(

@@ -1,0 +1,153 @@
+"""Facets of products: columns by rank, counted over any result. Pure."""
+
+from array import array
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import compress
+from typing import Any
+
+import orjson
+
+BASIC = {"BRAND": "Brand", "COLOR": "Color", "SIZE": "Size"}
+"""The facets that every catalog has, with the names that are shown."""
+
+PRICE = "PRICE"
+RANGES: tuple[tuple[float, float | None], ...] = ((0, 49.99), (50, 99.99), (100, 249.99), (250, 499.99), (500, None))
+LIMITS = (5000, 10000, 25000, 50000)
+"""Cents at which the second and the later ranges begin."""
+
+
+class Combinations:
+    """One facet: every product has a combination of values; few combinations stand for many products.
+
+    ``column``: rank → combination; a combination's values are ``codes[starts[c]:starts[c + 1]]``, indexes of
+    ``values``. Combination 0 is empty.
+    """
+
+    def __init__(self, name: str, displayname: str) -> None:
+        self.name, self.displayname = name, displayname
+        self.values: list[str] = []
+        self.starts, self.codes = array("I", (0, 0)), array("I")
+        self.column = array("I")
+        self._value: dict[str, int] = {}
+        self._known: dict[tuple[int, ...], int] = {(): 0}
+
+    def add(self, values: Iterable[str]) -> None:
+        """The next rank's values."""
+        codes = tuple([self._code(value) for value in values])
+        number = self._known.get(codes)
+        if number is None:
+            number = self._known[codes] = len(self.starts) - 1
+            self.codes.extend(codes)
+            self.starts.append(len(self.codes))
+        self.column.append(number)
+
+    def _code(self, value: str) -> int:
+        code = self._value.get(value)
+        if code is None:
+            code = self._value[value] = len(self.values)
+            self.values.append(value)
+        return code
+
+    def encoded(self) -> tuple[str, str, bytes, bytes, bytes]:
+        return self.name, self.displayname, orjson.dumps(self.values), self.starts.tobytes(), self.codes.tobytes()
+
+    @classmethod
+    def decoded(cls, row: Sequence[Any], column: "array[int]") -> "Combinations":
+        """From what `encoded` gave."""
+        name, displayname, values, starts, codes = row
+        facet = cls(name, displayname)
+        facet.values, facet.column = orjson.loads(values), column
+        facet.starts, facet.codes = array("I", starts), array("I", codes)
+        return facet
+
+    def having(self, values: Iterable[str]) -> set[int]:
+        """The combinations with one of some values; case does not matter."""
+        return set().union(*(self._inverted.get(value.casefold(), ()) for value in values))
+
+    @cached_property
+    def _inverted(self) -> dict[str, list[int]]:
+        """Value without case → the combinations that have it."""
+        names = [value.casefold() for value in self.values]
+        found: dict[str, list[int]] = {name: [] for name in names}
+        starts, codes = self.starts, self.codes
+        for number in range(len(starts) - 1):
+            for code in codes[starts[number] : starts[number + 1]]:
+                found[names[code]].append(number)
+        return found
+
+    def count(self, ranks: Iterable[int]) -> list[tuple[str, int]]:
+        """How many of some products have each value: the most frequent first, then by name."""
+        totals: Counter[int] = Counter()
+        starts, codes = self.starts, self.codes
+        for number, found in Counter(map(self.column.__getitem__, ranks)).items():
+            for code in codes[starts[number] : starts[number + 1]]:
+                totals[code] += found
+        values = self.values
+        return sorted(((values[code], found) for code, found in totals.items()), key=lambda pair: (-pair[1], pair[0]))
+
+
+class Columns:
+    """The columns being filled, in the order of the ranks."""
+
+    def __init__(self, active: int, attributes: Sequence[str]) -> None:
+        names = [*BASIC.items(), *((name, displayed(name)) for name in attributes)]
+        self.facets = [Combinations(*pair) for pair in names]
+        self.ids, self.price = array("Q", (0,)), array("I", (0,))
+        for facet in self.facets:
+            facet.add(())  # of rank 0, which is nobody's
+        self.filled = 0
+
+    def add(self, rank: int, id: int, low: int, values: Sequence[Sequence[str]]) -> None:
+        self.filled = rank
+        self.ids.append(id)
+        self.price.append(min(low, 2**32 - 1))
+        for facet, found in zip(self.facets, values, strict=True):
+            facet.add(found)
+
+    def drop(self, most: int) -> None:
+        """Attributes with more values than ``most`` are no facets."""
+        self.facets = [facet for facet in self.facets if facet.name in BASIC or len(facet.values) <= most]
+
+    def encoded(self) -> Iterator[tuple[str, bytes]]:
+        yield "id", self.ids.tobytes()
+        yield "price", self.price.tobytes()
+        for facet in self.facets:
+            yield f"facet {facet.name}", facet.column.tobytes()
+
+
+def displayed(name: str) -> str:
+    """SLEEVE_LENGTH → Sleeve Length."""
+    return name.replace("_", " ").title() if name.isupper() else name.replace("_", " ")
+
+
+def ranges(price: Sequence[int], ranks: Iterable[int]) -> list[tuple[float, float | None, int]]:
+    """How many of some products cost what: the ranges that some do."""
+    counts = [0] * len(RANGES)
+    for cents, found in Counter(map(price.__getitem__, ranks)).items():
+        counts[bisect_right(LIMITS, cents)] += found
+    return [(low, high, found) for (low, high), found in zip(RANGES, counts, strict=True) if found]
+
+
+def count(
+    facets: Sequence[Combinations],
+    price: Sequence[int],
+    ranks: Sequence[int],
+    own: Mapping[str, Sequence[int]] | None = None,
+) -> list[Any]:
+    """All facets of a result: name, name shown, values, ranges. ``own``: the ranks that one of them counts instead."""
+    own = own or {}
+    found: list[Any] = [
+        (facet.name, facet.displayname, facet.count(own.get(facet.name, ranks)), []) for facet in facets
+    ]
+    found.insert(len(BASIC), (PRICE, "Price", [], ranges(price, own.get(PRICE, ranks))))
+    return [facet for facet in found if facet[2] or facet[3]]
+
+
+def keep(ranks: Sequence[int], column: Sequence[int], wanted: set[int]) -> list[int]:
+    """The ranks whose entry of a column is wanted."""
+    if not ranks:
+        return []
+    return list(compress(ranks, map(wanted.__contains__, map(column.__getitem__, ranks))))

@@ -1,0 +1,338 @@
+"""A shopper's phrase → the products it finds, the best first. The phrase is data: it never becomes query syntax."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, islice
+from typing import Any, Protocol
+
+from vitrine.release.words import PREPOSITIONS, STOP_WORDS, edits, forms, reach, stem, words
+
+MAX_WORDS = 12
+"""Of a phrase; what comes after them is ignored."""
+
+BEGUN = 40
+"""How many words a beginning stands for: the most frequent ones,"""
+BEGUN_PRODUCTS = 200_000
+"""until so many products have one of them."""
+
+FEW = 10
+"""What finds fewer is asked again more widely."""
+
+DERIVED = 3
+"""Letters that a word made of another has more, at the most."""
+
+RANKED = 400
+"""How many products are put in order by how well they match; the others follow by their static rank."""
+
+TRIED = 40
+"""How many parts of a phrase are tried that finds nothing as a whole."""
+
+MEANT = 4
+"""How many words a misspelt one may have been meant to be."""
+
+FREQUENT = 0.08
+"""How much nearer a word seems that e times as many products have."""
+
+NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
+HEAD = 1.5
+WEIGHTS = (10.0, 5.0, 8.0, 4.0)
+"""Of name, brand, kind and attributes; what is found in none of them is in the description, and weighs 1."""
+
+
+class Reader(Protocol):
+    """What is read of the index."""
+
+    active: int
+
+    @property
+    def synonyms(self) -> Mapping[str, Sequence[tuple[str, ...]]]: ...
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A word of a phrase, or two that may be one, and what may stand for it: stems, all of which must be there.
+
+    ``shown``: how it reads, where it was corrected.
+    """
+
+    words: tuple[str, ...]
+    alternatives: tuple[tuple[tuple[str, ...], float], ...]
+    products: int
+    shown: str | None = None
+
+    def expression(self) -> str:
+        """In FTS5's syntax; stems have letters and digits only."""
+        ways = (" AND ".join(f'"{stem}"' for stem in stems) for stems, _ in self.alternatives)
+        return " OR ".join(f"({way})" for way in ways)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The ranks that a phrase finds, in order; by which clauses; and the phrase that was answered if it is another."""
+
+    ranks: Sequence[int]
+    clauses: tuple[Clause, ...] = ()
+    head: str = ""
+    corrected: str | None = None
+
+
+def find(reader: Reader, phrase: str) -> Found:
+    """Every word must match, or else the largest part of them that does."""
+    asked, head = _asked(phrase)
+    clauses: Sequence[Clause] = _clauses(reader, asked)
+    if not clauses:
+        return Found(())
+    ranks = _matching(reader, clauses)
+    if not ranks and len(clauses) > 1:
+        clauses = _best_part(reader, clauses, head)
+        ranks = _matching(reader, clauses)
+    if len(ranks) < FEW and (wider := _widened(reader, clauses, asked)):
+        clauses, ranks = wider, _matching(reader, wider)
+    return Found(ranks, tuple(clauses), head, _corrected(phrase, clauses))
+
+
+def _asked(phrase: str) -> tuple[list[str], str]:
+    """The words that matter, and the one that names the thing: what stands before `for` or `with`, or the last."""
+    every = words(phrase[:1000])
+    asked = [word for word in every if word not in STOP_WORDS][:MAX_WORDS] or every[-1:]
+    head = ""
+    for word in every:
+        if word in PREPOSITIONS and head:
+            break
+        if word in asked:
+            head = word
+    return asked, head
+
+
+def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limit: int = -1) -> list[int]:
+    """The ranks that satisfy all clauses, in order."""
+    if not clauses:
+        return []
+    expression = " AND ".join(f"({clause.expression()})" for clause in clauses)
+    rows = reader.rows("SELECT rowid FROM text WHERE text MATCH ? LIMIT ?", (f"{columns}({expression})", limit))
+    return [rank for (rank,) in rows]
+
+
+def _best_part(reader: Reader, clauses: Sequence[Clause], head: str) -> Sequence[Clause]:
+    """The largest part that finds something; among equals the one with the thing sought and the rarest words."""
+    weights = {clause: _weight(reader, clause, head) for clause in clauses}
+    tried = 0
+    for size in range(len(clauses) - 1, 0, -1):
+        parts = sorted(combinations(clauses, size), key=lambda part: -sum(weights[clause] for clause in part))
+        for part in parts:
+            if size == 1 or _matching(reader, part, limit=1):
+                return part
+            tried += 1
+            if tried == TRIED:
+                return parts[0][:1]
+    return ()
+
+
+def _weight(reader: Reader, clause: Clause, head: str) -> float:
+    """A rare word says more than one that many products have, and the thing sought more than what it is like."""
+    return math.log(1 + reader.active / (1 + clause.products)) * (HEAD if head in clause.words else 1.0)
+
+
+def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
+    shown = {clause.words: clause.shown for clause in clauses if clause.shown}
+    if not shown:
+        return None
+    return " ".join(shown.get((word,), word) for word in words(phrase[:1000]))
+
+
+# -- words → clauses ---------------------------------------------------------------------------------------------
+
+
+def _clauses(reader: Reader, asked: Sequence[str]) -> list[Clause]:
+    """What each word stands for. A word that nothing is like is left out."""
+    found: dict[int, Clause] = {}
+    unknown: list[int] = []
+    taken = -1
+    for place, word in enumerate(asked):
+        if place <= taken:
+            continue
+        both = _joined(reader, asked[place : place + 2])
+        if both:
+            found[place], taken = both, place + 1
+        elif known := _known(reader, word):
+            found[place] = known
+        else:
+            unknown.append(place)
+    for place in unknown:
+        last = place == len(asked) - 1
+        clause = (_begun(reader, asked[place]) if last else None) or _meant(reader, asked[place], list(found.values()))
+        if clause:
+            found[place] = clause
+    return [found[place] for place in sorted(found)]
+
+
+def _products(reader: Reader, stems: Collection[str]) -> dict[str, int]:
+    """How many products have a stem; those that none has are left out."""
+    marks = ",".join("?" * len(stems))
+    return dict(reader.rows(f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems)))
+
+
+def _known(reader: Reader, word: str) -> Clause | None:
+    """A word that some product has, or a synonym of it."""
+    own = stem(word)
+    others = reader.synonyms.get(own, ())
+    known = _products(reader, {own, *(part for other in others for part in other)})
+    alternatives: list[tuple[tuple[str, ...], float]] = [((own,), NEARNESS["itself"])] if own in known else []
+    alternatives += [(other, NEARNESS["synonym"]) for other in others if all(part in known for part in other)]
+    if not alternatives:
+        return None
+    return Clause((word,), tuple(alternatives), sum(min(known[part] for part in stems) for stems, _ in alternatives))
+
+
+def _joined(reader: Reader, pair: Sequence[str]) -> Clause | None:
+    """Two words that products write as one: back pack."""
+    if len(pair) < 2:
+        return None
+    one, other, whole = stem(pair[0]), stem(pair[1]), stem("".join(pair))
+    known = _products(reader, {one, other, whole})
+    if whole not in known:
+        return None
+    both = [((one, other), NEARNESS["itself"])] if one in known and other in known else []
+    return Clause(tuple(pair), (*both, ((whole,), NEARNESS["itself"])), known[whole])
+
+
+def _begun(reader: Reader, word: str, letters: int | None = None) -> Clause | None:
+    """The words that begin with this one, and have at most so many letters more."""
+    longest = 1000 if letters is None else len(word) + letters
+    rows = reader.rows(
+        "SELECT stem, products FROM word WHERE word > ? AND word < ? AND length(word) <= ?"
+        " ORDER BY products DESC, word LIMIT ?",
+        (word, word + "\U0010ffff", longest, BEGUN),
+    )
+    total, stems = 0, dict[str, None]()
+    for begun, products in rows:
+        if stems and total + products > BEGUN_PRODUCTS:
+            break
+        stems[begun] = None
+        total += products
+    if not stems:
+        return None
+    return Clause((word,), tuple(((begun,), NEARNESS["begun"]) for begun in stems), total)
+
+
+def _widened(reader: Reader, clauses: Sequence[Clause], asked: Sequence[str]) -> list[Clause] | None:
+    """The same with the last word as the beginning of others, and with words made of the others: warmth of warm."""
+    wider = [_wider(reader, clause, last=clause.words == (asked[-1],)) for clause in clauses]
+    return wider if wider != list(clauses) else None
+
+
+def _wider(reader: Reader, clause: Clause, last: bool) -> Clause:
+    (word, *more), stems = clause.words, {stems for stems, _ in clause.alternatives}
+    if more or clause.shown or clause.alternatives[0][1] == NEARNESS["begun"] or len(word) < 3:
+        return clause
+    begun = _begun(reader, word) if last else _begun(reader, word, DERIVED) if len(word) > DERIVED else None
+    others = tuple(pair for pair in begun.alternatives if pair[0] not in stems) if begun else ()
+    return replace(clause, alternatives=clause.alternatives + others) if others else clause
+
+
+def _meant(reader: Reader, word: str, others: Sequence[Clause]) -> Clause | None:
+    """A word that nobody knows: one that was misspelt, or two that products write apart."""
+    meant = [*_split(reader, word), *_nearest(reader, word)]
+    for clause in meant:
+        if not others or _matching(reader, [*others, clause], limit=1):
+            return clause
+    return meant[0] if meant else None
+
+
+def _split(reader: Reader, word: str) -> Iterator[Clause]:
+    """Two words that stand together in some product's name."""
+    pairs = [(word[:place], word[place:]) for place in range(2, len(word) - 1)]
+    known = _products(reader, {stem(part) for pair in pairs for part in pair}) if pairs else {}
+    for one, other in pairs:
+        stems = stem(one), stem(other)
+        if min(len(one), len(other)) >= (2 if any(map(str.isdigit, word)) else 3) and all(s in known for s in stems):
+            clause = Clause((word,), ((stems, NEARNESS["itself"]),), min(known[s] for s in stems))
+            if _matching(reader, [clause], "{name} : ", limit=1):
+                yield clause
+
+
+def _nearest(reader: Reader, word: str) -> list[Clause]:
+    """The words that it may have been meant to be, the likeliest first: near, and frequent."""
+    most = reach(word)
+    if not most:
+        return []
+    near = list(forms(word, most))
+    marks = ",".join("?" * len(near))
+    statement = f"SELECT DISTINCT word, stem, products FROM form JOIN word USING (word) WHERE form IN ({marks})"
+    costs = []
+    for other, its_stem, products in reader.rows(statement, near):
+        cost = edits(word, other)
+        if cost is not None:
+            costs.append((cost - FREQUENT * math.log(products), other, its_stem, products))
+    found: dict[str, Clause] = {}
+    for _, other, its_stem, products in sorted(costs):
+        found.setdefault(its_stem, Clause((word,), (((its_stem,), NEARNESS["corrected"]),), products, other))
+    return list(islice(found.values(), MEANT))
+
+
+# -- the best first ----------------------------------------------------------------------------------------------
+
+
+def ordered(reader: Reader, found: Found, ranks: Sequence[int], most: int) -> list[int]:
+    """The first ``most`` of ``ranks``, which ``found`` gave and filters left: the best match first.
+
+    Of many, those with the words in their names, and the best by their static rank, are compared.
+    """
+    chosen: Sequence[int] = ranks
+    if len(ranks) > RANKED:
+        few = len(ranks) == len(found.ranks)
+        named = _matching(reader, found.clauses, "{name kind} : ", RANKED // 2 if few else -1)
+        left = set(ranks) if not few else None
+        first = [rank for rank in named if left is None or rank in left][: RANKED // 2]
+        chosen = sorted(set(first).union(islice(ranks, RANKED - len(first))))
+    best = _ranked(reader, found, chosen)
+    if len(best) < most and len(chosen) < len(ranks):
+        compared = set(best)
+        best += islice((rank for rank in ranks if rank not in compared), most - len(best))
+    return best[:most]
+
+
+def _ranked(reader: Reader, found: Found, ranks: Sequence[int]) -> list[int]:
+    clauses = found.clauses
+    weights = [_weight(reader, clause, found.head) for clause in clauses]
+    near: dict[str, list[tuple[int, float]]] = {}
+    for number, clause in enumerate(clauses):
+        for stems, nearness in clause.alternatives:
+            for part in stems:
+                near.setdefault(part, []).append((number, nearness))
+    exact = {word for clause in clauses for word in (*clause.words, clause.shown or "")}
+    marks = ",".join("?" * len(ranks))
+    rows = reader.rows(f"SELECT rank, text FROM short WHERE rank IN ({marks})", list(ranks))
+    scored = [(-_score(text, near, weights, exact), rank) for rank, text in rows]
+    return [rank for _, rank in sorted(scored)]
+
+
+def _score(
+    text: str, near: Mapping[str, Sequence[tuple[int, float]]], weights: Sequence[float], exact: set[str]
+) -> float:
+    """How well a product matches, from its name, brand, kind and attributes; 10 for all words in the name."""
+    best = [1.0] * len(weights)
+    name: Sequence[str] = ()
+    places: list[tuple[int, int]] = []
+    matched = 0
+    for field, (line, weight) in enumerate(zip(text.split("\n"), WEIGHTS, strict=True)):
+        for place, word in enumerate(line.split()):
+            for number, nearness in near.get(stem(word), ()):
+                value = weight * nearness * (1.1 if word in exact else 1.0)
+                best[number] = max(best[number], value)
+                if field == 0:
+                    places.append((place, number))
+        if field == 0:
+            name = line.split()
+            matched = len({place for place, _ in places})
+    total = sum(weights) or 1.0
+    score = sum(value * weight for value, weight in zip(best, weights, strict=True)) / total
+    if matched:
+        found = set(places)
+        beside = sum((place + 1, number + 1) in found for place, number in found)
+        last = any(place == len(name) - 1 for place, _ in places)
+        score += beside + 2.0 * matched / len(name) + 0.5 * last
+    return round(score, 6)
