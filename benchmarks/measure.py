@@ -45,11 +45,16 @@ def peak_memory(command: Command) -> int:
     peak = 0
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     while process.poll() is None:
-        peak = max(peak, sum(map(proportional, _family(process.pid))))
+        peak = max(peak, family_memory(process.pid))
         time.sleep(SAMPLED_EVERY)
     if process.returncode:
         raise RuntimeError(f"{os.fspath(command[0])}: exit status {process.returncode}")
     return peak
+
+
+def family_memory(pid: int) -> int:
+    """The proportional set sizes of a process and all its descendants, together."""
+    return sum(map(proportional, _family(pid)))
 
 
 def _family(pid: int) -> Iterator[int]:

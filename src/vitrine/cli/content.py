@@ -8,6 +8,7 @@ from vitrine.cli.steps import (
     AT,
     CONTENT,
     JOBS,
+    MAX_PROBLEMS,
     PROBLEMS,
     checked_of,
     documents_of,
@@ -25,10 +26,11 @@ from vitrine.cli.steps import (
 @click.option(
     "--against", metavar="RELEASE", help="A release, or an archive of one: what changed needs a new configVersion."
 )
+@MAX_PROBLEMS
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True
 )
-def check(content: str, jobs: int | None, against: str | None, form: str) -> None:
+def check(content: str, jobs: int | None, against: str | None, most: int, form: str) -> None:
     """Say everything that is wrong with the content. Exit 0: nothing; 1: problems; 2: wrong use."""
     import gc
     from pathlib import Path
@@ -41,8 +43,8 @@ def check(content: str, jobs: int | None, against: str | None, form: str) -> Non
         released = configurations(Path(against)) if against else None
     except NoRelease as failure:
         raise click.UsageError(f"--against {failure}") from None
-    checked = checked_of(content, Options(jobs, progress_bar("checking"), released=released))
-    print_problems(checked.problems, Path(content), form)
+    checked = checked_of(content, Options(jobs, progress_bar("checking"), released=released, most=most))
+    print_problems(checked, Path(content), form)
     if checked.problems:
         sys.exit(PROBLEMS)
     if form in ("text", "github"):

@@ -10,6 +10,7 @@ from vitrine.cli.steps import (
     AT,
     CONTENT,
     JOBS,
+    MAX_PROBLEMS,
     NOT_SWITCHED,
     OUT,
     PROBLEMS,
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
 @OUT
 @AT
 @JOBS
+@MAX_PROBLEMS
 @click.option(
     "--list", "listing", is_flag=True, help="Each operation: frozen, with its number of files, or live. Writes nothing."
 )
 @click.option("--no-cache", is_flag=True, help="Read and write everything anew; the release is the same.")
-def build(content: str, out: str, at: str | None, jobs: int | None, listing: bool, no_cache: bool) -> None:
+def build(content: str, out: str, at: str | None, jobs: int | None, most: int, listing: bool, no_cache: bool) -> None:
     """Check the content, write a release and switch to it. Exit 0; 1: problems; 3: written, but `current` is pinned."""
     import gc
     from pathlib import Path
@@ -62,7 +64,7 @@ def build(content: str, out: str, at: str | None, jobs: int | None, listing: boo
     if listing:
         _list_operations(content, at)
         return
-    sys.exit(_build(content, Path(out), at, jobs, no_cache, scanned, started))
+    sys.exit(_build(content, Path(out), at, jobs, most, no_cache, scanned, started))
 
 
 def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last | None, Scanned | None]":
@@ -95,6 +97,7 @@ def _build(
     out: "Path",
     at: str | None,
     jobs: int | None,
+    most: int,
     fresh: bool,
     scanned: "Scanned | None",
     started: float,
@@ -113,12 +116,12 @@ def _build(
         raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
     program = unchanged.program_digest()
     cached = None if fresh else out / ".cache" / "documents"
-    options = Options(jobs, progress_bar("checking"), cached, program, scanned=scanned)
+    options = Options(jobs, progress_bar("checking"), cached, program, scanned=scanned, most=most)
     schemas = schemas_of(content)
     checked = checked_of(content, options, schemas)
     before = unchanged.fingerprint(Path(content), listing.shipped("schemas"), checked.sources, program)
     if checked.documents is None:
-        print_problems(checked.problems, Path(content), "text")
+        print_problems(checked, Path(content), "text")
         return PROBLEMS
     documents = checked.documents
     moment = moment_of(at, documents)

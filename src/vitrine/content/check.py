@@ -9,10 +9,10 @@ from pathlib import Path
 
 import orjson
 
-from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
+from vitrine.content import cache, catalog, expressions, listing, rules, site, tree, yaml
 from vitrine.content.case import Case
 from vitrine.content.layers import assemble, origin
-from vitrine.content.listing import SITE, Source
+from vitrine.content.listing import CATALOG, KINDS, SITE, Source
 from vitrine.content.model import Document, Documents, Layer
 from vitrine.content.processes import Progress
 from vitrine.content.schema import Finding, Schemas
@@ -20,25 +20,32 @@ from vitrine.content.tree import Parsed
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
+MOST = 1000
+"""Problems that are told one by one, unless someone asks for more of them."""
+
 
 @dataclass
 class Checked:
     """The outcome of a check: the documents where nothing is wrong, else the problems, sorted by place.
 
     ``placeholders`` are the places that still say TBD, in the files that say so; ``sources`` the files that were read.
+    ``more``: how many problems there are besides those listed; ``at_least``: perhaps even more than that.
     """
 
     documents: Documents | None
     problems: list[Problem]
     placeholders: list[tuple[str, Pointer]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
+    more: int = 0
+    at_least: bool = False
 
 
 @dataclass
 class Options:
     """How to check. ``cached``: the file of the parse cache, with the digest of the program that wrote it.
 
-    ``scanned``: what `listing.scan` said of the folder, if somebody asked it just now.
+    ``scanned``: what `listing.scan` said of the folder, if somebody asked it just now. ``most``: how many problems are
+    told one by one.
     """
 
     jobs: int | None = None
@@ -47,6 +54,7 @@ class Options:
     program: str = ""
     released: Mapping[str, Json] | None = None
     scanned: tuple[list[Source], list[Problem]] | None = None
+    most: int = MOST
 
 
 def check(folder: Path, schemas: Schemas, options: Options | None = None) -> Checked:
@@ -72,14 +80,29 @@ class _Check:
         parsed = self._read(names)
         documents = self._documents(own, parsed)
         unknown = frozenset(self.by_path[path].kind.name for path in self.unreadable)
-        self.findings += rules.findings(Case(documents, self.broken, unknown))
+        case = Case(documents, self.broken, unknown)
+        self.findings += rules.findings(case)
+        documents.catalog, told = catalog.check(
+            [source for source in self.sources if source.kind in CATALOG],
+            catalog.Around(
+                self.folder,
+                self.schemas,
+                names,
+                case,
+                self.options.most,
+                self.options.jobs,
+                self.options.progress,
+            ),
+        )
+        self.findings += told.findings
         said = [origin(document, Finding("TBD", where, "")) for document, where in rules.placeholders(documents)]
         placeholders = list(dict.fromkeys((layer.path, where) for layer, where in said))
         if self.options.released is not None:
             self.findings += rules.unbumped(documents, self.options.released)
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
-        problems = sorted(self.problems, key=Problem.order)
-        return Checked(None if problems else documents, problems, placeholders, self.sources)
+        problems = sorted([*self.problems, *told.problems], key=Problem.order)
+        shown, more = problems[: self.options.most], told.more + len(problems[self.options.most :])
+        return Checked(None if shown else documents, shown, placeholders, self.sources, more, told.at_least)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -114,7 +137,7 @@ class _Check:
 
     def _read(self, names: expressions.Names | None) -> list[Parsed]:
         """Every other file, from the cache where it stands there unchanged."""
-        wanted = [source for source in self.sources if source.kind is not SITE]
+        wanted = [source for source in self.sources if source.kind in KINDS]
         if names is None:  # without names no expression can be read; the files' YAML still can
             return tree.read(self.folder, wanted, None, self.schemas, self.options.jobs, self.options.progress)
         key = sha256(orjson.dumps([self.options.program, self.schemas.digest, sorted(names.items())])).hexdigest()

@@ -57,6 +57,8 @@ class Documents:
     store: list[Document] = field(default_factory=list)
     event: list[Document] = field(default_factory=list)
     promotion: list[Document] = field(default_factory=list)
+    catalog: Any = None
+    """The checked `content.catalog.Catalog`, where there is one."""
 
     @property
     def zone(self) -> ZoneInfo:

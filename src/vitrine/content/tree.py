@@ -199,6 +199,14 @@ _SIGNS = (
 )
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
 XML_TEXT = "text without control characters"
+
+
+def doubtful(data: bytes) -> bool:
+    """Whether a document, as JSON bytes, may hold what XML cannot carry, or a whole number with a fraction."""
+    suspect = any(sign in data for sign in _SIGNS) and _SUSPECT.search(data)
+    return bool(suspect or (b".0" in data and _FRACTION.search(data)))
+
+
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

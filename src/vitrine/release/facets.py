@@ -4,6 +4,7 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -64,18 +65,18 @@ class Combinations:
 
     def having(self, values: Iterable[str]) -> set[int]:
         """The combinations with one of some values; case does not matter."""
-        wanted = {value.casefold() for value in values}
-        codes = {code for code, value in enumerate(self.values) if value.casefold() in wanted}
-        starts, found = self.starts, self.codes
-        return (
-            {
-                number
-                for number in range(len(starts) - 1)
-                if not codes.isdisjoint(found[starts[number] : starts[number + 1]])
-            }
-            if codes
-            else set()
-        )
+        return set().union(*(self._inverted.get(value.casefold(), ()) for value in values))
+
+    @cached_property
+    def _inverted(self) -> dict[str, list[int]]:
+        """Value without case → the combinations that have it."""
+        names = [value.casefold() for value in self.values]
+        found: dict[str, list[int]] = {name: [] for name in names}
+        starts, codes = self.starts, self.codes
+        for number in range(len(starts) - 1):
+            for code in codes[starts[number] : starts[number + 1]]:
+                found[names[code]].append(number)
+        return found
 
     def count(self, ranks: Iterable[int]) -> list[tuple[str, int]]:
         """How many of some products have each value: the most frequent first, then by name."""

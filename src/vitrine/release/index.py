@@ -19,15 +19,17 @@ from urllib.parse import quote
 
 import orjson
 
+from vitrine.content.model import Content
 from vitrine.content.yaml import Json
+from vitrine.interface.catalog_parts import PARTS, surroundings
 from vitrine.interface.ports import Facet, Page, Part, Question, Range, Reviews, Status
 from vitrine.release import facets as counting
 from vitrine.release import search
 from vitrine.release.facets import Combinations, keep
-from vitrine.release.indexing import FORMAT, Sources, average, write
+from vitrine.release.indexing import FORMAT, Render, Sources, average, write
 from vitrine.release.words import stem
 
-__all__ = ["FORMAT", "Index", "Sources", "open_index", "write"]
+__all__ = ["FORMAT", "Index", "Sources", "open_index", "renderer", "write"]
 
 MAPPED = 1 << 40
 """Bytes of the file that are mapped: all of it (SQLite keeps to its own limit)."""
@@ -46,6 +48,12 @@ def open_index(path: Path) -> "Index":
     if index.meta["format"] != FORMAT:
         raise ValueError(f"{path}: format {index.meta['format']}, not {FORMAT}; build the release again")
     return index
+
+
+def renderer(content: Content) -> Render:
+    """What makes the parts of products' answers that the index stores."""
+    around = surroundings(content)
+    return lambda product: {name: orjson.dumps(make(product, around)) for name, make in PARTS.items()}
 
 
 class Index:
@@ -95,11 +103,13 @@ class Index:
         return {id: orjson.loads(data) for id, data in self._parts(ids, "document")}
 
     def rendered(self, ids: Sequence[int], part: Part) -> Mapping[int, bytes]:
-        return dict(self._parts(ids, PART_TABLES[part]))
+        if len(ids) == 1:
+            row = self.database.execute(PART_OF_ONE[part], ids).fetchone()
+            return {ids[0]: row[0]} if row else {}
+        return dict(self._parts(ids, f"part_{part}"))
 
-    def _parts(self, ids: Sequence[int], table: str) -> list[tuple[int, bytes]]:
-        statement = f"SELECT id, data FROM number JOIN {table} USING (rank) WHERE id IN ({{}})"
-        return self._many(statement, ids)
+    def _parts(self, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
+        return self._many(f"SELECT id, data FROM number JOIN {table} USING (rank) WHERE id IN ({{}})", ids)
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
         numbers = {upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14}
@@ -334,7 +344,7 @@ class Index:
         return {location: place for place, location in enumerate(orjson.loads(self.meta["locations"]))}
 
 
-PART_TABLES: Mapping[Part, str] = {"element": "part_element", "rest3": "part_rest3", "detail4": "part_detail4"}
+PART_OF_ONE = {part: f"SELECT data FROM number JOIN part_{part} USING (rank) WHERE id = ?" for part in PARTS}
 
 
 def _facets(found: Sequence[Any]) -> tuple[Facet, ...]:

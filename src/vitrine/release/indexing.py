@@ -29,7 +29,7 @@ from vitrine.release.words import forms, indexed, stem
 FORMAT = 1
 """Of catalog.sqlite; a reader refuses another."""
 
-PAGE_SIZE = 8192
+PAGE_SIZE = 16384
 CHUNK = 500
 """Products that a process makes at a time."""
 
@@ -40,7 +40,7 @@ CARRIED_BY = 50
 MAX_VALUES = 1000
 """and if it has no more values than this."""
 
-SPELT = 200_000
+SPELT = 100_000
 """How many words, the most frequent ones, spelling is corrected to."""
 
 Render = Callable[[Json], Mapping[str, bytes]]
@@ -517,7 +517,7 @@ def average(stars: Sequence[int]) -> float:
 
 
 def _index(writer: _Writer, rank: int, product: Json, made: _Made) -> None:
-    found = [list(indexed(text)) for text in _texts(writer, product)]
+    found = [indexed(text) for text in _texts(writer, product)]
     every = set(chain.from_iterable(found))
     made.words.update(every)
     made.stems.update(set(map(stem, every)))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import Any, Protocol
 
@@ -17,7 +17,10 @@ BEGUN_PRODUCTS = 200_000
 """until so many products have one of them."""
 
 FEW = 10
-"""What finds fewer is asked again with its last word as the beginning of others."""
+"""What finds fewer is asked again more widely."""
+
+DERIVED = 3
+"""Letters that a word made of another has more, at the most."""
 
 RANKED = 400
 """How many products are put in order by how well they match; the others follow by their static rank."""
@@ -28,7 +31,11 @@ TRIED = 40
 MEANT = 4
 """How many words a misspelt one may have been meant to be."""
 
+FREQUENT = 0.08
+"""How much nearer a word seems that e times as many products have."""
+
 NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
+HEAD = 1.5
 WEIGHTS = (10.0, 5.0, 8.0, 4.0)
 """Of name, brand, kind and attributes; what is found in none of them is in the description, and weighs 1."""
 
@@ -80,7 +87,7 @@ def find(reader: Reader, phrase: str) -> Found:
         return Found(())
     ranks = _matching(reader, clauses)
     if not ranks and len(clauses) > 1:
-        clauses = _best_part(reader, clauses)
+        clauses = _best_part(reader, clauses, head)
         ranks = _matching(reader, clauses)
     if len(ranks) < FEW and (wider := _widened(reader, clauses, asked)):
         clauses, ranks = wider, _matching(reader, wider)
@@ -109,11 +116,12 @@ def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limi
     return [rank for (rank,) in rows]
 
 
-def _best_part(reader: Reader, clauses: Sequence[Clause]) -> Sequence[Clause]:
-    """The largest part that finds something; among equals the one with the rarest words."""
+def _best_part(reader: Reader, clauses: Sequence[Clause], head: str) -> Sequence[Clause]:
+    """The largest part that finds something; among equals the one with the thing sought and the rarest words."""
+    weights = {clause: _weight(reader, clause, head) for clause in clauses}
     tried = 0
     for size in range(len(clauses) - 1, 0, -1):
-        parts = sorted(combinations(clauses, size), key=lambda part: -sum(_weight(reader, clause) for clause in part))
+        parts = sorted(combinations(clauses, size), key=lambda part: -sum(weights[clause] for clause in part))
         for part in parts:
             if size == 1 or _matching(reader, part, limit=1):
                 return part
@@ -123,9 +131,9 @@ def _best_part(reader: Reader, clauses: Sequence[Clause]) -> Sequence[Clause]:
     return ()
 
 
-def _weight(reader: Reader, clause: Clause) -> float:
-    """A rare word says more than one that many products have."""
-    return math.log(1 + reader.active / (1 + clause.products))
+def _weight(reader: Reader, clause: Clause, head: str) -> float:
+    """A rare word says more than one that many products have, and the thing sought more than what it is like."""
+    return math.log(1 + reader.active / (1 + clause.products)) * (HEAD if head in clause.words else 1.0)
 
 
 def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
@@ -191,11 +199,13 @@ def _joined(reader: Reader, pair: Sequence[str]) -> Clause | None:
     return Clause(tuple(pair), (*both, ((whole,), NEARNESS["itself"])), known[whole])
 
 
-def _begun(reader: Reader, word: str) -> Clause | None:
-    """The words that begin with this one."""
+def _begun(reader: Reader, word: str, letters: int | None = None) -> Clause | None:
+    """The words that begin with this one, and have at most so many letters more."""
+    longest = 1000 if letters is None else len(word) + letters
     rows = reader.rows(
-        "SELECT stem, products FROM word WHERE word > ? AND word < ? ORDER BY products DESC, word LIMIT ?",
-        (word, word + "\U0010ffff", BEGUN),
+        "SELECT stem, products FROM word WHERE word > ? AND word < ? AND length(word) <= ?"
+        " ORDER BY products DESC, word LIMIT ?",
+        (word, word + "\U0010ffff", longest, BEGUN),
     )
     total, stems = 0, dict[str, None]()
     for begun, products in rows:
@@ -209,14 +219,18 @@ def _begun(reader: Reader, word: str) -> Clause | None:
 
 
 def _widened(reader: Reader, clauses: Sequence[Clause], asked: Sequence[str]) -> list[Clause] | None:
-    """The same with the last word as the beginning of others, too: a shopper may still be typing."""
-    last = clauses[-1] if clauses else None
-    if last is None or last.words != (asked[-1],) or last.shown or last.alternatives[0][1] == NEARNESS["begun"]:
-        return None
-    begun = _begun(reader, asked[-1])
-    stems = {stems for stems, _ in last.alternatives}
-    more = tuple(pair for pair in begun.alternatives if pair[0] not in stems) if begun else ()
-    return [*clauses[:-1], Clause(last.words, last.alternatives + more, last.products)] if more else None
+    """The same with the last word as the beginning of others, and with words made of the others: warmth of warm."""
+    wider = [_wider(reader, clause, last=clause.words == (asked[-1],)) for clause in clauses]
+    return wider if wider != list(clauses) else None
+
+
+def _wider(reader: Reader, clause: Clause, last: bool) -> Clause:
+    (word, *more), stems = clause.words, {stems for stems, _ in clause.alternatives}
+    if more or clause.shown or clause.alternatives[0][1] == NEARNESS["begun"] or len(word) < 3:
+        return clause
+    begun = _begun(reader, word) if last else _begun(reader, word, DERIVED) if len(word) > DERIVED else None
+    others = tuple(pair for pair in begun.alternatives if pair[0] not in stems) if begun else ()
+    return replace(clause, alternatives=clause.alternatives + others) if others else clause
 
 
 def _meant(reader: Reader, word: str, others: Sequence[Clause]) -> Clause | None:
@@ -243,17 +257,16 @@ def _split(reader: Reader, word: str) -> Iterator[Clause]:
 def _nearest(reader: Reader, word: str) -> list[Clause]:
     """The words that it may have been meant to be, the likeliest first: near, and frequent."""
     most = reach(word)
-    if not most or not word.isascii():
+    if not most:
         return []
     near = list(forms(word, most))
     marks = ",".join("?" * len(near))
     statement = f"SELECT DISTINCT word, stem, products FROM form JOIN word USING (word) WHERE form IN ({marks})"
     costs = []
     for other, its_stem, products in reader.rows(statement, near):
-        cost = edits(word, other, most)
+        cost = edits(word, other)
         if cost is not None:
-            first = 0.0 if word[0] == other[0] else 0.4
-            costs.append((cost + first - 0.08 * math.log(products), other, its_stem, products))
+            costs.append((cost - FREQUENT * math.log(products), other, its_stem, products))
     found: dict[str, Clause] = {}
     for _, other, its_stem, products in sorted(costs):
         found.setdefault(its_stem, Clause((word,), (((its_stem,), NEARNESS["corrected"]),), products, other))
@@ -284,7 +297,7 @@ def ordered(reader: Reader, found: Found, ranks: Sequence[int], most: int) -> li
 
 def _ranked(reader: Reader, found: Found, ranks: Sequence[int]) -> list[int]:
     clauses = found.clauses
-    weights = [_weight(reader, clause) * (1.5 if found.head in clause.words else 1.0) for clause in clauses]
+    weights = [_weight(reader, clause, found.head) for clause in clauses]
     near: dict[str, list[tuple[int, float]]] = {}
     for number, clause in enumerate(clauses):
         for stems, nearness in clause.alternatives:

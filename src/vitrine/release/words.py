@@ -2,14 +2,14 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
 MAX_WORD = 40
 _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
-_JOINED = re.compile(r"[^\W_]+(?:[-‐‑–][^\W_]+)+")
+_HYPHENS = "-‐‑–"
+_JOINED = re.compile(rf"[^\W_]+(?:[{_HYPHENS}][^\W_]+)+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
 
 _STOP = (
@@ -66,12 +66,13 @@ def words(text: str) -> list[str]:
     return _WORD.findall(_folded(text))
 
 
-def indexed(text: str) -> Iterator[str]:
+def indexed(text: str) -> list[str]:
     """The words under which a text is found: without stop words; t-shirt also as tshirt."""
     folded = _folded(text)
-    yield from (word for word in _WORD.findall(folded) if word not in STOP_WORDS)
-    for joined in _JOINED.findall(folded):
-        yield "".join(_WORD.findall(joined))
+    found = [word for word in _WORD.findall(folded) if word not in STOP_WORDS]
+    if any(hyphen in folded for hyphen in _HYPHENS):
+        found += ("".join(_WORD.findall(joined)) for joined in _JOINED.findall(folded))
+    return found
 
 
 def _folded(text: str) -> str:
@@ -147,8 +148,25 @@ def _neighbours() -> dict[str, set[str]]:
 
 NEIGHBOURS = _neighbours()
 VOWELS = frozenset("aeiouy")
+SOUNDS = tuple(map(frozenset, ("ckqsxz", "fpv", "dt", "gj", "mn", "bv")))
+"""Letters that are taken for one another by ear."""
+
 FORM = 7
 """How many letters of a word its `forms` are made of."""
+
+FAR = {4: 0.65, 5: 0.85, 6: 1.0, 7: 1.3, 8: 1.5}
+"""By a word's length, how much it may cost to make another of it; longer words `FARTHEST`, shorter ones nothing.
+
+A word that the shop does not know is more often something that it does not sell than a bad misspelling.
+"""
+FARTHEST = 2.0
+FIRST = 0.8
+"""What it costs beside that the first letter is another, unless the first two are swapped: few err there."""
+
+_DOER = re.compile("[eo]rs?$")
+SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED, BESIDE, LETTER, ANOTHER = 0.5, 0.6, 0.6, 0.6, 0.7, 0.8, 0.9, 1.6
+"""What one edit costs: y for i, two letters swapped, a letter doubled or not, a vowel left out or put in, one vowel for
+another, a letter whose key or sound is near, any letter left out or put in, any for another."""
 
 
 def forms(word: str, deletions: int) -> set[str]:
@@ -163,20 +181,20 @@ def forms(word: str, deletions: int) -> set[str]:
 
 def reach(word: str) -> int:
     """How many edits a word may be away from what it was meant to be."""
-    return 0 if len(word) < 4 or not word.isalpha() else 1 if len(word) < 6 else 2
+    return 0 if len(word) < 4 or not (word.isascii() and word.isalpha()) else 1 if len(word) < 6 else 2
 
 
-def edits(one: str, other: str, most: int) -> float | None:
-    """How many letters were left out, put in, replaced or swapped between two words; None: more than ``most``.
-
-    Swapped letters, a letter doubled or not, a vowel for another, and a key beside the right one weigh less than one.
-    """
-    if abs(len(one) - len(other)) > most:
-        return None
+def edits(one: str, other: str) -> float | None:
+    """What it costs to make ``other`` of ``one``, a word misspelt; None: too much."""
+    most = reach(one)
+    if abs(len(one) - len(other)) > most or (_DOER.search(one) and not _DOER.search(other)):
+        return None  # a printer is nothing printed
     before: list[tuple[int, float]] = []
-    row = [(column, column * 1.0) for column in range(len(other) + 1)]
+    row: list[tuple[int, float]] = [(0, 0.0)]
+    for column in range(1, len(other) + 1):
+        row.append(_more(row[-1], _single(other, column)))
     for line, letter in enumerate(one, 1):
-        last, before, row = before, row, [(line, line * 1.0)]
+        last, before, row = before, row, [_more(row[0], _single(one, line))]
         for column, wanted in enumerate(other, 1):
             ways = [
                 _more(before[column], _single(one, line)),
@@ -184,10 +202,16 @@ def edits(one: str, other: str, most: int) -> float | None:
                 before[column - 1] if letter == wanted else _more(before[column - 1], _replaced(letter, wanted)),
             ]
             if line > 1 and column > 1 and letter != wanted and (letter, one[line - 2]) == (other[column - 2], wanted):
-                ways.append(_more(last[column - 2], 0.6))
-            row.append(min(ways))
+                ways.append(_more(last[column - 2], SWAPPED))
+            row.append(min(ways, key=_cost))
     count, cost = row[-1]
-    return cost if count <= most else None
+    if one[0] != other[0] and one[:2] != other[1::-1]:
+        cost += FIRST
+    return cost if count <= most and cost <= FAR.get(len(one), FARTHEST) else None
+
+
+def _cost(way: tuple[int, float]) -> float:
+    return way[1]
 
 
 def _more(so_far: tuple[int, float], cost: float) -> tuple[int, float]:
@@ -195,11 +219,15 @@ def _more(so_far: tuple[int, float], cost: float) -> tuple[int, float]:
 
 
 def _single(word: str, place: int) -> float:
-    """What a letter too many costs: less where it doubles its neighbour."""
-    return 0.6 if place > 1 and word[place - 1] == word[place - 2] else 0.9
+    """What a letter too many costs: less where it doubles its neighbour, or is a vowel."""
+    letter = word[place - 1]
+    if place > 1 and letter == word[place - 2]:
+        return DOUBLED
+    return VOWEL if letter in VOWELS else LETTER
 
 
 def _replaced(letter: str, wanted: str) -> float:
     if letter in VOWELS and wanted in VOWELS:
-        return 0.7
-    return 0.8 if wanted in NEIGHBOURS.get(letter, ()) else 1.0
+        return SAME_SOUND if "y" in (letter, wanted) and "i" in (letter, wanted) else VOWELS_CHANGED
+    near = wanted in NEIGHBOURS.get(letter, ()) or any(letter in sound and wanted in sound for sound in SOUNDS)
+    return BESIDE if near else ANOTHER
