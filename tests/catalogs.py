@@ -1,13 +1,11 @@
 """A small catalog by hand, as the files of a content folder; and the index that is made of it."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from vitrine.content.model import Content
-from vitrine.interface.catalog_parts import rendered, surroundings
-from vitrine.release.index import Index, Sources, open_index, write
+from vitrine.release.index import Index, Sources, open_index, renderer, write
 
 Json = Any
 
@@ -228,7 +226,6 @@ def files() -> Iterator[tuple[str, Json]]:
 def indexed(content: Content, folder: Path, **more: Json) -> Index:
     """The catalog as a release of ``content`` has it. ``more``: other documents than the ones above, by kind."""
     given: dict[str, Json] = {name.removesuffix(".yaml"): documents for name, documents in FILES.items()} | more
-    render = partial(rendered, around=surroundings(content))
     path = folder / "catalog.sqlite"
-    write(path, Sources(site={"catalog": content.setting("catalog") or {}}, **given), render, jobs=1)
+    write(path, Sources(site={"catalog": content.setting("catalog") or {}}, **given), renderer(content), jobs=1)
     return open_index(path)
