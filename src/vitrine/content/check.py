@@ -11,6 +11,7 @@ import orjson
 
 from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
 from vitrine.content.case import Case
+from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import SITE, Source
 from vitrine.content.model import Document, Documents, Layer
@@ -97,8 +98,8 @@ class _Check:
             return nothing, None
         rendered, _, _ = site.render(value, frozenset())
         found = self.schemas.findings(SITE.schema, rendered)
-        struck = tree.not_xml(rendered)
-        found += [Finding("text.xml", where, said, tree.XML_TEXT, on_key=on_key) for where, said, on_key in struck]
+        struck = not_xml(rendered)
+        found += [Finding("text.xml", where, said, XML_TEXT, on_key=on_key) for where, said, on_key in struck]
         bad = site.names_at_fault(value, found)
         _, names, faults = site.render(value, bad or frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))

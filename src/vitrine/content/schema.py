@@ -103,6 +103,10 @@ class Shape:
     def description(self) -> str:
         return str(self._schema.get("description", ""))
 
+    def keyword(self, name: str) -> Any:
+        """What the schema says under a keyword at this place, or None."""
+        return self._schema.get(name)
+
     @property
     def properties(self) -> tuple[str, ...]:
         return tuple(self._schema.get("properties", ()))

@@ -11,6 +11,7 @@ from typing import BinaryIO
 import orjson
 
 from vitrine.content import expressions, yaml
+from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.listing import Source
 from vitrine.content.processes import Progress, counted, processors, share, turns
 from vitrine.content.schema import Schemas
@@ -198,8 +199,6 @@ _SIGNS = (
     b"\xef\xbf",
 )
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
-XML_TEXT = "text without control characters"
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _not_xml(folder: Path, source: Source, documents: list[Json], listed: bool) -> list[Problem]:
@@ -215,21 +214,6 @@ def _not_xml(folder: Path, source: Source, documents: list[Json], listed: bool) 
         place = ((spot.key if on_key else None) or spot.value) if spot else None
         problems.append(Problem("text.xml", source.path, found, place, pointer, XML_TEXT))
     return problems
-
-
-def not_xml(value: Json, pointer: Pointer = ()) -> list[tuple[Pointer, str, bool]]:
-    """Each text that XML cannot carry: where it stands, what was found, and whether it is a key."""
-    struck: list[tuple[Pointer, str, bool]] = []
-    if isinstance(value, dict):
-        for key, item in value.items():
-            struck += [(where, found, True) for where, found, _ in not_xml(key, (*pointer, key))]
-            struck += not_xml(item, (*pointer, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            struck += not_xml(item, (*pointer, index))
-    elif isinstance(value, str) and (match := _NOT_XML.search(value)):
-        struck.append((pointer, f"the character U+{ord(match.group()):04X}, which XML cannot carry", False))
-    return struck
 
 
 def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:

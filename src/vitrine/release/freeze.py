@@ -60,11 +60,10 @@ def askings(content: Content) -> list[list[Asking]]:
     single: list[Asking] = []
     lists: list[list[Asking]] = []
     for operation in OPERATIONS:
-        entries = operation.source.entries
-        if entries is None:
+        if not operation.frozen:
             continue
         applications: Sequence[str | None] = content.applications() if operation.by_application else (None,)
-        found = [Asking(operation, entry, name) for entry in entries(content) for name in applications]
+        found = [Asking(operation, entry, name) for entry in operation.entries(content) for name in applications]
         if len(found) < FEW:
             single += found
         else:

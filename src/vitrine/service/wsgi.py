@@ -15,9 +15,11 @@ from vitrine.interface.answer import refuse
 from vitrine.interface.call import Request
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
-from vitrine.service.exchange import exchange
+from vitrine.service.exchange import MAX_BODY, exchange
 from vitrine.service.metrics import Metrics
+from vitrine.service.running import Backstage
 from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
+from vitrine.service.sql.database import open_database
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Source = Callable[[falcon.Request], Serving | None]
@@ -29,41 +31,51 @@ _HEADERS = {
     "HTTP_IF_NONE_MATCH": "if-none-match",
     "HTTP_ORIGIN": "origin",
     "CONTENT_TYPE": "content-type",
+    "HTTP_HOST": "host",
 }
+_OF_WRITES = {"HTTP_IF_MATCH": "if-match", "HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
+_WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
 
 MAX_UNWANTED = 2 * 1024 * 1024
 """Bytes of a body that are read though nobody asks for them; our configuration of nginx lets no more through."""
 
 
-def application(source: Source, metrics: Metrics | None = None) -> Application:
+def application(source: Source, metrics: Metrics | None = None, backstage: Backstage | None = None) -> Application:
     """The WSGI callable that answers from what ``source`` gives for a request."""
-    app = falcon.App(middleware=[_Front(source, metrics)])
+    app = falcon.App(middleware=[_Front(source, metrics, backstage or Backstage())])
     app.add_error_handler(Exception, _failed)
     made: Application = app
     return made
 
 
 def make() -> Application:
-    """The callable for a server's factory, by VITRINE_OUT, VITRINE_MEMO (MiB a worker) and VITRINE_ACCESS_LOG."""
+    """The callable for a server's factory, by the environment.
+
+    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_MEMO (MiB a worker) and VITRINE_ACCESS_LOG.
+    """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
-    return application(lambda request: watch(), metrics)
+    url = os.environ.get("VITRINE_DATABASE", "")
+    return application(lambda request: watch(), metrics, Backstage(open_database(url) if url else None))
 
 
 class _Front:
     """Answers every path and method before Falcon looks for a route, which would take 1 µs to find the only one."""
 
-    def __init__(self, source: Source, metrics: Metrics | None) -> None:
+    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage) -> None:
         self._source = source
         self._metrics = metrics
+        self._backstage = backstage
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         started = time.perf_counter()
-        done = exchange(_request(req), self._source(req))
+        request = _request(req)
+        done = exchange(request, self._source(req), self._backstage)
         _send(done, req, resp)
-        _drain(req)
+        if request.length and not request.body:
+            _drain(req)
         if self._metrics:
             self._metrics.note(done, req.method, time.perf_counter() - started)
 
@@ -71,12 +83,22 @@ class _Front:
 def _request(req: falcon.Request) -> Request:
     environ = req.env
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
+    method, length, body = environ["REQUEST_METHOD"], _length(environ), b""
+    if method in _WITH_BODY:
+        headers |= {name: environ[key] for key, name in _OF_WRITES.items() if key in environ}
+        if not length and "HTTP_TRANSFER_ENCODING" in environ:
+            body = environ["wsgi.input"].read(MAX_BODY + 1)
+            length = len(body)
+        elif length <= MAX_BODY:
+            body = environ["wsgi.input"].read(length) if length else b""
     return Request(
         _text(environ.get("PATH_INFO", "")).removeprefix("/"),
         _text(environ.get("QUERY_STRING", "")),
         headers,
-        environ["REQUEST_METHOD"],
-        _length(environ),
+        method,
+        length,
+        body,
+        environ.get("REMOTE_ADDR", ""),
     )
 
 
