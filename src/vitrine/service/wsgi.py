@@ -5,7 +5,6 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -131,4 +130,4 @@ def _text(native: str) -> str:
 def _failed(environ: Environ) -> Response:
     format = negotiate(environ.get("HTTP_ACCEPT")) or JSON
     response = refuse(Refusal("internal"), format, shipped_schemas())
-    return replace(response, headers=(("Content-Type", response.media_type), ("Cache-Control", "no-store")))
+    return response._replace(headers=(("Content-Type", response.media_type), ("Cache-Control", "no-store")))
