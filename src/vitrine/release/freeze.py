@@ -1,10 +1,11 @@
 """Every frozen Call answered: the same answers that the service gives, before anyone asks. Pure."""
 
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
+
+from isal import isal_zlib
 
 from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
@@ -19,8 +20,8 @@ from vitrine.release.manifest import Entry
 FEW = 60
 MIN_COMPRESSED = 1024
 MAX_RATIO = 0.9
-LEVEL = 4
-"""Of gzip's nine: half of the time of level 6 for files a twentieth larger."""
+LEVEL = 1
+"""Of ISA-L's: a quarter of the time of zlib's level 4 for files a twentieth larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +132,7 @@ def _file(entry: Entry, body: bytes) -> File:
     entry = entry | {"size": len(body), "sha256": sha256(body).hexdigest()}
     if len(body) < MIN_COMPRESSED:
         return File(entry, body, None, None)
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 31)  # 31: a gzip header, without name and time
-    compressed = packer.compress(body) + packer.flush()
+    compressed = isal_zlib.compress(body, LEVEL, 31)  # 31: a gzip header, without name and time
     if len(compressed) > MAX_RATIO * len(body):
         return File(entry, body, None, None)
     return File(entry, body, (sha256(compressed).hexdigest(), len(compressed)), compressed)
