@@ -19,7 +19,7 @@ from vitrine.content.schema import Schemas
 from vitrine.problems import Failure
 from vitrine.release import freeze, manifest
 from vitrine.release.changes import documents_changed
-from vitrine.release.freeze import FEW, Asking, Known
+from vitrine.release.freeze import FEW, Asking, File, Known
 from vitrine.release.manifest import Manifest
 from vitrine.release.publish import Releases
 from vitrine.release.stage import Stage, fsync_folder, staging
@@ -215,24 +215,32 @@ def _freeze_part(
     asked: Iterable[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
 ) -> Iterator[_Record]:
     """One process's share: bytes that exist, in the last release or in this one, are linked; others are written."""
-    sources = {digest: f"{last.files}/{path}" for digest, path in last.paths.items()}
+    staged: dict[str, str] = {}  # by this process: digest → full path
     for file in freeze.freeze(asked, content, order.schemas, last.known, step):
         digest, path = file.entry["sha256"], file.entry["path"]
-        name, source = f"files/{path}", sources.get(digest)
-        if source is None:
-            sources[digest] = stage.write(name, file.body or b"", digest)
-            if file.gzip:
-                stage.write(f"{name}.gz", file.compressed or b"", file.gzip[0])
-        else:
+        name, source = f"files/{path}", staged.get(digest)
+        if source is not None:
             stage.link(name, source, digest)
-            held = last.paths.get(digest)
-            of_last = source == f"{last.files}/{held}"
-            if file.gzip and file.compressed and of_last and last.gzip.get(f"{held}.gz") != file.gzip:
-                stage.write(f"{name}.gz", file.compressed, file.gzip[0])  # another program compressed the last one's
-                sources[digest] = stage.path(name)
-            elif file.gzip:
+            if file.gzip:
                 stage.link(f"{name}.gz", f"{source}.gz", file.gzip[0])
-        yield _Record(path, digest, orjson.dumps(file.entry), file.gzip, source is None)
+        else:
+            staged[digest] = stage.path(name)
+            _bring(file, name, last, stage)
+        yield _Record(path, digest, orjson.dumps(file.entry), file.gzip, source is None and digest not in last.paths)
+
+
+def _bring(file: File, name: str, last: _Last, stage: Stage) -> None:
+    """Bytes that this process has not staged yet: from the last release where that has them."""
+    digest = file.entry["sha256"]
+    held = last.paths.get(digest)
+    if held is None:
+        stage.write(name, file.body or b"", digest)
+    else:
+        stage.take(name, f"{last.files}/{held}", digest)
+    if file.gzip and file.compressed and (held is None or last.gzip.get(f"{held}.gz") != file.gzip):
+        stage.write(f"{name}.gz", file.compressed, file.gzip[0])  # anew, too, where another program compressed it
+    elif file.gzip:
+        stage.take(f"{name}.gz", f"{last.files}/{held}.gz", file.gzip[0])
 
 
 def _store_once(records: Sequence[_Record], stage: Stage) -> None:
