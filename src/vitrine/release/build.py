@@ -89,9 +89,9 @@ def build(order: Order, releases: Releases) -> Built:
     next_change = model.interval(order.documents, order.moment).end.isoformat(timespec="seconds")
     with staging(releases.out) as stage:
         written: list[_Private] = []
-        records = _files(order, content, last, stage, lambda: written.append(_private(order, content, last)))
+        data = content.pack()
+        records = _files(order, content, last, stage, lambda: written.append(_private(order, data, last)))
         (own,) = written
-        data = own.content
         private = {CONTENT: {"size": len(data), "sha256": own.digest}}
         edge = order.edge(content)
         encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, edge)
@@ -119,18 +119,16 @@ def build(order: Order, releases: Releases) -> Built:
 
 
 class _Private(NamedTuple):
-    """What is made of the documents themselves: content.json, its digest, sources.json, what changed."""
+    """What is made of the documents themselves: content.json's digest, sources.json, what changed."""
 
-    content: bytes
     digest: str
     sources: bytes
     changed: Mapping[str, Sequence[str]]
 
 
-def _private(order: Order, content: Content, last: _Last) -> _Private:
-    data = content.encode()
+def _private(order: Order, data: bytes, last: _Last) -> _Private:
     changed = documents_changed(last.content, data) if last.content else {}
-    return _Private(data, sha256(data).hexdigest(), orjson.dumps(_sources(order.documents)), changed)
+    return _Private(sha256(data).hexdigest(), orjson.dumps(_sources(order.documents)), changed)
 
 
 def _replaceable(order: Order, releases: Releases, id: str) -> bool:
@@ -182,7 +180,6 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
     lists = freeze.askings(content)
     for operation in {asking.operation for asked in lists for asking in asked}:
         order.schemas.validator(operation.schema)  # compiled before the fork, for all
-    content.events(0)  # so are the indexes
     with ExitStack() as stack:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
 
@@ -226,7 +223,9 @@ def _freeze_part(
         else:
             staged[digest] = stage.path(name)
             _bring(file, name, last, stage)
-        yield _Record(path, digest, orjson.dumps(file.entry), file.gzip, source is None and digest not in last.paths)
+        yield _Record(
+            path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, source is None and digest not in last.paths
+        )
 
 
 def _bring(file: File, name: str, last: _Last, stage: Stage) -> None:

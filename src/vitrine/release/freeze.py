@@ -84,7 +84,7 @@ def freeze(
     """
     base_url: str = content.setting("base_url")
     done: dict[tuple[str, bytes], Sequence[_Form]] = {}
-    before, digest = b"", b""
+    body, digest = b"", b""
     for asking in asked:
         step()
         calls = [asking.call(format) for format in FORMATS]
@@ -92,9 +92,9 @@ def freeze(
         if len(names) < len(calls):
             continue
         value = _value(calls[0], content)
-        body = respond(calls[0], value, content, schemas).body
+        before, body = body, respond(calls[0], value, content, schemas).body
         if body != before:  # else another spelling of the question before
-            before, digest = body, sha256(body).digest()
+            digest = sha256(body).digest()
         key = (asking.operation.schema, digest)
         held = [known[name] for name in names if name in known]
         if len(held) == len(names) and held[0][0] == digest.hex():
@@ -102,9 +102,7 @@ def freeze(
         elif key in done:
             forms = done[key]
         else:
-            if not schemas.valid(asking.operation.schema, value):
-                raise Failure(_refused(calls[0], value, schemas))
-            forms = [_formed(body), *(_formed(respond(call, value, content, schemas).body) for call in calls[1:])]
+            forms = _forms(calls, value, body, content, schemas)
             done[key] = [_Form(*form[:3]) for form in forms]
         common = _entry(calls[0], base_url, content)
         for call, name, form in zip(calls, names, forms, strict=True):
@@ -114,7 +112,7 @@ def freeze(
 
 
 class _Form(NamedTuple):
-    """An answer in one format: digest, size, digest and size of its compressed form; its bytes, until they are given."""
+    """An answer in one format: its digest and size, those of its compressed form; the bytes, until they are given."""
 
     digest: str
     size: int
@@ -139,6 +137,13 @@ def _entry(call: Call, base_url: str, content: Content) -> Entry:
     entry["arguments"] = call.texts()
     entry["lifetime"] = content.lifetime(call.operation.name)
     return entry
+
+
+def _forms(calls: Sequence[Call], value: Json, body: bytes, content: Content, schemas: Schemas) -> list[_Form]:
+    """An answer in every format, of which ``body`` is the first. Raises Failure where its schema refuses it."""
+    if not schemas.valid(calls[0].operation.schema, value):
+        raise Failure(_refused(calls[0], value, schemas))
+    return [_formed(body), *(_formed(respond(call, value, content, schemas).body) for call in calls[1:])]
 
 
 def _formed(body: bytes) -> _Form:
