@@ -1,11 +1,12 @@
 """Content, as views see it: the documents live at an instant, reached through verbs."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib import resources
+from io import BytesIO
 from math import cos, radians
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
@@ -20,7 +21,7 @@ Made = TypeVar("Made")
 FORMAT = 1
 """Of content.json; a reader refuses a higher one."""
 
-KEPT = 512
+KEPT = 64
 """How many values `once` keeps before it begins anew: a build asks for the same ones soon, a service for any."""
 
 DAYS_SHOWN = 21
@@ -231,6 +232,26 @@ class Texts:
         return text
 
 
+class Packed(Sequence[Json]):
+    """Documents that are read anew from their JSON by whoever walks along them.
+
+    For forked processes: they share bytes, while each Python object that they look at is copied for them.
+    """
+
+    def __init__(self, data: bytes, spans: Sequence[tuple[int, int]]) -> None:
+        self._data = data
+        self._spans = spans
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __iter__(self) -> Iterator[Json]:
+        return iter(orjson.loads(b"[%b]" % b",".join([self._data[start:end] for start, end in self._spans])))
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index]
+
+
 class Content:
     """The live documents. ``value`` is what content.json holds; views use the verbs and never look into it."""
 
@@ -243,14 +264,25 @@ class Content:
 
     def encode(self) -> bytes:
         """The bytes of content.json: a line a document, so that two of them are compared line by line."""
-        parts = []
+        return self._encoded()[0]
+
+    def _encoded(self) -> tuple[bytes, dict[int, tuple[int, int]]]:
+        """The bytes of content.json, and where each document (by its Python id) begins and ends in them."""
+        file, spans = BytesIO(), {}
         for key, part in self.value.items():
-            if isinstance(part, list):
-                lines = b",\n".join(orjson.dumps(document) for document in part)
-                parts.append(b'"%s":[\n%s\n]' % (key.encode(), lines))
-            else:
-                parts.append(b'"%s":%s' % (key.encode(), orjson.dumps(part)))
-        return b"{" + b",\n".join(parts) + b"}\n"
+            file.write(b'%b"%b":' % (b",\n" if file.tell() else b"{", key.encode()))
+            if not isinstance(part, list):
+                file.write(orjson.dumps(part))
+                continue
+            file.write(b"[\n")
+            for number, document in enumerate(part):
+                start = file.tell() + (2 if number else 0)
+                file.write(b",\n" if number else b"")
+                file.write(orjson.dumps(document))
+                spans[id(document)] = (start, file.tell())
+            file.write(b"\n]")
+        file.write(b"}\n")
+        return file.getvalue(), spans
 
     def setting(self, name: str) -> Json:
         """An entry of site.yaml, or None."""
@@ -345,8 +377,16 @@ class Content:
     def _stores(self) -> dict[str, dict[int, Json]]:
         return {number: {store[number]: store for store in self.value["stores"]} for number in STORE_NUMBERS}
 
+    def pack(self) -> bytes:
+        """The bytes of content.json, from which events are read from now on: before processes are forked."""
+        data, spans = self._encoded()
+        self._events = {
+            location: Packed(data, [spans[id(event)] for event in events]) for location, events in self._events.items()
+        }
+        return data
+
     @cached_property
-    def _events(self) -> dict[int, list[Json]]:
+    def _events(self) -> Mapping[int, Sequence[Json]]:
         at: dict[int, list[Json]] = {}
         for event in sorted(self.value["events"], key=lambda event: (event["start"], event["id"])):
             for location in self.locations(event):
