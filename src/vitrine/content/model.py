@@ -1,13 +1,12 @@
 """Content, as views see it: the documents live at an instant, reached through verbs."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib import resources
 from io import BytesIO
-from math import cos, radians
+from math import cos, floor, radians
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -312,16 +311,18 @@ class Content:
     def near(self, latitude: float, longitude: float, radius: float) -> list[tuple[float, Json]]:
         """The stores within ``radius`` miles of a point, each after its distance: nearest first, then by number."""
         reach, breadth = geo.box(latitude, radius)  # the exact distance decides
-        latitudes, places = self._by_latitude
-        first, last = bisect_left(latitudes, latitude - reach), bisect_right(latitudes, latitude + reach)
-        west, east = longitude - breadth, longitude + breadth
+        south, north, west, east = latitude - reach, latitude + reach, longitude - breadth, longitude + breadth
         if west < -180 or east > 180:  # around the other side of the earth, too: the distance is left to decide
             west, east = -180, 180
-        miles = geo.miles_from(latitude, longitude)
+        cells, miles = self._cells, geo.miles_from(latitude, longitude)
         found = [
             (distance, number, store)
-            for place, other, cosine, number, store in places[first:last]
-            if west <= place <= east and (distance := miles(other, cosine, place)) <= radius
+            for row in range(floor(south), floor(north) + 1)
+            for column in range(floor(west), floor(east) + 1)
+            if (row, column) in cells
+            for other, place, angle, cosine, number, store in cells[row, column]
+            if west <= place <= east and south <= other <= north
+            if (distance := miles(angle, cosine, place)) <= radius
         ]
         return [(distance, store) for distance, _, store in sorted(found)]
 
@@ -359,15 +360,15 @@ class Content:
         return self.once(make, *documents) if between is None else make(*documents, between)
 
     @cached_property
-    def _by_latitude(self) -> tuple[list[float], list[tuple[float, float, float, int, Json]]]:
-        """The stores' latitudes in order; of each its longitude, what `miles_from` asks, its number and itself."""
-        stores = sorted(self.value["stores"], key=lambda store: store["location"]["latitude"])
-        latitudes = [store["location"]["latitude"] for store in stores]
-        angles = [radians(latitude) for latitude in latitudes]
-        return latitudes, [
-            (store["location"]["longitude"], angle, cos(angle), store["locationNumber"], store)
-            for store, angle in zip(stores, angles, strict=True)
-        ]
+    def _cells(self) -> dict[tuple[int, int], list[tuple[float, float, float, float, int, Json]]]:
+        """The stores by whole degrees of where they are; of each its place, what `miles_from` asks, and its number."""
+        cells: dict[tuple[int, int], list[tuple[float, float, float, float, int, Json]]] = {}
+        for store in self.value["stores"]:
+            latitude, longitude = store["location"]["latitude"], store["location"]["longitude"]
+            angle = radians(latitude)
+            place = (latitude, longitude, angle, cos(angle), store["locationNumber"], store)
+            cells.setdefault((floor(latitude), floor(longitude)), []).append(place)
+        return cells
 
     @cached_property
     def _apps(self) -> dict[str, Json]:
