@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vitrine.content.listing import Source
+    from vitrine.interface.operation import Operation
     from vitrine.problems import Problem
     from vitrine.release.build import Built
     from vitrine.release.changes import Change
@@ -201,8 +202,16 @@ def _list_operations(content: str, at: str | None) -> None:
     asked = [asking for run in askings(live) for asking in run]
     for operation in OPERATIONS:
         count = sum(asking.operation is operation for asking in asked) * len(FORMATS)
-        where = f"frozen, {count} files" if operation.source.entries else "live: it names no entries to freeze"
+        where = f"frozen, {count} files" if operation.frozen else f"live: {_why_live(operation)}"
         click.echo(f"{operation.method} {operation.path}  {where}")
+
+
+def _why_live(operation: "Operation") -> str:
+    from vitrine.interface.operation import FromContent, FromStore
+
+    if isinstance(operation.source, FromContent):
+        return "it names no entries to freeze"
+    return "it is in the store" if isinstance(operation.source, FromStore) else "only the running service knows"
 
 
 @click.command()

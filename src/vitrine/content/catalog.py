@@ -15,6 +15,7 @@ from vitrine.content import catalog_rules as rules
 from vitrine.content import expressions, feed, model, records, tree, yaml
 from vitrine.content.case import Case, sound
 from vitrine.content.catalog_rules import Known, Sound
+from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.columns import Columns, Segments, Writer
 from vitrine.content.listing import CATALOG, Kind, Source
 from vitrine.content.model import Document
@@ -190,7 +191,7 @@ def _entries(block: Block, around: Around, told: Told, lines: Lines, full: Calla
 
 
 def _found(kind: Kind, value: Json, schemas: Schemas) -> tuple[Finding, ...]:
-    struck = [Finding("text.xml", at, said, tree.XML_TEXT, on_key=on_key) for at, said, on_key in tree.not_xml(value)]
+    struck = [Finding("text.xml", at, said, XML_TEXT, on_key=on_key) for at, said, on_key in not_xml(value)]
     return (*schemas.findings(kind.schema, value), *struck)
 
 

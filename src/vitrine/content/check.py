@@ -11,6 +11,7 @@ import orjson
 
 from vitrine.content import cache, catalog, expressions, listing, rules, site, tree, yaml
 from vitrine.content.case import Case
+from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import CATALOG, KINDS, SITE, Source
 from vitrine.content.model import Document, Documents, Layer
@@ -74,6 +75,7 @@ class _Check:
         self.unrendered: dict[str, set[Pointer]] = {}
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.users: Mapping[str, set[str]] = {}
+        self.spots: dict[str, dict[Pointer, yaml.Spot]] = {}
 
     def run(self) -> Checked:
         own, names = self._site()
@@ -120,8 +122,8 @@ class _Check:
             return nothing, None
         rendered, _, _ = site.render(value, frozenset())
         found = self.schemas.findings(SITE.schema, rendered)
-        struck = tree.not_xml(rendered)
-        found += [Finding("text.xml", where, said, tree.XML_TEXT, on_key=on_key) for where, said, on_key in struck]
+        struck = not_xml(rendered)
+        found += [Finding("text.xml", where, said, XML_TEXT, on_key=on_key) for where, said, on_key in struck]
         bad = site.names_at_fault(value, found)
         _, names, faults = site.render(value, bad or frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
@@ -234,8 +236,9 @@ class _Check:
                 spot = spots.get(whole) or spots.get(whole[:-1])
                 place = (spot.key if finding.on_key and spot.key else spot.value) if spot else None
                 shown = finding.pointer if layer.index is None else (layer.index, *finding.pointer)
+                found = finding.found + self._line(finding)
                 problem = Problem(
-                    finding.rule, path, finding.found, place, shown, finding.allowed, finding.about, finding.nearest
+                    finding.rule, path, found, place, shown, finding.allowed, finding.about, finding.nearest
                 )
                 problems[problem] |= {document.layers[-1].path} - {path}
         return [
@@ -247,8 +250,18 @@ class _Check:
         """What is wrong with a base itself concerns every file that builds on it."""
         return replace(problem, used_by=tuple(sorted(self.users.get(problem.path, set()) - {problem.path})))
 
+    def _line(self, finding: Finding) -> str:
+        """The line of the other place that a finding names, as it is written after its file."""
+        if finding.beside is None:
+            return ""
+        path, index, pointer = finding.beside
+        spot = self._spots(path).get(pointer if index is None else (index, *pointer))
+        return f":{spot.value.line}" if spot else ""
+
     def _spots(self, path: str) -> dict[Pointer, yaml.Spot]:
-        try:
-            return tree.spots_of(self.folder, self.by_path[path])
-        except (Malformed, OSError):  # changed since it was read
-            return {}
+        if path not in self.spots:
+            try:
+                self.spots[path] = tree.spots_of(self.folder, self.by_path[path])
+            except (Malformed, OSError):  # changed since it was read
+                self.spots[path] = {}
+        return self.spots[path]
