@@ -69,6 +69,7 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     from vitrine.interface.call import Request
     from vitrine.interface.formats import FORMATS
     from vitrine.problems import Refusal, nearest
+    from vitrine.release.catalog import tried
 
     documents, schemas = documents_of(content, Options())
     live = model.live(documents, moment_of(at, documents))
@@ -83,10 +84,17 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     path, _, query = request.removeprefix("/").partition("?")
     try:
         call = bind(Request(unquote(path), query, {"accept": format.media_type}), app or next(iter(known), None))
-        response = answer(call, live, schemas)
+        catalog = documents.catalog if _asks_catalog(request) else None
+        with tried(live, catalog):
+            response = answer(call, live, schemas)
     except Refusal as refusal:
         response = refuse(refusal, format, schemas)
     click.echo(response.body)
     if response.status != 200:
         click.echo(f"status {response.status}", err=True)
         sys.exit(PROBLEMS)
+
+
+def _asks_catalog(request: str) -> bool:
+    """Whether an answer needs the catalog, whose index takes a while to make."""
+    return any(word in request for word in ("catalog/", "recommendations/", "upcNumber", "productId"))

@@ -1,8 +1,11 @@
 """The catalog's documents: read as streams, checked side by side in bounded memory, and handed out as streams."""
 
+import os
 import tempfile
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -17,7 +20,7 @@ from vitrine.content.case import Case, sound
 from vitrine.content.catalog_rules import Known, Sound
 from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.columns import Columns, Segments, Writer
-from vitrine.content.listing import CATALOG, Kind, Source
+from vitrine.content.listing import CATALOG, RACY_NS, Kind, Source
 from vitrine.content.model import Document
 from vitrine.content.processes import Ended, Progress, counted, processors, share, turns
 from vitrine.content.records import Block, Lines, Records
@@ -25,13 +28,16 @@ from vitrine.content.schema import Finding, Schemas
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Failure, Place, Pointer, Problem
 
-SMALL = ("category", "brand")
+SMALL = ("category", "brand", "synonym")
 """Kinds of which there are few enough to be held in memory, all at once."""
 
 
 @dataclass(frozen=True)
 class Catalog:
-    """A checked catalog. ``categories`` is flat: each with its `parent` and without those inside it, in their order."""
+    """A checked catalog. ``categories`` is flat: each with its `parent` and without those inside it, in their order.
+
+    ``names``: what the expressions in its YAML files were evaluated with.
+    """
 
     folder: Path
     sources: tuple[Source, ...]
@@ -41,6 +47,8 @@ class Catalog:
     inventory: Records
     reviews: Records
     recommendations: Records
+    synonyms: list[list[str]]
+    names: Mapping[str, str | None]
 
     def digest(self) -> str:
         """A digest of the files themselves, the same on any machine."""
@@ -56,7 +64,8 @@ class Catalog:
 @dataclass(frozen=True)
 class Around:
     """What is around the catalog: the folder, the schemas, the names (None where site.yaml cannot give them), and the
-    other documents. ``limit``: of how many problems the places are looked for.
+    other documents. ``limit``: of how many problems the places are looked for. ``noted``: the file that says what was
+    without fault the last time, by the program with the digest ``program``.
     """
 
     folder: Path
@@ -66,6 +75,8 @@ class Around:
     limit: int
     jobs: int | None = None
     progress: Progress | None = None
+    noted: Path | None = None
+    program: str = ""
 
     def ids(self, kind: str, name: str) -> frozenset[int] | None:
         """The numbers of a kind of document; None where not all of them are known."""
@@ -92,7 +103,10 @@ class Told:
 
 
 def check(sources: Sequence[Source], around: Around) -> tuple[Catalog | None, Told]:
-    """Everything that is wrong with the catalog; the catalog itself where there is one, and nothing wrong with it."""
+    """Everything that is wrong with the catalog; the catalog itself where there is one, and nothing wrong with it.
+
+    Where nothing was wrong the last time, and all is as it was, the long feeds are not read again.
+    """
     of_kind: dict[str, list[Source]] = {kind.name: [] for kind in CATALOG}
     for source in sources:
         of_kind[source.kind.name].append(source)
@@ -103,14 +117,19 @@ def check(sources: Sequence[Source], around: Around) -> tuple[Catalog | None, To
     for name in ("name", "id"):
         uses = ((entry, (name,), entry.value[name]) for entry in brands if entry.sound((name,)))
         _once("brand", name, uses, _Places(around.folder), told)
+    synonyms = _small(of_kind["synonym"], around, told)
     _settings(sources, around, told)
     stores = around.ids("store", "locationNumber")
     numbers = None if stores is None else frozenset(map(str, stores))
     known = Known(categories.ids, around.ids("promotion", "promoId"), numbers)
     large = [source for kind in CATALOG if kind.name not in SMALL for source in of_kind[kind.name]]
-    _Large(records.blocks(large), around, known, told).check()
+    state = _state(sources, around, known) if around.noted else ""
+    if not (state and _noted(around) == state):
+        _Large(records.blocks(large), around, known, told).check()
     if not sources or told.problems or told.findings or told.more or around.names is None:
         return None, told
+    if state:
+        _note(around, state)
     streams = {kind: Records(around.folder, of_kind[kind], around.names) for kind in of_kind}
     catalog = Catalog(
         around.folder,
@@ -121,8 +140,41 @@ def check(sources: Sequence[Source], around: Around) -> tuple[Catalog | None, To
         streams["inventory"],
         streams["review"],
         streams["recommendation"],
+        [entry.value for entry in synonyms],
+        around.names,
     )
     return catalog, told
+
+
+def _state(sources: Sequence[Source], around: Around, known: Known) -> str:
+    """A digest of everything that the check of the long feeds reads; empty where a file was changed just now."""
+    if any(source.changed >= time.time_ns() - RACY_NS for source in sources):
+        return ""
+    files = [(source.path, source.size, source.changed, source.inode) for source in sources]
+    promotions = [
+        [each.value.get(part) for part in ("products", "categoryIds")] for each in around.case.having("promotion")
+    ]
+    others = [known.categories, known.promotions, known.stores]
+    ids = [None if each is None else sorted(map(str, each)) for each in others]
+    rest = [around.program, around.schemas.digest, sorted((around.names or {}).items())]
+    return sha256(orjson.dumps([files, promotions, ids, rest])).hexdigest()
+
+
+def _noted(around: Around) -> str:
+    try:
+        return around.noted.read_text(encoding="ascii") if around.noted else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _note(around: Around, state: str) -> None:
+    """Keep what was found without fault; where that cannot be kept, the next check reads it again."""
+    if around.noted:
+        draft = around.noted.with_name(f"{around.noted.name}.{os.getpid()}")
+        with suppress(OSError):
+            around.noted.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_text(state, encoding="ascii")
+            os.replace(draft, around.noted)
 
 
 def _settings(sources: Sequence[Source], around: Around, told: Told) -> None:
@@ -364,11 +416,13 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Disagreement:
-    """Numbers of a column that are at fault: ``shift`` as in Columns, ``finding`` what to say of each, if anything."""
+    """Numbers of a column that are at fault: ``finding`` is what to say of each, if anything.
+
+    ``once``: they occur twice, and nothing is to be said of the first time.
+    """
 
     column: str
     bad: set[int]
-    shift: int
     finding: Callable[[_Entry, int, Pointer], Finding | None]
     once: bool = False
 
@@ -468,17 +522,16 @@ class _Large:
     def _disagreements(self, columns: Columns) -> Iterator[_Disagreement]:
         limit = max(MANY, self.around.limit)
         for column, (name, kind) in rules.UNIQUE.items():
-            shift = 2 if column in (rules.UPC, rules.INVENTORY) else 0
-            bad = columns.twice(column, limit, shift)
-            yield _Disagreement(column, bad, shift, partial(self._again, {}, kind, name), once=True)
+            bad = columns.twice(column, limit)
+            yield _Disagreement(column, bad, partial(self._again, {}, kind, name), once=True)
         if rules.PRODUCT not in self.told.lost:
             bad = columns.missing([rules.PRODUCT_NAMED], rules.PRODUCT, limit)
-            yield _Disagreement(rules.PRODUCT_NAMED, bad, 0, _no_product)
+            yield _Disagreement(rules.PRODUCT_NAMED, bad, _no_product)
         if rules.UPC not in self.told.lost:
             bad = columns.missing([rules.INVENTORY], rules.UPC, limit)
-            yield _Disagreement(rules.INVENTORY, bad, 0, partial(_no_upc, _spelled(columns, bad)))
+            yield _Disagreement(rules.INVENTORY, bad, _no_upc)
         rings = _rings(columns)
-        yield _Disagreement(rules.MEMBER, {member for _, member in rings}, 0, partial(_in_ring, rings))
+        yield _Disagreement(rules.MEMBER, {member for _, member in rings}, partial(_in_ring, rings))
 
     def _again(
         self, first: dict[Any, str], kind: str, name: str, entry: _Entry, number: int, pointer: Pointer
@@ -495,7 +548,7 @@ class _Large:
         """Find the places of the numbers at fault: only the blocks that hold one are read, until there is enough."""
         counts: Counter[int] = Counter()
         for each in disagreements:
-            counts.update(columns.where(each.column, each.bad, each.shift))
+            counts.update(columns.where(each.column, each.bad))
             self.told.at_least |= len(each.bad) >= max(MANY, self.around.limit)
         expected = counts.total() - sum(len(each.bad) for each in disagreements if each.once)
         by_column: dict[str, list[_Disagreement]] = defaultdict(list)
@@ -508,7 +561,7 @@ class _Large:
             for entry in self._entries_again(number):
                 for column, value, pointer in rules.values(entry.source.kind.name, entry.value, entry.sound):
                     for each in by_column.get(column, ()):
-                        if value >> each.shift in each.bad and (finding := each.finding(entry, value, pointer)):
+                        if value in each.bad and (finding := each.finding(entry, value, pointer)):
                             found += 1
                             self.told.note([self.places.problem(entry, finding)])
         self.told.more += max(0, expected - found)
@@ -535,17 +588,8 @@ def _no_product(entry: _Entry, number: int, pointer: Pointer) -> Finding:
     return rules.unknown(pointer, "product", "id", number, ())
 
 
-def _no_upc(spelled: Mapping[int, str], entry: _Entry, number: int, pointer: Pointer) -> Finding:
-    close = spelled.get(number >> 2, "")
-    found = f"no product has the UPC {rules.upc_text(number)}" + f"; one has {close}, the same number" * bool(close)
-    return Finding("reference", pointer, found, "a UPC as its product writes it", nearest=close)
-
-
-def _spelled(columns: Columns, missing: set[int]) -> dict[int, str]:
-    """Of UPCs that no product has: how a product writes the same number with more or fewer zeros."""
-    wanted = {number >> 2 for number in missing}
-    runs = columns.values(rules.UPC) if wanted else ()
-    return {number >> 2: rules.upc_text(number) for run in runs for number in run if number >> 2 in wanted}
+def _no_upc(entry: _Entry, number: int, pointer: Pointer) -> Finding:
+    return rules.unknown(pointer, "product", "UPC", entry.value["upc"], ())
 
 
 Edge = tuple[int, int]

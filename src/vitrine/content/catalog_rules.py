@@ -30,9 +30,6 @@ UNIQUE = {
 FEW = 300
 """Among more ids than these none is looked for that is like another."""
 
-DIGITS = (8, 12, 13, 14)
-"""How many digits a UPC may have (GS1 General Specifications: GTIN-8, -12, -13 and -14)."""
-
 
 @dataclass(frozen=True)
 class Known:
@@ -51,16 +48,6 @@ def check_digit(digits: str) -> str:
     codes = digits.encode()  # of digits, from 48 on
     total = 3 * (sum(codes[::-2]) - 48 * len(codes[::-2])) + sum(codes[-2::-2]) - 48 * len(codes[-2::-2])
     return str(-total % 10)
-
-
-def upc_number(upc: str) -> int:
-    """A UPC as a number: twice a bit for its length below the GTIN, which alone must be unique."""
-    return int(upc) << 2 | DIGITS.index(len(upc))
-
-
-def upc_text(number: int) -> str:
-    """The UPC that `upc_number` made a number of."""
-    return f"{number >> 2:0{DIGITS[number & 3]}}"
 
 
 def review_number(id: str) -> int:
@@ -241,7 +228,10 @@ Value = tuple[str, int, Pointer]
 
 
 def values(kind: str, record: Json, sound: Sound) -> Iterator[Value]:
-    """What a record has to itself, and what it refers to, as numbers for the columns."""
+    """What a record has to itself, and what it refers to, as numbers for the columns.
+
+    UPCs are compared as numbers, as GS1 does (a GTIN's zeros in front do not count).
+    """
     return _VALUES[kind](record, sound) if isinstance(record, dict) else iter(())
 
 
@@ -260,7 +250,7 @@ def _of_product(product: Mapping[str, Any], sound: Sound) -> Iterator[Value]:
         yield PRODUCT, product["id"], ("id",)
     if "upcs" in product and sound(("upcs",)):
         for index, variant in enumerate(product["upcs"]):
-            yield UPC, upc_number(variant["upc"]), ("upcs", index, "upc")
+            yield UPC, int(variant["upc"]), ("upcs", index, "upc")
             yield SKU, variant["sku"], ("upcs", index, "sku")
     if "members" in product and sound(("members",)):
         for index, member in enumerate(product["members"]):
@@ -288,7 +278,7 @@ def _of_recommendation(recommendation: Mapping[str, Any], sound: Sound) -> Itera
 
 def _of_inventory(inventory: Mapping[str, Any], sound: Sound) -> Iterator[Value]:
     if sound(("upc",)):
-        yield INVENTORY, upc_number(inventory["upc"]), ("upc",)
+        yield INVENTORY, int(inventory["upc"]), ("upc",)
 
 
 _VALUES: Mapping[str, Callable[[Mapping[str, Any], Sound], Iterator[Value]]] = {

@@ -94,6 +94,8 @@ class _Check:
                 self.options.most,
                 self.options.jobs,
                 self.options.progress,
+                self.options.cached and self.options.cached.with_name("catalog"),
+                self.options.program,
             ),
         )
         self.findings += told.findings

@@ -61,10 +61,10 @@ class Columns:
         for number in range(len(self._segments)):
             yield from self._file(column, number, _KEPT)
 
-    def twice(self, column: str, limit: int, shift: int = 0) -> set[int]:
-        """Numbers that occur more than once, without their lowest ``shift`` bits; at most about ``limit`` of them."""
+    def twice(self, column: str, limit: int) -> set[int]:
+        """Numbers that occur more than once; at most about ``limit`` of them."""
         found: set[int] = set()
-        for part in self._dealt([column], shift):
+        for part in self._dealt([column]):
             if len(found) < limit and len(set(part)) < len(part):
                 found |= {value for value, count in Counter(part).items() if count > 1}
         return found
@@ -72,7 +72,7 @@ class Columns:
     def missing(self, columns: Iterable[str], known: str, limit: int) -> set[int]:
         """Numbers of some columns that do not occur in the column ``known``; at most about ``limit`` of them."""
         found: set[int] = set()
-        for part, there in zip(self._dealt(columns, 0), self._dealt([known], 0), strict=True):
+        for part, there in zip(self._dealt(columns), self._dealt([known]), strict=True):
             if part and len(found) < limit:
                 found |= set(part).difference(there)
         return found
@@ -84,7 +84,7 @@ class Columns:
             left.difference_update(run)
         return left
 
-    def where(self, column: str, bad: set[int], shift: int = 0) -> Mapping[int, int]:
+    def where(self, column: str, bad: set[int]) -> Mapping[int, int]:
         """Block → how many of its numbers are among ``bad``."""
         found: dict[int, int] = {}
         if not bad:
@@ -94,17 +94,16 @@ class Columns:
                 for block, counts in segments:
                     run = array("q")
                     run.frombytes(file.read(8 * counts.get(column, 0)))
-                    if count := sum(value >> shift in bad for value in run):
+                    if count := sum(value in bad for value in run):
                         found[block] = count
         return found
 
-    def _dealt(self, columns: Iterable[str], shift: int) -> list[array[int]]:
+    def _dealt(self, columns: Iterable[str]) -> list[array[int]]:
         """The numbers of some columns in PARTS, equal ones in the same."""
         parts = [array("q") for _ in range(PARTS)]
         for column in columns:
             for run in self.values(column):
                 for value in run:
-                    value >>= shift
                     parts[value % PARTS].append(value)
         return parts
 

@@ -37,6 +37,7 @@ SITE = Kind("site", "", ())
 CATALOG = (
     Kind("category", "catalog/categories", ("id",)),
     Kind("brand", "catalog/brands", ("name", "id")),
+    Kind("synonym", "catalog/synonyms", ()),
     Kind("product", "catalog/products", ("id",)),
     Kind("inventory", "catalog/inventory", ("upc",)),
     Kind("review", "catalog/reviews", ("id",)),

@@ -16,8 +16,9 @@ from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
 from vitrine.content.processes import Ended, Progress, counted, processors, share, turns
 from vitrine.content.schema import Schemas
+from vitrine.interface.formats import FORMATS
 from vitrine.problems import Failure
-from vitrine.release import freeze, manifest
+from vitrine.release import catalog, freeze, manifest
 from vitrine.release.changes import documents_changed
 from vitrine.release.freeze import FEW, Asking, File, Known
 from vitrine.release.manifest import Manifest
@@ -25,6 +26,9 @@ from vitrine.release.publish import Releases
 from vitrine.release.stage import Stage, fsync_folder, staging
 
 CONTENT = "content.json"
+MANY = 200_000
+"""So many files a release may have unless more are asked for: whoever freezes a million products shall know it."""
+
 Queue = Callable[[], Iterator[Sequence[Asking]]]
 
 
@@ -32,7 +36,8 @@ Queue = Callable[[], Iterator[Sequence[Asking]]]
 class Order:
     """What to build, and from what. ``fresh``: nothing is taken over from an earlier release.
 
-    ``program``: a digest of this program; ``note``: what else build.json shall say.
+    ``program``: a digest of this program; ``note``: what else build.json shall say. ``allowed``: how many files there
+    may be. ``clock`` tells when the build ends.
     """
 
     documents: Documents
@@ -44,6 +49,8 @@ class Order:
     jobs: int | None = None
     fresh: bool = False
     progress: Progress | None = None
+    allowed: int = MANY
+    clock: Callable[[], datetime] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,11 +95,20 @@ def build(order: Order, releases: Releases) -> Built:
     last = _last(order, releases)
     next_change = model.interval(order.documents, order.moment).end.isoformat(timespec="seconds")
     with staging(releases.out) as stage:
+        made = catalog.bring(
+            order.documents.catalog,
+            content,
+            stage,
+            _catalog(order, releases),
+            order.program,
+            order.jobs,
+            order.progress,
+        )
         written: list[_Private] = []
         data = content.pack()
         records = _files(order, content, last, stage, lambda: written.append(_private(order, data, last)))
         (own,) = written
-        private = {CONTENT: {"size": len(data), "sha256": own.digest}}
+        private = {CONTENT: {"size": len(data), "sha256": own.digest}, **made.private}
         edge = order.edge(content)
         encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, edge)
         id = manifest.release_id(encoded)
@@ -101,7 +117,9 @@ def build(order: Order, releases: Releases) -> Built:
             stage.write(CONTENT, data, own.digest)
             stage.write("manifest.json", encoded, id)
             gzip = {f"{record.path}.gz": record.gzip for record in records if record.gzip}
-            note = {**order.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
+            note = {**order.note, **made.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
+            if order.clock:
+                note["ended"] = order.clock().isoformat(timespec="milliseconds")
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
             stage.add("sources.json", own.sources)
             _into_place(releases, stage, id)
@@ -112,7 +130,7 @@ def build(order: Order, releases: Releases) -> Built:
         0 if existed else len({record.digest for record in records if record.written}),
         existed,
         len(before - {record.path for record in records}),
-        own.changed,
+        {**own.changed, **made.changed},
         next_change,
         edge_changed=last.manifest is None or last.manifest.edge != edge,
     )
@@ -165,6 +183,19 @@ def _last(order: Order, releases: Releases) -> _Last:
     return _Last(listed, content, folder / "files", paths, gzip, known)
 
 
+def _catalog(order: Order, releases: Releases) -> catalog.Before | None:
+    """The catalog of the release that `_last` is about."""
+    id = releases.current() or next(iter(releases.ids()), None)
+    if id is None or order.fresh or not releases.complete(id):
+        return None
+    try:
+        private = releases.manifest(id).private.get(catalog.NAME)
+    except Failure:
+        return None
+    note = releases.note(id).get("catalog", {})
+    return catalog.Before(releases.path(id) / catalog.NAME, private, note) if private else None
+
+
 class _Record(NamedTuple):
     """A file of the release: its line of the manifest, its compressed form, whether it was written."""
 
@@ -178,6 +209,12 @@ class _Record(NamedTuple):
 def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile: Callable[[], None]) -> list[_Record]:
     """Every answer; bytes that the last release has not are written. Raises Failure where two have one name."""
     lists = freeze.askings(content)
+    count = sum(map(len, lists)) * len(FORMATS)
+    if count > order.allowed:
+        found = f"{count:,} files would be written, and {order.allowed:,} are allowed"
+        raise Failure(
+            f"{found}; --allow-files {count} allows them, or freeze fewer products (featured, catalog.freeze)"
+        )
     for operation in {asking.operation for asked in lists for asking in asked}:
         order.schemas.validator(operation.schema)  # compiled before the fork, for all
     with ExitStack() as stack:
