@@ -778,7 +778,7 @@ def _browse() -> Iterator[Case]:
         "PRICE=[50TO*]": (PUMP,),
         "PRICE=[69.99TO69.99]": (PUMP,),
         "PRICE=[70TO*]": (),
-        "PRICE=[0 TO 49.99]": (FLAT, SET),
+        "PRICE=[0%20TO%2049.99]": (FLAT, SET),
         "PRICE=[0TO49.99,50TO99.99]": (FLAT, PUMP, SET),
         "PRICE=0TO50&BRAND=Zo%C3%AB": (SET,),
         "WIDTH=M": (),  # no facet of this catalog
