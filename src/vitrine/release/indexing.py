@@ -23,6 +23,7 @@ import orjson
 
 from vitrine.content.processes import Progress, ordered, processors
 from vitrine.content.yaml import Json
+from vitrine.interface.ports import Part
 from vitrine.release.facets import BASIC, Columns, count
 from vitrine.release.words import forms, indexed, stem
 
@@ -36,14 +37,14 @@ CHUNK = 500
 MAX_FACETS = 8
 """Attributes that are facets: the ones that most products carry."""
 CARRIED_BY = 50
-"""An attribute is a facet if one product in so many carries it, and two do,"""
+"""An attribute is a facet if one product in so many carries it,"""
 MAX_VALUES = 1000
 """and if it has no more values than this."""
 
 SPELT = 100_000
 """How many words, the most frequent ones, spelling is corrected to."""
 
-Render = Callable[[Json], Mapping[str, bytes]]
+Render = Callable[[Json], Mapping[Part, bytes]]
 """A product's document, with its computed members → parts of its answers, in JSON."""
 
 LIMITED_QUANTITY = 3
@@ -52,6 +53,9 @@ SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE number (id INTEGER PRIMARY KEY, rank INTEGER, updated INTEGER, digest BLOB);
 CREATE TABLE document (rank INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE part_element (rank INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE part_rest3 (rank INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE part_detail4 (rank INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE short (rank INTEGER PRIMARY KEY, text TEXT);
 CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, online INTEGER, stores BLOB);
 CREATE TABLE sku (sku INTEGER PRIMARY KEY, product INTEGER, upc INTEGER);
@@ -243,7 +247,7 @@ class _Writer:
             self.sizes.append(size)
         (active,) = facts.execute("SELECT count(*) FROM product WHERE active").fetchone()
         total = len(self.starts) - 1
-        carried = max(2, total / CARRIED_BY)
+        carried = total / CARRIED_BY
         names = sorted(self.attributes, key=lambda name: (-self.attributes[name], name))
         self.facets = [name for name in names if self.attributes[name] >= carried and name not in BASIC][:MAX_FACETS]
         return total, active
@@ -309,8 +313,6 @@ class _Writer:
             if table.startswith("later."):
                 self.later.executemany(f"INSERT INTO {table[6:]} VALUES ({marks})", rows)
                 continue
-            if table.startswith("part_"):
-                self.out.execute(f"CREATE TABLE IF NOT EXISTS {table} (rank INTEGER PRIMARY KEY, data BLOB)")
             names = "(rowid, name, brand, kind, attributes, description)" if table == "text" else ""
             self.out.executemany(f"INSERT INTO {table} {names} VALUES ({marks})", rows)
         self.featured += made.featured
