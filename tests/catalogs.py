@@ -1,178 +1,231 @@
-"""Small catalogs for tests, and what a plain program would answer about them."""
+"""A small catalog by hand, as the files of a content folder; and the index that is made of it."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hypothesis import strategies as st
+from vitrine.content.model import Content
+from vitrine.release.index import Index, Sources, open_index, renderer, write
 
-from vitrine.interface.ports import SORTS, Facet, Question
-from vitrine.release.index import Index, Sources, open_index, write
+Json = Any
 
-Document = dict[str, Any]
-URL = "https://www.example.com/"
-RANGES = ((0, 49.99), (50, 99.99), (100, 249.99), (250, 499.99), (500, None))
-FACETS = {"BRAND": "Brand", "COLOR": "Color", "SIZE": "Size", "PRICE": "Price", "MATERIAL": "Material"}
+SETTINGS = {
+    "image_url": "https://images.shop.example",
+    "product_url": "https://www.shop.example/product/{id}",
+    "brand_url": "https://www.shop.example/brand/{name}",
+}
+"""site.yaml's `catalog`."""
 
+CATEGORIES = [
+    {
+        "id": 1,
+        "name": "Women",
+        "url": "https://www.shop.example/women",
+        "categories": [
+            {
+                "id": 12,
+                "name": "Shoes & Boots",
+                "url": "https://www.shop.example/shoes",
+                "brandFlyout": True,
+                "pageType": "Dynamic",
+                "pageId": "p12",
+                "pageTitle": "Shoes",
+                "metaDescription": "All shoes",
+                "highlight": True,
+                "clickable": True,
+                "categories": [{"id": 121, "name": "Pumps", "url": "https://www.shop.example/pumps"}],
+            },
+            {
+                "id": 11,
+                "name": "Sale",
+                "type": "GoTo",
+                "url": "https://www.shop.example/sale",
+                "overrideUrl": "https://www.shop.example/sale/shoes",
+                "overrideCategoryId": 12,
+                "mobilePublish": "N",
+                "clickable": False,
+            },
+        ],
+    },
+    {"id": 2, "name": "Home", "type": "Splash", "url": "https://www.shop.example/home"},
+]
+BRANDS = [{"name": "Anne Field", "id": 500, "url": "https://www.shop.example/anne-field"}]
 
-def category(id: int, name: str = "Things", **more: Any) -> Document:
-    return {"id": id, "name": name, "url": f"{URL}c/{id}", **more}
+RED, BLACK, OLD = "036000291452", "012345678905", "4006381333931"
+"""UPCs of the pump: the red one, a black one that is not available, and one that is sold no more."""
+LAMP = "96385074"
 
-
-def product(id: int, name: str = "Plain Thing", **more: Any) -> Document:
-    """A valid product with nothing that is optional."""
-    return {
-        "id": id,
-        "name": name,
-        "description": "Nothing to say.",
-        "typeName": "THING",
-        "brand": "Larkspur",
-        "categories": [1],
-        "images": {"primary": f"{id}.jpg"},
-        "price": {"regular": 10.0},
-        **more,
+PUMP = {
+    "id": 100,
+    "name": "Patent Pump",
+    "description": "A pump of patent leather <shiny>.",
+    "typeName": "SHOE",
+    "brand": "Anne Field",
+    "categories": [121, 12],
+    "images": {"primary": "pump.jpg", "additional": ["pump-side.jpg", "pump-top.jpg"]},
+    "colors": [
+        {
+            "id": 7,
+            "name": "Cherry",
+            "normal": "RED",
+            "swatch": "cherry.jpg",
+            "image": "pump-red.jpg",
+            "additional": ["pump-red-side.jpg"],
+        },
+        {"id": 8, "name": "Night", "normal": "BLACK"},
+    ],
+    "sizes": [{"id": 71, "name": "8 M", "normal": "8"}, {"id": 72, "name": "8½ M", "normal": "8.5"}],
+    "price": {
+        "regular": 100,
+        "sale": 69.99,
+        "type": "Clearance",
+        "typeId": 4,
+        "displayText": "Limited time",
+        "finalPrice": {"value": 59.99, "display": "Always Show", "promotions": [7, 5]},
+    },
+    "upcs": [
+        {"upc": RED, "sku": 9001, "color": 7, "size": 71, "attributes": {"WIDTH": ["M"]}, "orderMethod": "POOL"},
+        {"upc": BLACK, "sku": 9002, "color": 8, "size": 72, "price": {"regular": 110}},
+        {"upc": OLD, "sku": 9003, "active": False},
+    ],
+    "attributes": {"HEEL_HEIGHT": ["High"], "MATERIAL": ["Leather", "Rubber"]},
+    "bullets": ["Leather upper", "Made by hand"],
+    "promotions": [11, 5],
+    "rebates": [
+        {"id": 2, "description": "$5 back", "url": "https://www.shop.example/rebate/2"},
+        {"id": 1, "description": "$1 back"},
+    ],
+    "new": True,
+    "giftWrappable": True,
+    "giftMessageable": True,
+    "shipping": {"methods": ["Ground"], "returnConstraint": ["30 days"], "notes": ["Ships boxed"]},
+    "maxQuantity": 6,
+    "productGroup": "Shoes",
+    "startDays": 12,
+    "bestSeller": 2,
+    "corpclass": {"deptid": 31, "deptcode": "31A", "divisionid": 3, "division": "Footwear"},
+    "updated": "2026-11-20T10:00:00-05:00",
+    "featured": True,
+    "badges": [{"badge": "Extra 10%", "selectColor": False, "promotionId": 7}],
+}
+FLAT = {
+    "id": 101,
+    "name": "Café Flat",
+    "description": "A flat shoe.",
+    "typeName": "SHOE",
+    "brand": "Anne Field",
+    "url": "https://www.shop.example/cafe-flat",
+    "categories": [12],
+    "images": {"primary": "flat.jpg"},
+    "price": {"regular": {"low": 50, "high": 80}, "sale": {"low": 30, "high": 60}},
+    "bestSeller": 1,
+    "updated": "2026-11-22T00:00:00Z",
+}
+SET = {
+    "id": 102,
+    "name": "Evening Set",
+    "description": "Shoes for an evening.",
+    "typeName": "SET",
+    "brand": "Zoë",
+    "categories": [1],
+    "images": {"primary": "set.jpg"},
+    "price": {"regular": {"low": 30, "high": 110}},
+    "members": [101, 100],
+    "updated": "2026-11-01T00:00:00Z",
+}
+WITHDRAWN = {
+    "id": 103,
+    "name": "Withdrawn Pump",
+    "description": "It was a pump.",
+    "typeName": "SHOE",
+    "brand": "Anne Field",
+    "categories": [12],
+    "images": {"primary": "gone.jpg"},
+    "price": {"regular": 20},
+    "active": False,
+    "visible": False,
+}
+SOLD_OUT = {
+    "id": 104,
+    "name": "Desk Lamp",
+    "description": "A lamp.",
+    "typeName": "LAMP",
+    "brand": "Lumen",
+    "categories": [2],
+    "images": {"primary": "lamp.jpg"},
+    "price": {"regular": 25.5},
+    "upcs": [{"upc": LAMP, "sku": 9004}],
+    "storeEligible": False,
+}
+VASES = [
+    {
+        "id": 200 + number,
+        "name": f"Vase {number}",
+        "description": "A vase.",
+        "typeName": "VASE",
+        "brand": f"Maker {number:02}",
+        "categories": [2],
+        "images": {"primary": "vase.jpg"},
+        "price": {"regular": 10 * number},
     }
+    for number in range(1, 13)
+]
+"""Twelve brands: more than a facet tells at first."""
+PRODUCTS = [PUMP, FLAT, SET, WITHDRAWN, SOLD_OUT, *VASES]
 
-
-def review(number: int, about: int, rating: int, day: str = "2013-06-21") -> Document:
-    return {
-        "id": f"r{number}",
-        "product": about,
-        "rating": rating,
-        "title": "Well",
-        "text": "It is what it is.",
-        "date": day,
-        "name": "Ada",
+INVENTORY = [
+    {"upc": RED, "site": 50, "stores": {"2001": 2, "2002": 10, "2003": 0}},
+    {"upc": BLACK, "site": 0, "stores": {"2002": 4}},
+    {"upc": LAMP, "site": 0, "stores": {"2001": 9}},
+]
+REVIEWS = [
+    {
+        "id": "r2",
+        "product": 100,
+        "rating": 5,
+        "title": "Love them",
+        "text": "Danced all night.",
+        "date": "2026-10-02",
+        "name": "Kim",
         "recommended": True,
-    }
+        "location": "Hartford, CT",
+        "ageRange": "35to44",
+        "gender": "Female",
+        "positive": 3,
+        "negative": 0,
+    },
+    {
+        "id": "r1",
+        "product": 100,
+        "rating": 4,
+        "title": "Good",
+        "text": "A little high.",
+        "date": "2026-10-03",
+        "name": "Sam",
+        "recommended": False,
+    },
+]
+RECOMMENDATIONS = [{"product": 100, "products": [102]}]
+
+FILES = {
+    "categories.yaml": CATEGORIES,
+    "brands.yaml": BRANDS,
+    "products.yaml": PRODUCTS,
+    "inventory.yaml": INVENTORY,
+    "reviews.yaml": REVIEWS,
+    "recommendations.yaml": RECOMMENDATIONS,
+}
 
 
-def index(folder: Path, *products: Document, **more: Any) -> Index:
-    """The index of some products, in one category unless others are given."""
-    path = folder / f"catalog-{len(list(folder.iterdir()))}.sqlite"
-    write(path, Sources(**{"categories": [category(1)], "products": products, **more}), jobs=1)
+def files() -> Iterator[tuple[str, Json]]:
+    """The catalog's part of a content folder."""
+    for name, documents in FILES.items():
+        yield f"catalog/{name}", documents
+
+
+def indexed(content: Content, folder: Path, **more: Json) -> Index:
+    """The catalog as a release of ``content`` has it. ``more``: other documents than the ones above, by kind."""
+    given: dict[str, Json] = {name.removesuffix(".yaml"): documents for name, documents in FILES.items()} | more
+    path = folder / "catalog.sqlite"
+    write(path, Sources(site={"catalog": content.setting("catalog") or {}}, **given), renderer(content), jobs=1)
     return open_index(path)
-
-
-# -- arbitrary catalogs, and plain answers -----------------------------------------------------------------------
-
-TREE = [category(1), category(2, parent=1), category(3, parent=1), category(4, parent=2), category(5)]
-ABOVE = {1: {1}, 2: {1, 2}, 3: {1, 3}, 4: {1, 2, 4}, 5: {5}}
-WORDS = ("wool", "linen", "shirt", "scarf", "lamp", "oak", "table")
-NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
-CENTS = st.integers(0, 60_000)
-PRICES = CENTS.map(lambda cents: cents / 100)
-
-
-@st.composite
-def products(draw: st.DrawFn) -> list[Document]:
-    """Up to thirty products that differ in all that lists look at."""
-    return [draw(_product(id)) for id in draw(st.lists(st.integers(1, 10**9), unique=True, max_size=30))]
-
-
-@st.composite
-def _product(draw: st.DrawFn, id: int) -> Document:
-    regular = draw(PRICES)
-    found = product(
-        id,
-        draw(NAMES),
-        description=draw(NAMES),
-        brand=draw(st.sampled_from(("Ash", "Birch", "Cedar"))),
-        categories=draw(st.lists(st.integers(1, 5), min_size=1, max_size=3, unique=True)),
-        price={"regular": regular, **({"sale": regular / 2} if draw(st.booleans()) else {})},
-        active=draw(st.sampled_from((True, True, True, False))),
-        attributes={"Material": draw(st.lists(st.sampled_from(("Teak", "Silk")), min_size=1, unique=True))},
-    )
-    colors = draw(st.lists(st.sampled_from(("RED", "BLUE", "GRAY")), max_size=3))
-    found["colors"] = [{"id": number, "name": color, "normal": color} for number, color in enumerate(colors, 1)]
-    sizes = draw(st.lists(st.sampled_from(("S", "M")), max_size=2))
-    found["sizes"] = [{"id": number, "name": size, "normal": size} for number, size in enumerate(sizes, 1)]
-    for name in ("startDays", "bestSeller"):
-        if draw(st.booleans()):
-            found[name] = draw(st.integers(1, 4))
-    return found
-
-
-FILTERS = st.dictionaries(
-    st.sampled_from(("BRAND", "COLOR", "SIZE", "MATERIAL")),
-    st.lists(st.sampled_from(("Ash", "Birch", "RED", "BLUE", "S", "Teak", "Nothing")), min_size=1).map(tuple),
-    max_size=3,
-)
-ENDS = st.one_of(st.none(), PRICES)
-QUESTIONS = st.builds(
-    Question,
-    filters=FILTERS,
-    price=st.lists(st.tuples(ENDS, ENDS), max_size=2).map(tuple),
-    sort=st.sampled_from((None, *SORTS)),
-    page=st.integers(1, 3),
-    perpage=st.integers(1, 12),
-)
-
-
-def cost(document: Document) -> float:
-    price = document["price"]
-    amount = price.get("sale", price["regular"])
-    return float(amount["low"] if isinstance(amount, dict) else amount)
-
-
-def values(document: Document, facet: str) -> set[str]:
-    """What a product has of a facet."""
-    if facet == "BRAND":
-        return {document["brand"]}
-    if facet in ("COLOR", "SIZE"):
-        return {each["normal"] for each in document["colors" if facet == "COLOR" else "sizes"]}
-    return set(document["attributes"]["Material"])
-
-
-def passes(document: Document, question: Question, but: str = "") -> bool:
-    """Whether a product passes all filters, or all but one."""
-    cents = round(cost(document) * 100)
-    within = [
-        (low is None or cents >= round(low * 100)) and (high is None or cents <= round(high * 100))
-        for low, high in question.price
-    ]
-    return all(
-        bool(values(document, name) & set(wanted)) for name, wanted in question.filters.items() if name != but
-    ) and (but == "PRICE" or not within or any(within))
-
-
-def facets(documents: Sequence[Document], question: Question) -> tuple[Facet, ...]:
-    """All facets of some products, each without its own filter."""
-    found = []
-    for name, shown in FACETS.items():
-        counted = [document for document in documents if passes(document, question, name)]
-        if name == "PRICE":
-            cents = [round(cost(document) * 100) / 100 for document in counted]
-            ranges = [
-                (low, high, sum(low <= each and (high is None or each <= high) for each in cents))
-                for low, high in RANGES
-            ]
-            found.append(Facet(name, shown, (), tuple(each for each in ranges if each[2])))
-        else:
-            counts = Counter(value for document in counted for value in values(document, name))
-            ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-            found.append(Facet(name, shown, tuple(ordered)))
-    return tuple(facet for facet in found if facet.values or facet.ranges)
-
-
-def ordered(documents: Iterable[Document], sort: str | None, ratings: Mapping[int, float]) -> list[int]:
-    """The ids of some products in an order; equals, and those without the value, by id."""
-    key, _, direction = (sort or "bestseller_ascending").partition("_")
-
-    def value(document: Document) -> Any:
-        by = {"price": round(cost(document) * 100), "rating": ratings.get(document["id"]), "name": document["name"]}
-        return {**by, "newness": document.get("startDays"), "bestseller": document.get("bestSeller")}[key]
-
-    by_id = sorted(documents, key=lambda document: document["id"])
-    having = [document for document in by_id if value(document) is not None]
-    down = (direction == "descending") != (key == "newness")  # newer is fewer days
-    having.sort(key=value, reverse=False)
-    if down:
-        having = [
-            document
-            for each in sorted({value(document) for document in having}, reverse=True)
-            for document in having
-            if value(document) == each
-        ]
-    return [document["id"] for document in [*having, *(each for each in by_id if value(each) is None)]]

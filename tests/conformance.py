@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
+from catalogs import SETTINGS
 from releases import app, coupon, event, promotion, site, store
 
 Json = Any
@@ -42,10 +43,11 @@ def _documents(base: str) -> dict[str, Json]:
         "stores": {"maxAge": 3600},
         "stores_by_location": {"maxAge": 1800},
         "promotions_sorted": {"maxAge": 600},
+        "product_v4": {"maxAge": 300},
     }
     url = f"https://api.shop.example{base}"
     return {
-        "site.yaml": site(base_url=url, origins=[PAGE, MOBILE_PAGE], lifetimes=lifetimes),
+        "site.yaml": site(base_url=url, origins=[PAGE, MOBILE_PAGE], lifetimes=lifetimes, catalog=SETTINGS),
         "apps/phone.yaml": {**app("phone", appLayout=["shop", "bag"]), "apiKeys": [digest(PHONE)]},
         "apps/tablet.yaml": {**app("tablet", appLayout=[]), "apiKeys": [digest(TABLET), digest(OLD_TABLET)]},
         "stores/all.yaml": list(_STORES),
@@ -183,7 +185,7 @@ def _schedule(**others: Json) -> Json:
     return {"workingHours": list((days | others).values())}
 
 
-_BOSTON = {
+BOSTON = {
     "name": "Back Bay",
     "locationNumber": 2001,
     "storeNumber": 1011,
@@ -207,7 +209,7 @@ _BOSTON = {
     },
     "schedule": _schedule(),
 }
-_NEW_YORK = {
+NEW_YORK = {
     "name": "Foundry & Square",
     "locationNumber": 2002,
     "storeNumber": 1012,
@@ -232,7 +234,7 @@ _NEW_YORK = {
         }
     ),
 }
-_HARTFORD = {
+HARTFORD = {
     "name": "Asylum Street",
     "locationNumber": 2003,
     "storeNumber": 1013,
@@ -251,7 +253,7 @@ _HARTFORD = {
     "attributes": {"attribute": [{"name": "TIMEZONE", "values": ["America/New_York"]}]},
     "schedule": _schedule(),
 }
-_HONOLULU = {
+HONOLULU = {
     "name": "Hale Koa",
     "locationNumber": 2004,
     "storeNumber": 1014,
@@ -289,11 +291,11 @@ def _v1(id: int, location: int, *attributes: str, name: str = "", link: Json = (
 _CLOCKS = ("SHORT_DESC", "START_TIME", "END_TIME")
 _LINK = {"href": "https://www.shop.example/tea?a=1&b=2", "rel": "details"}
 E20 = _v1(20, 2001, *_CLOCKS)
-E30_BOSTON = _v1(30, 2001, "STORE_EVENT_TYPE", *_CLOCKS)
-E30_NEW_YORK = _v1(30, 2002, "STORE_EVENT_TYPE", *_CLOCKS)
+E30BOSTON = _v1(30, 2001, "STORE_EVENT_TYPE", *_CLOCKS)
+E30NEW_YORK = _v1(30, 2002, "STORE_EVENT_TYPE", *_CLOCKS)
 E10 = _v1(10, 2002, "START_TIME", "SHORT_DESC", name='Tea & <Cake> "for" all', link=[_LINK])
-E40_BOSTON = _v1(40, 2001, *_CLOCKS)
-E40_HARTFORD = _v1(40, 2003, *_CLOCKS)
+E40BOSTON = _v1(40, 2001, *_CLOCKS)
+E40HARTFORD = _v1(40, 2003, *_CLOCKS)
 
 
 def _v2(first: Json, store: tuple[int, int], text: str, days: tuple[str, str], **attributes: list[str]) -> Json:
@@ -328,8 +330,8 @@ _TYPED = {
     "START_TIME": ["10AM"],
     "END_TIME": ["12PM"],
 }
-S30_BOSTON = _v2(E30_BOSTON, _IN_BOSTON, "About 30", _MORNING, **_TYPED)
-S30_NEW_YORK = _v2(E30_NEW_YORK, _IN_NEW_YORK, "About 30", _MORNING, **_TYPED)
+S30BOSTON = _v2(E30BOSTON, _IN_BOSTON, "About 30", _MORNING, **_TYPED)
+S30NEW_YORK = _v2(E30NEW_YORK, _IN_NEW_YORK, "About 30", _MORNING, **_TYPED)
 S10 = _v2(
     E10,
     _IN_NEW_YORK,
@@ -339,8 +341,8 @@ S10 = _v2(
     SHORT_DESC=[_TEA],
 )
 _LATE = {"SHORT_DESC": ["About 40"], "START_TIME": ["8PM"], "END_TIME": ["1AM"]}
-S40_BOSTON = _v2(E40_BOSTON, _IN_BOSTON, "About 40", _EVE, **_LATE)
-S40_HARTFORD = _v2(E40_HARTFORD, _IN_HARTFORD, "About 40", _EVE, **_LATE)
+S40BOSTON = _v2(E40BOSTON, _IN_BOSTON, "About 40", _EVE, **_LATE)
+S40HARTFORD = _v2(E40HARTFORD, _IN_HARTFORD, "About 40", _EVE, **_LATE)
 
 P7 = {
     "promotionName": "Promotion 7",
@@ -522,6 +524,7 @@ def sorted_promotions(query: str, **groups: list[Json]) -> Iterator[Case]:
 CODES = {  # status, errorCode, message
     "invalid": (400, 400, "The request is not valid"),
     "no_key": (401, 401, "The API key is missing or unknown"),
+    "no_data": (404, 409, "No data for search criteria"),
     "no_mapping": (404, 101, "There is no mapping for request"),
     "method": (405, 102, "The method is not allowed for this path"),
     "not_acceptable": (406, 103, "None of the accepted formats is available"),
@@ -567,7 +570,11 @@ NO_FEATURE = (
 )
 ONE_OF_THREE = "one of storeId, storeNumber, locationNumber is required"
 ONE_OF_TWO = "one of storeId, storeNumber is required"
-METHODS = "GET, HEAD, OPTIONS"
+METHODS = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"
+"""Of the whole interface."""
+
+READABLE = "GET, HEAD, OPTIONS"
+"""Of a path that can only be read."""
 PATHS = (
     "v2/utility/mobileapp",
     "store/v1/events?storeId=3",
@@ -609,8 +616,8 @@ def _apps() -> Iterator[Case]:
 
 
 def _events_v1() -> Iterator[Case]:
-    boston, new_york, hartford = (E20, E30_BOSTON, E40_BOSTON), (E30_NEW_YORK, E10), (E40_HARTFORD,)
-    everything = (E20, E30_BOSTON, E30_NEW_YORK, E10, E40_BOSTON, E40_HARTFORD)
+    boston, new_york, hartford = (E20, E30BOSTON, E40BOSTON), (E30NEW_YORK, E10), (E40HARTFORD,)
+    everything = (E20, E30BOSTON, E30NEW_YORK, E10, E40BOSTON, E40HARTFORD)
     for query in ("storeId=3", "storeNumber=1011", "locationNumber=2001"):
         yield from v1(query, *boston)
     for query in ("storeId=1", "storeNumber=1012", "locationNumber=2002"):
@@ -621,7 +628,7 @@ def _events_v1() -> Iterator[Case]:
     for query in (ALL_EVENTS, "storeNumber=1011,1012,1013", "locationNumber=2003,2001,2002", "storeId=3,99,1,2"):
         yield from v1(query, *everything)
     for query in ("storeId=3,2", "storeId=2,3,2,3", "storeId=2%2C3", "storeId=0003,%202", "storeId=3,+2&unknown=x"):
-        yield from v1(query, E20, E30_BOSTON, E40_BOSTON, E40_HARTFORD)
+        yield from v1(query, E20, E30BOSTON, E40BOSTON, E40HARTFORD)
     yield from read("store/v1/events/?storeId=4", {"events": {"event": []}}, "events", 900)
     yield from v1("storeId=1,3&storeNumber=1011,1013", *boston)
     yield from v1("storeId=1,2,3&storeNumber=1012&locationNumber=2002", *new_york)
@@ -629,18 +636,18 @@ def _events_v1() -> Iterator[Case]:
     yield from v1("storeId=3&locationNumber=2001&storeNumber=1011", *boston)
     yield from v1(f"storeId={','.join(map(str, range(1, 101)))}", *everything)
     # days: both ends included, an event counts that overlaps; one end alone leaves the other open
-    yield from v1(f"{ALL_EVENTS}&startDate=2026-12-05&finishDate=2026-12-05", E30_BOSTON, E30_NEW_YORK)
+    yield from v1(f"{ALL_EVENTS}&startDate=2026-12-05&finishDate=2026-12-05", E30BOSTON, E30NEW_YORK)
     yield from v1(f"{ALL_EVENTS}&startDate=2026-12-07&finishDate=2026-12-07", E10)
     yield from v1(f"{ALL_EVENTS}&startDate=2026-12-08&finishDate=2026-12-30", E10)
     yield from v1(f"{ALL_EVENTS}&startDate=2026-12-09&finishDate=2026-12-30")
-    yield from v1(f"{ALL_EVENTS}&startDate=2026-12-08", E10, E40_BOSTON, E40_HARTFORD)
-    yield from v1(f"{ALL_EVENTS}&startDate=2027-01-01", E40_BOSTON, E40_HARTFORD)
+    yield from v1(f"{ALL_EVENTS}&startDate=2026-12-08", E10, E40BOSTON, E40HARTFORD)
+    yield from v1(f"{ALL_EVENTS}&startDate=2027-01-01", E40BOSTON, E40HARTFORD)
     yield from v1(f"{ALL_EVENTS}&startDate=2027-01-02")
     yield from v1(f"{ALL_EVENTS}&finishDate=2026-12-04", E20)
     yield from v1(f"{ALL_EVENTS}&finishDate=2026-12-03")
     yield from v1(f"{ALL_EVENTS}&startDate=0001-01-01&finishDate=9999-12-31", *everything)
-    yield from v1("startDate=2026-12-05&storeId=3", E30_BOSTON, E40_BOSTON)
-    yield from v1("storeId=3&startDate=2026-12-05&finishDate=2026%2D12%2D05", E30_BOSTON)
+    yield from v1("startDate=2026-12-05&storeId=3", E30BOSTON, E40BOSTON)
+    yield from v1("storeId=3&startDate=2026-12-05&finishDate=2026%2D12%2D05", E30BOSTON)
     # what is no call
     path = "store/v1/events"
     yield from invalid(path, ONE_OF_THREE)
@@ -752,9 +759,9 @@ def _fields() -> Iterator[Case]:
 
 def _events_v2() -> Iterator[Case]:
     boston, new_york, everything = (
-        (S20, S30_BOSTON, S40_BOSTON),
-        (S30_NEW_YORK, S10),
-        (S20, S30_BOSTON, S30_NEW_YORK, S10, S40_BOSTON, S40_HARTFORD),
+        (S20, S30BOSTON, S40BOSTON),
+        (S30NEW_YORK, S10),
+        (S20, S30BOSTON, S30NEW_YORK, S10, S40BOSTON, S40HARTFORD),
     )
     for query in ("storeId=3", "storeNumber=1011"):
         yield from v2(query, *boston)
@@ -772,9 +779,9 @@ def _events_v2() -> Iterator[Case]:
         "Dec.%205,%202026",
         "%20Dec,5,2026%20",
     ):
-        yield from v2(f"storeId=1,3&eventFrom={written}&eventTo={written}", S30_BOSTON, S30_NEW_YORK)
+        yield from v2(f"storeId=1,3&eventFrom={written}&eventTo={written}", S30BOSTON, S30NEW_YORK)
     yield from v2("storeId=1,2,3&eventTo=Dec%204,%202026", S20)
-    yield from v2("storeId=1,2,3&eventFrom=Dec%209,%202026", S40_BOSTON, S40_HARTFORD)
+    yield from v2("storeId=1,2,3&eventFrom=Dec%209,%202026", S40BOSTON, S40HARTFORD)
     yield from v2("storeId=1,2,3&eventFrom=Jan%202,%202027")
     yield from v2("storeId=1&_fields=nothing&locationNumber=x", *new_york)  # not parameters of this version
     path = "v2/store/event"
@@ -799,7 +806,7 @@ def _events_v2() -> Iterator[Case]:
 
 
 def _stores() -> Iterator[Case]:
-    everything = (_BOSTON, _NEW_YORK, _HARTFORD, _HONOLULU)
+    everything = (BOSTON, NEW_YORK, HARTFORD, HONOLULU)
     for query in (
         "",
         "/",
@@ -811,27 +818,27 @@ def _stores() -> Iterator[Case]:
         "?upcNumber=5&productId=6",
     ):
         yield from stores(query, *everything)
-    yield from stores("?_limit=2", _BOSTON, _NEW_YORK)
-    yield from stores("?storeNumber=1013,1011", _BOSTON, _HARTFORD)
-    yield from stores("?storeNumber=1013,1011&_limit=1", _BOSTON)
+    yield from stores("?_limit=2", BOSTON, NEW_YORK)
+    yield from stores("?storeNumber=1013,1011", BOSTON, HARTFORD)
+    yield from stores("?storeNumber=1013,1011&_limit=1", BOSTON)
     yield from stores("?storeNumber=5")
-    yield from stores("?feature=BOPS", _BOSTON, _NEW_YORK)
-    yield from stores("?feature=BOPS,BRIDAL", _NEW_YORK)
-    yield from stores("?feature=BRIDAL,%20BOPS,BRIDAL", _NEW_YORK)
-    yield from stores("?feature=HAS_EVENTS", _BOSTON, _NEW_YORK, _HARTFORD)
-    yield from stores("?feature=HAS_EVENTS&_limit=1", _BOSTON)
-    yield from stores("?feature=MATTRESS", _HONOLULU)
+    yield from stores("?feature=BOPS", BOSTON, NEW_YORK)
+    yield from stores("?feature=BOPS,BRIDAL", NEW_YORK)
+    yield from stores("?feature=BRIDAL,%20BOPS,BRIDAL", NEW_YORK)
+    yield from stores("?feature=HAS_EVENTS", BOSTON, NEW_YORK, HARTFORD)
+    yield from stores("?feature=HAS_EVENTS&_limit=1", BOSTON)
+    yield from stores("?feature=MATTRESS", HONOLULU)
     yield from stores("?feature=VISITOR_CENTER")
     yield from stores("?feature=BOPS,MATTRESS")
     for path in ("2001", "2001/", "02001", "2001?productId=5", "2001?upcNumber=5"):
-        yield from located(path, _BOSTON)
+        yield from located(path, BOSTON)
     for path in ("2003,2001", "2001,2003,2001", "2003%2C2001", "2003,%202001/", "1,2001,2003,4"):
-        yield from located(path, _BOSTON, _HARTFORD)
+        yield from located(path, BOSTON, HARTFORD)
     yield from located("9")
-    yield from located("2001,2002,2003,2004?feature=BOPS", _BOSTON, _NEW_YORK)
-    yield from located("2001,2002?feature=BOPS,RESTAURANT", _BOSTON)
+    yield from located("2001,2002,2003,2004?feature=BOPS", BOSTON, NEW_YORK)
+    yield from located("2001,2002?feature=BOPS,RESTAURANT", BOSTON)
     yield from located("2001,2002?feature=MATTRESS")
-    yield from located("2001?locationNumber=2002", _BOSTON)  # a parameter of the path is not one of the query
+    yield from located("2001?locationNumber=2002", BOSTON)  # a parameter of the path is not one of the query
     path = "store/v2/stores"
     yield from invalid(f"{path}/x", f"locationNumber: {NOT_IDS} 'x'")
     yield from invalid(f"{path}/0", f"locationNumber: {NOT_IDS} '0'")
@@ -859,7 +866,7 @@ def _places() -> Iterator[Case]:
         "latitude=40.75&longitude=-74",
         "latitude=21.3&longitude=-157.85",
     )
-    near_boston = (at(0.0, _BOSTON), at(91.49, _HARTFORD), at(186.71, _NEW_YORK))
+    near_boston = (at(0.0, BOSTON), at(91.49, HARTFORD), at(186.71, NEW_YORK))
     yield from stores(f"?{boston}", *near_boston)
     yield from stores(f"?{boston}&radius=M200", *near_boston)
     yield from stores(f"?{boston}&radius=M186.71", *near_boston)
@@ -871,9 +878,9 @@ def _places() -> Iterator[Case]:
     yield from stores(f"?{boston}&feature=BOPS&_limit=1", near_boston[0])
     yield from stores(f"?{boston}&storeNumber=1012,1013", *near_boston[1:])
     yield from stores(f"?{boston}&storeNumber=1014")
-    yield from stores(f"?{new_york}", at(0.63, _NEW_YORK), at(98.26, _HARTFORD), at(187.32, _BOSTON))
-    yield from stores("?longitude=-74.000&radius=M1.0&latitude=040.75", at(0.63, _NEW_YORK))
-    yield from stores(f"?{honolulu}", at(0.0, _HONOLULU))
+    yield from stores(f"?{new_york}", at(0.63, NEW_YORK), at(98.26, HARTFORD), at(187.32, BOSTON))
+    yield from stores("?longitude=-74.000&radius=M1.0&latitude=040.75", at(0.63, NEW_YORK))
+    yield from stores(f"?{honolulu}", at(0.0, HONOLULU))
     for nowhere in (
         "latitude=0&longitude=0",
         "latitude=-0&longitude=0.0",
@@ -881,7 +888,7 @@ def _places() -> Iterator[Case]:
         "latitude=-90&longitude=-180",
     ):
         yield from stores(f"?{nowhere}")
-    near_zip = (at(0.11, _BOSTON), at(91.38, _HARTFORD), at(186.6, _NEW_YORK))
+    near_zip = (at(0.11, BOSTON), at(91.38, HARTFORD), at(186.6, NEW_YORK))
     for text in ("02116", "02116-1234", "Boston, MA 02116", "77 Nowhere Street, Boston, MA 02116", "%2002116%20"):
         yield from stores(f"?searchAddress={quote(text, safe='%')}", *near_zip)
     yield from stores("?searchAddress=02116&radius=M1", *near_zip[:1])
@@ -1026,9 +1033,9 @@ def _routes() -> Iterator[Case]:
         yield from refused("no_mapping", target, fault)
     yield from refused("no_mapping", "nowhere", fault, method="POST", data=b"x")
     for target in PATHS:
-        allow = {"more": {"allow": METHODS}}
+        allow = {"more": {"allow": READABLE}}
         for method in ("POST", "PUT", "DELETE", "PATCH"):
-            wrong = f"the method must be {METHODS}, not {method}"
+            wrong = f"the method must be {READABLE}, not {method}"
             accept = XML if method in ("PUT", "PATCH") else JSON
             sent = {KEY: PHONE, "accept": accept}
             yield error("method", target, wrong, accept=accept, sent=sent, method=method, data=b"", **allow)
@@ -1080,10 +1087,10 @@ def _sizes() -> Iterator[Case]:
 
 def _callbacks() -> Iterator[Case]:
     values: dict[str, tuple[Json, int]] = {
-        "store/v1/events?storeId=2": ({"events": {"event": [E40_HARTFORD]}}, 900),
+        "store/v1/events?storeId=2": ({"events": {"event": [E40HARTFORD]}}, 900),
         "store/v1/events?storeId=2&_fields=id": ({"events": {"event": [{"id": 40}]}}, 900),
         "v2/store/event?storeId=4": ({"storeEvents": [], "success": True}, 60),
-        "store/v2/stores?storeNumber=1013": (_shops((_HARTFORD,)), 3600),
+        "store/v2/stores?storeNumber=1013": (_shops((HARTFORD,)), 3600),
         "store/v2/stores/9?feature=BOPS": ({"stores": {}}, 1800),
         "v2/utility/mobileapp?x=1": (app("phone", appLayout=["shop", "bag"])["config"], 120),
         "v2/promotions?promoid=11": ({"promotionDetailsResponse": [P11]}, 60),
@@ -1227,7 +1234,7 @@ def _origins() -> Iterator[Case]:
         yield from refused("invalid", "store/v1/events", ONE_OF_THREE, sent={"origin": origin}, more=readable)
         fault = "the path is not one of the interface"
         yield from refused("no_mapping", "nowhere", fault, sent={"origin": origin}, more=readable)
-        wrong = f"the method must be {METHODS}, not POST"
+        wrong = f"the method must be {READABLE}, not POST"
         yield from refused(
             "method",
             "v2/promotions",
@@ -1235,7 +1242,7 @@ def _origins() -> Iterator[Case]:
             sent={"origin": origin},
             method="POST",
             data=b"",
-            more={"allow": METHODS} | readable,
+            more={"allow": READABLE} | readable,
         )
         asked = {"access-control-request-method": "GET", "access-control-request-headers": KEY}
         for target in ("v2/promotions", "nowhere"):

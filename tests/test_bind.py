@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from releases import SAMPLE, live
 from vitrine.content.model import Content
 from vitrine.interface import fields
-from vitrine.interface.bind import OPERATIONS, bind, route
+from vitrine.interface.bind import OPERATIONS, Routes, bind, route
 from vitrine.interface.call import Call, Request, make
+from vitrine.interface.catalog_kinds import IdsSelected, Instant, Phrase, Ranges, Selection, Values, ZipCode
 from vitrine.interface.fields import Mask
-from vitrine.interface.formats import FORMATS, JSON, XML
+from vitrine.interface.formats import FORMATS, JSON, XML, sayable
 from vitrine.interface.kinds import (
     MAX_ID,
     Callback,
@@ -57,7 +58,7 @@ def frozen(content: Content) -> list[Call]:
     return [asking.call(format) for run in askings(content) for asking in run for format in FORMATS]
 
 
-def test_every_operation_of_the_interface_is_frozen(frozen: list[Call], content: Content) -> None:
+def test_every_read_is_frozen(frozen: list[Call], content: Content) -> None:
     stores, applications = len(content.stores()), len(content.applications())
     expected = {
         ("mobileapp", ()): applications,
@@ -110,6 +111,12 @@ def test_file_names_tell_path_application_and_parameters() -> None:
         "v3/promotions?show=coupons": "v3/promotions;show=coupons.json",
         "v3/promotions/sorted": "v3/promotions/sorted.json",
         "v3/promotions/sorted?channel=MOBILE": "v3/promotions/sorted;channel=MOBILE.json",
+        "v3/catalog/category/index": "v3/catalog/category/index.json",
+        "v3/catalog/category/118": "v3/catalog/category/118.json",
+        "v3/catalog/product/520910": "v3/catalog/product/520910.json",
+        "v4/catalog/product/520910": "v4/catalog/product/520910.json",
+        "v4/catalog/product/520910(upcs)": None,
+        "v4/catalog/search?searchphrase=red&COLOR=[BLUE,RED]": None,
     }
     assert {target: bind(requested(target), "phone").filename() for target in named} == named
 
@@ -151,6 +158,34 @@ MASKS: st.SearchStrategy[Mask] = st.recursive(masks_of(st.nothing()), masks_of, 
     lambda mask: len(fields.format(mask)) <= fields.MAX_LENGTH
 )
 
+LOWER_NAMES = st.from_regex(r"[a-z_][a-z0-9_.-]{0,5}", fullmatch=True)
+
+
+def selectors(words: tuple[str, ...]) -> st.SearchStrategy[Mask]:
+    """Masks whose outermost names are some of a few words; all names in lower case."""
+    inner = st.dictionaries(LOWER_NAMES, st.none(), min_size=1, max_size=3).map(
+        lambda found: tuple(sorted(found.items()))
+    )
+    found = st.dictionaries(st.sampled_from(words), st.none() | inner, min_size=1, max_size=3)
+    return found.map(lambda found: tuple(sorted(found.items())))
+
+
+def values() -> st.SearchStrategy[tuple[str, ...]]:
+    """One text, which may hold commas, or several, which may not."""
+    texts = st.text(TEXT, min_size=1, max_size=20).map(str.strip).filter(bool)
+    alone = texts.filter(lambda text: not (text[0] == "[" and text[-1] == "]")).map(lambda text: (text,))
+    several = st.sets(texts.filter(lambda text: "," not in text), min_size=2, max_size=4)
+    return alone | several.map(lambda found: tuple(sorted(found)))
+
+
+AMOUNTS: st.SearchStrategy[Any] = st.none() | st.integers(0, 99_999_999).map(lambda cents: cents / 100)
+
+
+def ranges(kind: Ranges) -> st.SearchStrategy[Any]:
+    pairs = st.tuples(AMOUNTS, AMOUNTS).map(lambda pair: pair if None in pair else tuple(sorted(map(float, pair))))
+    return st.lists(pairs, min_size=1, max_size=3).map(lambda found: kind.parse(kind.format(tuple(found))))  # type: ignore[arg-type]
+
+
 KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Ids: lambda kind: st.sets(st.integers(1, MAX_ID), min_size=1, max_size=kind.limit).map(
         lambda ids: tuple(sorted(ids))
@@ -166,6 +201,16 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Count: lambda kind: st.integers(1, kind.maximum),
     Text: lambda kind: st.text(TEXT, min_size=1, max_size=kind.maximum).map(str.strip).filter(bool),
     FieldMask: lambda kind: MASKS,
+    IdsSelected: lambda kind: st.builds(Selection, kind_values(kind.ids), st.none() | selectors(kind.words)),
+    Values: lambda kind: values(),
+    Ranges: ranges,
+    Phrase: lambda kind: (
+        st.text(TEXT, min_size=1, max_size=kind.maximum).map(lambda text: sayable(" ".join(text.split()))).filter(bool)
+    ),
+    Instant: lambda kind: st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31)).map(
+        lambda moment: kind.parse(moment.isoformat(timespec="milliseconds") + "Z")
+    ),
+    ZipCode: lambda kind: st.from_regex("[0-9]{5}", fullmatch=True),
     Callback: lambda kind: st.from_regex(
         r"[A-Za-z_$][A-Za-z0-9_$]{0,20}(\.[A-Za-z_$][A-Za-z0-9_$]{0,20}){0,5}", fullmatch=True
     ),
@@ -176,9 +221,12 @@ def kind_values(kind: Kind) -> st.SearchStrategy[Any]:
     return KINDS[type(kind)](kind)
 
 
+READS = [operation for operation in OPERATIONS if isinstance(operation.source, FromContent)]
+
+
 @st.composite
 def calls(draw: st.DrawFn) -> Call:
-    operation = draw(st.sampled_from(OPERATIONS))
+    operation = draw(st.sampled_from(READS))
     format = draw(st.sampled_from(FORMATS))
     wanted = {parameter.name for parameter in operation.parameters if draw(st.booleans())} | set(operation.in_path)
     for rule in operation.rules:
@@ -189,6 +237,9 @@ def calls(draw: st.DrawFn) -> Call:
     if format is not JSON:
         wanted.discard("callback")
     arguments = {each.name: draw(kind_values(each.kind)) for each in operation.parameters if each.name in wanted}
+    if operation.others and draw(st.booleans()):
+        names = st.from_regex(operation.others.names, fullmatch=True).filter(lambda name: name not in operation.named)
+        arguments |= draw(st.dictionaries(names, kind_values(operation.others.kind), max_size=2))
     for rule in operation.rules:
         if isinstance(rule, Ordered) and {rule.start, rule.finish} <= wanted:
             arguments[rule.start], arguments[rule.finish] = sorted((arguments[rule.start], arguments[rule.finish]))
@@ -206,7 +257,13 @@ def test_the_file_name_of_any_call_is_fit_or_there_is_none(call: Call) -> None:
     assert name is None or all(re.fullmatch(r"[A-Za-z0-9._=;,-]{1,200}", part) for part in name.split("/"))
 
 
-@given(st.sampled_from([parameter.kind for operation in OPERATIONS for parameter in operation.parameters]), st.data())
+EVERY_KIND = [
+    *(parameter.kind for operation in OPERATIONS for parameter in operation.parameters),
+    *(operation.others.kind for operation in OPERATIONS if operation.others),
+]
+
+
+@given(st.sampled_from(EVERY_KIND), st.data())
 def test_a_kind_reads_what_it_writes(kind: Kind, data: st.DataObject) -> None:
     value = data.draw(kind_values(kind))
     assert kind.parse(kind.format(value)) == value
@@ -286,6 +343,36 @@ SPELLINGS = {
     "v2/promotions?promoid=1,2&global=Y": ["v2/promotions?global=Y&promoid=2,1,2"],
     "v3/promotions/sorted": ["v3/promotions/sorted/"],
     "v3/promotions/sorted?channel=SITE": ["v3/promotions/sorted/?channel=SITE", "v3/promotions/sorted?channel=%53ITE"],
+    "v3/catalog/category/index": ["v3/catalog/category/index/", "v3/catalog/category/index?depth=8"],
+    "v3/catalog/category/118": ["v3/catalog/category/118?show=product,facet"],
+    "v3/catalog/category/118/browseproducts?COLOR=%5BPINK,YELLOW%5D&SIZE=8.5": [
+        "v3/catalog/category/118/browseproducts/?SIZE=8.5&COLOR=[YELLOW,PINK]",
+        "v3/catalog/category/118/browseproducts?COLOR=[YELLOW,%20PINK,YELLOW]&SIZE=[8.5]&resultsperpage=12&currentpage=1",
+        "v3/catalog/category/118/browseproducts?_=1699&size=9&Color=RED&SIZE=8.5&COLOR=%5BPINK%2CYELLOW%5D",
+    ],
+    "v4/catalog/search?searchphrase=red%20shoes&PRICE=%5B%2ATO50,100TO149.5%5D&BRAND=Smith,%20Jones": [
+        "v4/catalog/search?BRAND=Smith,+Jones&PRICE=[100.00TO149.50,*TO50]&searchphrase=+red++shoes",
+        "v4/catalog/search?searchphrase=red%20shoes&PRICE=*TO50,100TO149.5&BRAND=%20Smith,%20Jones&show=facet,product",
+    ],
+    "v4/catalog/product/520910,520911(productdetails(price,summary),upcs(upcdetails))": [
+        "v4/catalog/product/520911,520910(upcs(upcdetails),productdetails(summary,price))/",
+        "v4/catalog/product/520910%2C520911%28upcs%28upcdetails%29%2Cproductdetails%28summary%2Cprice%29%29",
+        "v4/catalog/product/520910,520911(ProductDetails(Price,Summary),UPCs(upcDetails))",
+    ],
+    "v3/catalog/product?upc=12345678905": [
+        "v3/catalog/product?upc=012345678905",
+        "v3/catalog/product?upc=0012345678905",
+    ],
+    "v3/catalog/product/index?since=2026-11-24T05%3A30%3A00.000Z": [
+        "v3/catalog/product/index?since=2026-11-24T00:30:00-05:00",
+        "v3/catalog/product/index?since=2026-11-24T06:30%2B01:00",
+        "v3/catalog/product/index?since=2026-11-24T06:30:00.0+01:00",
+    ],
+    "v3/catalog/product/index?since=2026-11-24T00%3A00%3A00.000Z": ["v3/catalog/product/index?since=2026-11-24"],
+    "v4/catalog/bops/product/520910?zipCode=02116&distance=25.5": [
+        "v4/catalog/bops/product/520910?distance=025.50&zipCode=2116&numberOfStores=15",
+        "v4/catalog/bops/product/520910?zipCode=02116-1234&distance=25.5",
+    ],
 }
 
 
@@ -468,7 +555,7 @@ BY_ID, INDEX, CHANGE = (
 @pytest.mark.parametrize("operations", [(BY_ID, INDEX, CHANGE), (CHANGE, INDEX, BY_ID)])
 def test_a_literal_segment_wins_over_a_parameter(operations: tuple[Operation, ...]) -> None:
     asked = [requested(target, method) for target, method in (("a/index", "GET"), ("a/5/", "HEAD"), ("a/5", "PATCH"))]
-    assert [route(request, operations) for request in asked] == [
+    assert [route(request, Routes(operations)) for request in asked] == [
         (INDEX, {}),
         (BY_ID, {"id": "5"}),
         (CHANGE, {"id": "5"}),
@@ -477,17 +564,17 @@ def test_a_literal_segment_wins_over_a_parameter(operations: tuple[Operation, ..
 
 def test_a_literal_segment_wins_whatever_the_method() -> None:
     with pytest.raises(Refusal) as raised:
-        route(requested("a/index", "PATCH"), (BY_ID, INDEX, CHANGE))
+        route(requested("a/index", "PATCH"), Routes((BY_ID, INDEX, CHANGE)))
     assert raised.value.headers == (("Allow", "GET, HEAD, OPTIONS"),)
 
 
 def test_a_path_allows_the_methods_of_all_its_operations() -> None:
     with pytest.raises(Refusal) as raised:
-        route(requested("a/5", "DELETE"), (BY_ID, INDEX, CHANGE))
+        route(requested("a/5", "DELETE"), Routes((BY_ID, INDEX, CHANGE)))
     assert (raised.value.code, raised.value.headers) == ("method", (("Allow", "GET, HEAD, OPTIONS, PATCH"),))
 
 
 def test_only_what_can_be_read_allows_head() -> None:
     with pytest.raises(Refusal) as raised:
-        route(requested("a/5", "GET"), (CHANGE,))
+        route(requested("a/5", "GET"), Routes((CHANGE,)))
     assert raised.value.headers == (("Allow", "OPTIONS, PATCH"),)

@@ -179,6 +179,7 @@ def test_content_json_holds_what_is_live_by_kind_and_id(content: Path, out: Path
     assert json.loads((out / "releases" / id / "content.json").read_bytes()) == {
         "format": 1,
         "monday": "2026-11-23",
+        "published": "1970-01-01T00:00:00.000+00:00",
         "site": documents["site.yaml"],
         "apps": [documents["apps/phone.yaml"], documents["apps/tablet.yaml"]],
         "stores": [documents["stores/one.yaml"], documents["stores/two.yaml"]],
@@ -819,13 +820,28 @@ def test_the_list_of_operations_counts_the_files_and_writes_nothing(content: Pat
         type(ran)(
             0,
             "GET v2/utility/mobileapp  frozen, 4 files\n"
+            "POST v2/utility/mobileoptinout  live: it is in the store\n"
             "GET store/v1/events  frozen, 12 files\n"
             "GET v2/store/event  frozen, 8 files\n"
             "GET store/v2/stores/{locationNumber}  frozen, 4 files\n"
             "GET store/v2/stores  frozen, 2 files\n"
             "GET v2/promotions  frozen, 2 files\n"
             "GET v3/promotions  frozen, 6 files\n"
-            "GET v3/promotions/sorted  frozen, 6 files\n",
+            "GET v3/promotions/sorted  frozen, 6 files\n"
+            "GET v3/catalog/category/index  frozen, 0 files\n"
+            "GET v3/catalog/category/{categoryId}  frozen, 0 files\n"
+            "GET v3/catalog/category/{categoryId}/browseproducts  live: it names no entries to freeze\n"
+            "GET v4/catalog/category/brandindex/{categoryId}  frozen, 0 files\n"
+            "GET v3/catalog/product/index  live: it names no entries to freeze\n"
+            "GET v3/catalog/product/{productId}  frozen, 0 files\n"
+            "GET v3/catalog/product  live: it names no entries to freeze\n"
+            "GET v4/catalog/product/{productId}  frozen, 0 files\n"
+            "GET v4/catalog/product/upc/{upcId}  live: it names no entries to freeze\n"
+            "GET v4/recommendations/product/{productId}  live: it names no entries to freeze\n"
+            "GET v3/catalog/reviews  live: it names no entries to freeze\n"
+            "GET v4/catalog/search  live: it names no entries to freeze\n"
+            "GET v4/catalog/bops/product/{productId}  live: it names no entries to freeze\n"
+            "GET v4/catalog/bops/upc/{upcId}  live: it names no entries to freeze\n",
             "",
         ),
         False,

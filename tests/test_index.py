@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catalogs import TREE, URL, category, index, product, review
+from plain_catalog import TREE, URL, category, index, product, review
 from vitrine.content.model import Content
 from vitrine.interface.ports import Catalog, Facet, Page, Question, Reviews
 from vitrine.release.index import Index, Sources, open_index, renderer, write

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs import (
+from plain_catalog import (
     ABOVE,
     QUESTIONS,
     TREE,

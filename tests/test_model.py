@@ -118,6 +118,7 @@ def test_content_is_what_is_live_in_a_stated_order_without_its_windows() -> None
     assert live.value == {
         "format": 1,
         "monday": "2026-11-23",
+        "published": "2026-11-27T05:00:00.000+00:00",
         "site": {"time_zone": NEW_YORK, "lifetimes": {"default": {"maxAge": 60}, "stores": {"maxAge": 9}}},
         "apps": [{"name": "a"}, {"name": "b"}],
         "stores": [

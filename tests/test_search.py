@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catalogs import category, index, product
+from plain_catalog import category, index, product
 from vitrine.interface.ports import Question
 from vitrine.release.index import Index
 

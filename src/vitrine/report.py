@@ -4,6 +4,7 @@ import json
 import os
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -45,7 +46,22 @@ def _where(problem: Problem, root: Path) -> str:
     return f"{path}:{problem.place.line}:{problem.place.column}" if problem.place else path
 
 
-def lines(problems: Sequence[Problem], root: Path, *, excerpts: bool) -> str:
+@dataclass(frozen=True)
+class More:
+    """How many problems are not listed; ``at_least``: perhaps even more than that."""
+
+    count: int = 0
+    at_least: bool = False
+
+    def __str__(self) -> str:
+        least = "at least " * self.at_least
+        return f"and {least}{self.count:,} more problem{'s' * (self.count != 1)}; --max-problems N lists N of them"
+
+
+NO_MORE = More()
+
+
+def lines(problems: Sequence[Problem], root: Path, more: More = NO_MORE, *, excerpts: bool) -> str:
     """A line a problem; with ``excerpts`` the source line and a caret below it."""
     sources = _sources(problems, root) if excerpts else {}
     printed = []
@@ -53,7 +69,7 @@ def lines(problems: Sequence[Problem], root: Path, *, excerpts: bool) -> str:
         printed.append(f"{_where(problem, root)}: {sentence(problem)}")
         if problem.place and (line := sources.get((problem.path, problem.place.line))) is not None:
             printed += _excerpt(problem.place, line)
-    return "\n".join(printed)
+    return "\n".join([*printed, str(more)] if more.count else printed)
 
 
 def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], str]:
@@ -101,13 +117,19 @@ def _width(char: str) -> int:
     return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
 
 
-def text(problems: Sequence[Problem], root: Path) -> str:
-    return lines(problems, root, excerpts=False)
+def text(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
+    return lines(problems, root, more, excerpts=False)
 
 
-def as_json(problems: Sequence[Problem], root: Path) -> str:
-    """`{"problems": […]}`: every problem's data, positions from 1, the end exclusive."""
-    return json.dumps({"problems": [_plain(problem, root) for problem in problems]}, ensure_ascii=False, indent=1)
+def as_json(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
+    """`{"problems": […]}`: every problem's data, positions from 1, the end exclusive.
+
+    Where not all are listed, `more` says how many there are besides, and `moreAtLeast` whether there may be others yet.
+    """
+    value: dict[str, Any] = {"problems": [_plain(problem, root) for problem in problems]}
+    if more.count:
+        value |= {"more": more.count, "moreAtLeast": more.at_least}
+    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _plain(problem: Problem, root: Path) -> dict[str, Any]:
@@ -128,13 +150,15 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
     }
 
 
-def github(problems: Sequence[Problem], root: Path) -> str:
+def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     """Workflow commands for annotations: the first ten, then how many more; then all of them as plain lines."""
     printed = [_annotation(problem, root) for problem in problems[:ANNOTATIONS]]
     if len(problems) > ANNOTATIONS:
-        more = len(problems) - ANNOTATIONS
-        printed.append(f"::warning title=vitrine::{more} more problem{'s' * (more > 1)}: see this step's log")
+        rest = len(problems) - ANNOTATIONS
+        printed.append(f"::warning title=vitrine::{rest} more problem{'s' * (rest > 1)}: see this step's log")
         printed.append(text(problems[ANNOTATIONS:], root))
+    if more.count:
+        printed.append(f"::warning title=vitrine::{_escaped(str(more), '')}")
     return "\n".join(printed)
 
 
@@ -156,7 +180,7 @@ def _escaped(value: str, more: str) -> str:
     return value
 
 
-def sarif(problems: Sequence[Problem], root: Path) -> str:
+def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     """SARIF 2.1.0, for code scanning."""
     from importlib.metadata import version
 
@@ -166,11 +190,14 @@ def sarif(problems: Sequence[Problem], root: Path) -> str:
         "version": version("vitrine"),
         "rules": [{"id": rule, "shortDescription": {"text": f"Content check {rule}"}} for rule in rules],
     }
-    run = {
+    run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(problem, root, rules) for problem in problems],
     }
+    if more.count:
+        notice = {"level": "warning", "message": {"text": str(more)}}
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": [notice]}]
     return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1)
 
 
@@ -193,7 +220,7 @@ def _result(problem: Problem, root: Path, rules: list[str]) -> dict[str, Any]:
     }
 
 
-FORMATS: dict[str, Callable[[Sequence[Problem], Path], str]] = {
+FORMATS: dict[str, Callable[[Sequence[Problem], Path, More], str]] = {
     "text": text,
     "json": as_json,
     "github": github,

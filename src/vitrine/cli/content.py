@@ -8,6 +8,7 @@ from vitrine.cli.steps import (
     AT,
     CONTENT,
     JOBS,
+    MAX_PROBLEMS,
     PROBLEMS,
     checked_of,
     documents_of,
@@ -25,10 +26,11 @@ from vitrine.cli.steps import (
 @click.option(
     "--against", metavar="RELEASE", help="A release, or an archive of one: what changed needs a new configVersion."
 )
+@MAX_PROBLEMS
 @click.option(
     "--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True
 )
-def check(content: str, jobs: int | None, against: str | None, form: str) -> None:
+def check(content: str, jobs: int | None, against: str | None, most: int, form: str) -> None:
     """Say everything that is wrong with the content. Exit 0: nothing; 1: problems; 2: wrong use."""
     import gc
     from pathlib import Path
@@ -41,8 +43,8 @@ def check(content: str, jobs: int | None, against: str | None, form: str) -> Non
         released = configurations(Path(against)) if against else None
     except NoRelease as failure:
         raise click.UsageError(f"--against {failure}") from None
-    checked = checked_of(content, Options(jobs, progress_bar("checking"), released=released))
-    print_problems(checked.problems, Path(content), form)
+    checked = checked_of(content, Options(jobs, progress_bar("checking"), released=released, most=most))
+    print_problems(checked, Path(content), form)
     if checked.problems:
         sys.exit(PROBLEMS)
     if form in ("text", "github"):
@@ -67,6 +69,7 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     from vitrine.interface.call import Request
     from vitrine.interface.formats import FORMATS
     from vitrine.problems import Refusal, nearest
+    from vitrine.release.catalog import tried
 
     documents, schemas = documents_of(content, Options())
     live = model.live(documents, moment_of(at, documents))
@@ -81,10 +84,17 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     path, _, query = request.removeprefix("/").partition("?")
     try:
         call = bind(Request(unquote(path), query, {"accept": format.media_type}), app or next(iter(known), None))
-        response = answer(call, live, schemas)
+        catalog = documents.catalog if _asks_catalog(request) else None
+        with tried(live, catalog):
+            response = answer(call, live, schemas)
     except Refusal as refusal:
         response = refuse(refusal, format, schemas)
     click.echo(response.body)
     if response.status != 200:
         click.echo(f"status {response.status}", err=True)
         sys.exit(PROBLEMS)
+
+
+def _asks_catalog(request: str) -> bool:
+    """Whether an answer needs the catalog, whose index takes a while to make."""
+    return any(word in request for word in ("catalog/", "recommendations/", "upcNumber", "productId"))

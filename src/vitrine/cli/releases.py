@@ -2,7 +2,7 @@
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -10,6 +10,7 @@ from vitrine.cli.steps import (
     AT,
     CONTENT,
     JOBS,
+    MAX_PROBLEMS,
     NOT_SWITCHED,
     OUT,
     PROBLEMS,
@@ -23,9 +24,12 @@ from vitrine.cli.steps import (
 )
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
+    from vitrine.content.check import Checked
     from vitrine.content.listing import Source
+    from vitrine.interface.operation import Operation
     from vitrine.problems import Problem
     from vitrine.release.build import Built
     from vitrine.release.changes import Change
@@ -40,29 +44,79 @@ if TYPE_CHECKING:
 @OUT
 @AT
 @JOBS
+@MAX_PROBLEMS
 @click.option(
     "--list", "listing", is_flag=True, help="Each operation: frozen, with its number of files, or live. Writes nothing."
 )
 @click.option("--no-cache", is_flag=True, help="Read and write everything anew; the release is the same.")
-def build(content: str, out: str, at: str | None, jobs: int | None, listing: bool, no_cache: bool) -> None:
+@click.option(
+    "--allow-files",
+    "allowed",
+    type=click.IntRange(min=1),
+    default=200_000,
+    show_default=True,
+    metavar="N",
+    help="How many files the release may have.",
+)
+def build(
+    content: str, out: str, at: str | None, jobs: int | None, most: int, listing: bool, no_cache: bool, allowed: int
+) -> None:
     """Check the content, write a release and switch to it. Exit 0; 1: problems; 3: written, but `current` is pinned."""
     import gc
+    from datetime import UTC, datetime
     from pathlib import Path
 
     gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
-    started = time.perf_counter()
+    asked = _Asked(content, Path(out), at, jobs, most, no_cache, allowed, time.perf_counter(), datetime.now(UTC))
     scanned = None
     if not listing and not no_cache:
         last, scanned = _nothing_to_do(Path(content), Path(out), at)
         if last:
             click.echo(f"release {last.id[:12]} is current already: nothing to do")
             click.echo(f"  changes by itself next at {last.end}")
-            click.echo(f"{time.perf_counter() - started:.2f} s")
+            click.echo(f"{asked.seconds:.2f} s")
+            _forget_failure(asked)
             return
     if listing:
-        _list_operations(content, at)
+        _list_operations(content, at, jobs)
         return
-    sys.exit(_build(content, Path(out), at, jobs, no_cache, scanned, started))
+    sys.exit(_build(asked, scanned))
+
+
+class _Asked(NamedTuple):
+    """What a build was asked for, and when."""
+
+    content: str
+    out: "Path"
+    at: str | None
+    jobs: int | None
+    most: int
+    fresh: bool
+    allowed: int
+    started: float
+    begun: "datetime"
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    def tell(self, status: str, description: str = "") -> None:
+        """Note beside the releases how this build ended."""
+        from datetime import UTC, datetime
+
+        from vitrine.release.publish import Releases
+
+        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description)
+
+
+def _forget_failure(asked: _Asked) -> None:
+    """There is nothing to do: so the content is as good as the release, whatever became of the build before."""
+    try:
+        failed = b'"FAILED"' in (asked.out / "last-build.json").read_bytes()
+    except OSError:
+        return
+    if failed:
+        asked.tell("SUCCESS")
 
 
 def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last | None, Scanned | None]":
@@ -90,15 +144,29 @@ def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last 
     return (last if not problems and last.holds(now, moment) else None), scanned
 
 
-def _build(
-    content: str,
-    out: "Path",
-    at: str | None,
-    jobs: int | None,
-    fresh: bool,
-    scanned: "Scanned | None",
-    started: float,
-) -> int:
+def _build(asked: _Asked, scanned: "Scanned | None") -> int:
+    """Check and build; how that ended is noted beside the releases."""
+    from pathlib import Path
+
+    from vitrine.problems import Failure
+    from vitrine.release.publish import Busy
+
+    if asked.out.absolute().is_relative_to(Path(asked.content).absolute()):
+        raise click.UsageError(f"--out {asked.out} lies within --content {asked.content}, whose every file is content")
+    try:
+        status, failed = _check_and_make(asked, scanned)
+    except Busy:
+        raise  # another build is at work, and notes its own end
+    except (Failure, OSError) as failure:
+        asked.tell("FAILED", str(failure))
+        raise
+    asked.tell("FAILED" if failed else "SUCCESS", failed)
+    return status
+
+
+def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]:
+    """The exit status of a build, and what is wrong with the content, if anything is."""
+    from datetime import UTC, datetime
     from pathlib import Path
 
     from vitrine.content import listing, model
@@ -109,19 +177,18 @@ def _build(
     from vitrine.release.build import build as make
     from vitrine.release.publish import Releases
 
-    if out.absolute().is_relative_to(Path(content).absolute()):
-        raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
+    content, out = asked.content, asked.out
     program = unchanged.program_digest()
-    cached = None if fresh else out / ".cache" / "documents"
-    options = Options(jobs, progress_bar("checking"), cached, program, scanned=scanned)
+    cached = None if asked.fresh else out / ".cache" / "documents"
+    options = Options(asked.jobs, progress_bar("checking"), cached, program, scanned=scanned, most=asked.most)
     schemas = schemas_of(content)
     checked = checked_of(content, options, schemas)
     before = unchanged.fingerprint(Path(content), listing.shipped("schemas"), checked.sources, program)
     if checked.documents is None:
-        print_problems(checked.problems, Path(content), "text")
-        return PROBLEMS
+        print_problems(checked, Path(content), "text")
+        return PROBLEMS, _wrong(checked)
     documents = checked.documents
-    moment = moment_of(at, documents)
+    moment = moment_of(asked.at, documents)
     releases = Releases(out)
     with releases.lock(make=True):
         releases.reconcile()
@@ -131,10 +198,12 @@ def _build(
             moment,
             lambda live: digest(rules(live, schemas)),
             program,
-            _note(content),
-            jobs,
-            fresh,
+            _note(content) | {"started": asked.begun.isoformat(timespec="milliseconds")},
+            asked.jobs,
+            asked.fresh,
             progress_bar("freezing"),
+            asked.allowed,
+            lambda: datetime.now(UTC),
         )
         built = make(order, releases)
         status, outcome = _switch_after_build(built, releases)
@@ -144,8 +213,17 @@ def _build(
         unchanged.remember(out / ".cache" / "last.json", last)
     _say_built(built, outcome)
     say_placeholders(checked, content)
-    click.echo(f"{time.perf_counter() - started:.2f} s")
-    return status
+    click.echo(f"{asked.seconds:.2f} s")
+    return status, ""
+
+
+def _wrong(checked: "Checked") -> str:
+    """The problems of a content folder in one sentence."""
+    from vitrine import report
+
+    first, count = checked.problems[0], len(checked.problems) + checked.more
+    where = f"{first.path}:{first.place.line}" if first.place else first.path
+    return f"{count} problem{'s' * (count > 1)} in the content, the first in {where}: {report.sentence(first)}"
 
 
 def _switch_after_build(built: "Built", releases: "Releases") -> tuple[int, str]:
@@ -186,20 +264,30 @@ def _note(content: str) -> dict[str, Any]:
     }
 
 
-def _list_operations(content: str, at: str | None) -> None:
+def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
     from vitrine.content import model
     from vitrine.content.check import Options
     from vitrine.interface.bind import OPERATIONS
     from vitrine.interface.formats import FORMATS
+    from vitrine.release.catalog import tried
     from vitrine.release.freeze import askings
 
     documents, _ = documents_of(content, Options())
     live = model.live(documents, moment_of(at, documents))
-    asked = [asking for run in askings(live) for asking in run]
+    with tried(live, documents.catalog, jobs):
+        asked = [asking for run in askings(live) for asking in run]
     for operation in OPERATIONS:
         count = sum(asking.operation is operation for asking in asked) * len(FORMATS)
-        where = f"frozen, {count} files" if operation.source.entries else "live: it names no entries to freeze"
+        where = f"frozen, {count} files" if operation.frozen else f"live: {_why_live(operation)}"
         click.echo(f"{operation.method} {operation.path}  {where}")
+
+
+def _why_live(operation: "Operation") -> str:
+    from vitrine.interface.operation import FromContent, FromStore
+
+    if isinstance(operation.source, FromContent):
+        return "it names no entries to freeze"
+    return "it is in the store" if isinstance(operation.source, FromStore) else "only the running service knows"
 
 
 @click.command()

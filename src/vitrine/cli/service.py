@@ -32,7 +32,16 @@ import click
     envvar="VITRINE_MEMO",
     show_envvar=True,
 )
-def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int) -> None:
+@click.option(
+    "--database",
+    default="sqlite:///store/vitrine.sqlite",
+    show_default=True,
+    metavar="URL",
+    envvar="VITRINE_DATABASE",
+    show_envvar=True,
+    help="Where writes are kept: sqlite:///PATH or postgresql://…; empty: nowhere, and writes are refused.",
+)
+def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
     from pathlib import Path
 
@@ -45,6 +54,6 @@ def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, me
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo))
+        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database))
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

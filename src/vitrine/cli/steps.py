@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from vitrine.content.model import Documents
     from vitrine.content.processes import Progress
     from vitrine.content.schema import Schemas
-    from vitrine.problems import Problem
 
 PROBLEMS, NOT_SWITCHED = 1, 3
 """Exit statuses beside those of every command."""
@@ -22,6 +21,15 @@ PROBLEMS, NOT_SWITCHED = 1, 3
 CONTENT = click.option("--content", default="content", show_default=True, metavar="DIR", help="The content folder.")
 OUT = click.option("--out", default="dist", show_default=True, metavar="DIR", help="Where the releases are.")
 JOBS = click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes; default: one a processor.")
+MAX_PROBLEMS = click.option(
+    "--max-problems",
+    "most",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Problems to list; of the others only their number is told.",
+)
 AT = click.option(
     "--at", metavar="INSTANT", help="The instant whose content counts (RFC 3339, or a day); default: now."
 )
@@ -63,7 +71,7 @@ def documents_of(content: str, options: Any) -> "tuple[Documents, Schemas]":
     schemas = schemas_of(content)
     checked = checked_of(content, options, schemas)
     if checked.documents is None:
-        print_problems(checked.problems, Path(content), "text")
+        print_problems(checked, Path(content), "text")
         sys.exit(PROBLEMS)
     return checked.documents, schemas
 
@@ -83,17 +91,19 @@ def moment_of(at: str | None, documents: "Documents") -> "datetime":
         ) from None
 
 
-def print_problems(problems: "list[Problem]", root: "Path", form: str) -> None:
+def print_problems(checked: "Checked", root: "Path", form: str) -> None:
     from vitrine import report
 
+    problems, more = checked.problems, report.More(checked.more, checked.at_least)
     if form == "text" and sys.stdout.isatty():
-        printed = report.lines(problems, root, excerpts=True)
+        printed = report.lines(problems, root, more, excerpts=True)
     else:
-        printed = report.FORMATS[form](problems, root)
+        printed = report.FORMATS[form](problems, root, more)
     if printed:
         click.echo(printed)
     if problems and form == "text":
-        click.echo(f"{len(problems)} problem{'s' * (len(problems) > 1)}", err=True)
+        count = len(problems) + more.count
+        click.echo(f"{'at least ' * more.at_least}{count} problem{'s' * (count > 1)}", err=True)
 
 
 def say_placeholders(checked: "Checked", content: str) -> None:

@@ -1,5 +1,6 @@
 """What the rules look at: the documents, or those of their parts that are sound, and when each is live."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
@@ -65,14 +66,19 @@ class Case:
 
         With ``keys`` nothing about which keys stand in it.
         """
-        for finding in self.findings.get(id(document), ()):
-            place = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
-            if place == part[: len(place)]:
-                return False
-            of_key = finding.missing is not None or finding.on_key
-            if part == place[: len(part)] and (not keys or (of_key and len(place) == len(part) + 1)):
-                return False
-        return True
+        return sound(self.findings.get(id(document), ()), part, keys=keys)
+
+
+def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> bool:
+    """Whether none of a document's findings is about this part, as `Case.sound` has it."""
+    for finding in findings:
+        place = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
+        if place == part[: len(place)]:
+            return False
+        of_key = finding.missing is not None or finding.on_key
+        if part == place[: len(part)] and (not keys or (of_key and len(place) == len(part) + 1)):
+            return False
+    return True
 
 
 def _position(document: Document) -> tuple[str, int]:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import orjson
 
-from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
+from vitrine.content import cache, catalog, expressions, listing, rules, site, tree, yaml
 from vitrine.content.case import Case
+from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.layers import assemble, origin
-from vitrine.content.listing import SITE, Source
+from vitrine.content.listing import CATALOG, KINDS, SITE, Source
 from vitrine.content.model import Document, Documents, Layer
 from vitrine.content.processes import Progress
 from vitrine.content.schema import Finding, Schemas
@@ -20,25 +21,32 @@ from vitrine.content.tree import Parsed
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
+MOST = 1000
+"""Problems that are told one by one, unless someone asks for more of them."""
+
 
 @dataclass
 class Checked:
     """The outcome of a check: the documents where nothing is wrong, else the problems, sorted by place.
 
     ``placeholders`` are the places that still say TBD, in the files that say so; ``sources`` the files that were read.
+    ``more``: how many problems there are besides those listed; ``at_least``: perhaps even more than that.
     """
 
     documents: Documents | None
     problems: list[Problem]
     placeholders: list[tuple[str, Pointer]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
+    more: int = 0
+    at_least: bool = False
 
 
 @dataclass
 class Options:
     """How to check. ``cached``: the file of the parse cache, with the digest of the program that wrote it.
 
-    ``scanned``: what `listing.scan` said of the folder, if somebody asked it just now.
+    ``scanned``: what `listing.scan` said of the folder, if somebody asked it just now. ``most``: how many problems are
+    told one by one.
     """
 
     jobs: int | None = None
@@ -47,6 +55,7 @@ class Options:
     program: str = ""
     released: Mapping[str, Json] | None = None
     scanned: tuple[list[Source], list[Problem]] | None = None
+    most: int = MOST
 
 
 def check(folder: Path, schemas: Schemas, options: Options | None = None) -> Checked:
@@ -66,20 +75,38 @@ class _Check:
         self.unrendered: dict[str, set[Pointer]] = {}
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.users: Mapping[str, set[str]] = {}
+        self.spots: dict[str, dict[Pointer, yaml.Spot]] = {}
 
     def run(self) -> Checked:
         own, names = self._site()
         parsed = self._read(names)
         documents = self._documents(own, parsed)
         unknown = frozenset(self.by_path[path].kind.name for path in self.unreadable)
-        self.findings += rules.findings(Case(documents, self.broken, unknown))
+        case = Case(documents, self.broken, unknown)
+        self.findings += rules.findings(case)
+        documents.catalog, told = catalog.check(
+            [source for source in self.sources if source.kind in CATALOG],
+            catalog.Around(
+                self.folder,
+                self.schemas,
+                names,
+                case,
+                self.options.most,
+                self.options.jobs,
+                self.options.progress,
+                self.options.cached and self.options.cached.with_name("catalog"),
+                self.options.program,
+            ),
+        )
+        self.findings += told.findings
         said = [origin(document, Finding("TBD", where, "")) for document, where in rules.placeholders(documents)]
         placeholders = list(dict.fromkeys((layer.path, where) for layer, where in said))
         if self.options.released is not None:
             self.findings += rules.unbumped(documents, self.options.released)
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
-        problems = sorted(self.problems, key=Problem.order)
-        return Checked(None if problems else documents, problems, placeholders, self.sources)
+        problems = sorted([*self.problems, *told.problems], key=Problem.order)
+        shown, more = problems[: self.options.most], told.more + len(problems[self.options.most :])
+        return Checked(None if shown else documents, shown, placeholders, self.sources, more, told.at_least)
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -97,8 +124,8 @@ class _Check:
             return nothing, None
         rendered, _, _ = site.render(value, frozenset())
         found = self.schemas.findings(SITE.schema, rendered)
-        struck = tree.not_xml(rendered)
-        found += [Finding("text.xml", where, said, tree.XML_TEXT, on_key=on_key) for where, said, on_key in struck]
+        struck = not_xml(rendered)
+        found += [Finding("text.xml", where, said, XML_TEXT, on_key=on_key) for where, said, on_key in struck]
         bad = site.names_at_fault(value, found)
         _, names, faults = site.render(value, bad or frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
@@ -114,7 +141,7 @@ class _Check:
 
     def _read(self, names: expressions.Names | None) -> list[Parsed]:
         """Every other file, from the cache where it stands there unchanged."""
-        wanted = [source for source in self.sources if source.kind is not SITE]
+        wanted = [source for source in self.sources if source.kind in KINDS]
         if names is None:  # without names no expression can be read; the files' YAML still can
             return tree.read(self.folder, wanted, None, self.schemas, self.options.jobs, self.options.progress)
         key = sha256(orjson.dumps([self.options.program, self.schemas.digest, sorted(names.items())])).hexdigest()
@@ -211,8 +238,9 @@ class _Check:
                 spot = spots.get(whole) or spots.get(whole[:-1])
                 place = (spot.key if finding.on_key and spot.key else spot.value) if spot else None
                 shown = finding.pointer if layer.index is None else (layer.index, *finding.pointer)
+                found = finding.found + self._line(finding)
                 problem = Problem(
-                    finding.rule, path, finding.found, place, shown, finding.allowed, finding.about, finding.nearest
+                    finding.rule, path, found, place, shown, finding.allowed, finding.about, finding.nearest
                 )
                 problems[problem] |= {document.layers[-1].path} - {path}
         return [
@@ -224,8 +252,18 @@ class _Check:
         """What is wrong with a base itself concerns every file that builds on it."""
         return replace(problem, used_by=tuple(sorted(self.users.get(problem.path, set()) - {problem.path})))
 
+    def _line(self, finding: Finding) -> str:
+        """The line of the other place that a finding names, as it is written after its file."""
+        if finding.beside is None:
+            return ""
+        path, index, pointer = finding.beside
+        spot = self._spots(path).get(pointer if index is None else (index, *pointer))
+        return f":{spot.value.line}" if spot else ""
+
     def _spots(self, path: str) -> dict[Pointer, yaml.Spot]:
-        try:
-            return tree.spots_of(self.folder, self.by_path[path])
-        except (Malformed, OSError):  # changed since it was read
-            return {}
+        if path not in self.spots:
+            try:
+                self.spots[path] = tree.spots_of(self.folder, self.by_path[path])
+            except (Malformed, OSError):  # changed since it was read
+                self.spots[path] = {}
+        return self.spots[path]

@@ -24,7 +24,7 @@ class Kind:
 
     @property
     def schema(self) -> str:
-        return f"{self.name}.json"
+        return f"catalog/{self.name}.json" if self.folder.startswith("catalog/") else f"{self.name}.json"
 
 
 KINDS = (
@@ -34,9 +34,26 @@ KINDS = (
     Kind("promotion", "promotions", ("promoId",)),
 )
 SITE = Kind("site", "", ())
-_BY_FOLDER = {kind.folder: kind for kind in KINDS}
+CATALOG = (
+    Kind("category", "catalog/categories", ("id",)),
+    Kind("brand", "catalog/brands", ("name", "id")),
+    Kind("synonym", "catalog/synonyms", ()),
+    Kind("product", "catalog/products", ("id",)),
+    Kind("inventory", "catalog/inventory", ("upc",)),
+    Kind("review", "catalog/reviews", ("id",)),
+    Kind("recommendation", "catalog/recommendations", ("product",)),
+)
+"""The kinds of the catalog, in the order in which they are needed: read as streams, for there may be millions."""
+
+_FOLDERS = "catalog"
+"""The folder whose folders are those of kinds."""
+
+_BY_FOLDER = {kind.folder: kind for kind in (*KINDS, *CATALOG)}
 OWN_FOLDERS = ("schemas", "templates")
 _ENDINGS = (".yaml", ".yml", ".jsonl")
+COMPRESSED = (".jsonl.gz", ".jsonl.zst")
+"""Feeds of the catalog may be compressed."""
+
 MAX_FOLDERS = 20
 
 
@@ -48,6 +65,10 @@ class Source(NamedTuple):
     size: int
     changed: int
     inode: int
+
+    @property
+    def is_feed(self) -> bool:
+        return self.path.endswith((".jsonl", *COMPRESSED))
 
     @property
     def is_base(self) -> bool:
@@ -95,8 +116,10 @@ def _scan(folder: str, prefix: str, kind: Kind | None, sources: list[Source], pr
         if stat.S_ISDIR(found.st_mode):
             if not prefix and name in OWN_FOLDERS:
                 continue
-            below = _BY_FOLDER.get(name) if not prefix else kind
-            if below is None or name.endswith(_ENDINGS):
+            below = kind or _BY_FOLDER.get(path)
+            if path == _FOLDERS:
+                _scan(entry.path, path + "/", None, sources, problems)
+            elif below is None or name.endswith((*_ENDINGS, *COMPRESSED)):
                 problems.append(_unclaimed(path, kind, is_folder=True))
             elif path.count("/") == MAX_FOLDERS:
                 found_here = f"folders nested more than {MAX_FOLDERS} deep"
@@ -116,10 +139,18 @@ def _scan(folder: str, prefix: str, kind: Kind | None, sources: list[Source], pr
 def _claim(path: str, name: str, kind: Kind | None) -> Kind | None:
     """The kind of the documents in a file, or none."""
     if kind is not None:
-        return kind if name.endswith(_ENDINGS) else None
+        return kind if name.endswith(_endings(kind)) else None
     if path == "site.yaml":
         return SITE
-    return _BY_FOLDER.get(path.removesuffix(".jsonl")) if path.endswith(".jsonl") else None
+    stem, dot, ending = path.partition(".")
+    claimed = _BY_FOLDER.get(stem)
+    if claimed is None or (claimed in CATALOG) != path.startswith(_FOLDERS + "/"):
+        return None
+    return claimed if dot + ending in (_endings(claimed) if claimed in CATALOG else (".jsonl",)) else None
+
+
+def _endings(kind: Kind) -> tuple[str, ...]:
+    return (*_ENDINGS, *COMPRESSED) if kind in CATALOG else _ENDINGS
 
 
 def _link_problem(entry: "os.DirEntry[str]", path: str) -> Problem | None:
@@ -139,27 +170,33 @@ def _link_problem(entry: "os.DirEntry[str]", path: str) -> Problem | None:
 
 
 def _unclaimed(path: str, kind: Kind | None, *, is_folder: bool) -> Problem:
-    folders = [f"{kind.folder}/" for kind in KINDS]
-    if is_folder:
-        allowed = (
-            "a folder's name does not end like a file's" if kind else "site.yaml and the folders " + ", ".join(folders)
-        )
-        close = nearest(path + "/", folders) if not kind else ""
-        return Problem(
-            "tree.unclaimed", path, "a folder that no kind of document claims", allowed=allowed, nearest=close
-        )
+    found = f"a {'folder' if is_folder else 'file'} that no kind of document claims"
+    folders = [f"{kind.folder}/" for kind in KINDS] + [_FOLDERS + "/"]
     if kind:
-        return Problem(
-            "tree.unclaimed",
-            path,
-            "a file that no kind of document claims",
-            allowed="names that end in " + ", ".join(_ENDINGS),
-        )
+        endings = ", ".join(_endings(kind))
+        allowed = "a folder's name does not end like a file's" if is_folder else "names that end in " + endings
+        return Problem("tree.unclaimed", path, found, allowed=allowed)
+    if path.startswith(_FOLDERS + "/"):
+        return _unclaimed_in_catalog(path, found, is_folder=is_folder)
+    if is_folder:
+        allowed = "site.yaml and the folders " + ", ".join(folders)
+        return Problem("tree.unclaimed", path, found, allowed=allowed, nearest=nearest(path + "/", folders))
     top = path.rpartition(".")[0]
     allowed = "site.yaml, and documents in the folders " + ", ".join(folders)
     close = nearest(top, [*(folder[:-1] for folder in folders), "site"])
     close = "site.yaml" if close == "site" else close + "/" * bool(close)
-    return Problem("tree.unclaimed", path, "a file that no kind of document claims", allowed=allowed, nearest=close)
+    return Problem("tree.unclaimed", path, found, allowed=allowed, nearest=close)
+
+
+def _unclaimed_in_catalog(path: str, found: str, *, is_folder: bool) -> Problem:
+    known = [kind.folder.rpartition("/")[2] for kind in CATALOG]
+    stem, _, ending = path.rpartition("/")[2].partition(".")
+    close = nearest(stem, known)
+    allowed = f"folders or files named {', '.join(known)}"
+    if close and not is_folder:
+        allowed += "; files end in " + ", ".join((*_ENDINGS, *COMPRESSED))
+        close = f"{close}.{ending}" if f".{ending}" in (*_ENDINGS, *COMPRESSED) else ""
+    return Problem("tree.unclaimed", path, found, allowed=allowed, nearest=close)
 
 
 def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

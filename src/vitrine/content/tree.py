@@ -11,6 +11,7 @@ from typing import BinaryIO
 import orjson
 
 from vitrine.content import expressions, yaml
+from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.listing import Source
 from vitrine.content.processes import Progress, counted, processors, share, turns
 from vitrine.content.schema import Schemas
@@ -191,15 +192,14 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")  # perhaps 7.0 where a whole number is wanted: to be looked at closely
 
 # A cheap look at the JSON bytes for what XML 1.0 §2.2 cannot hold; the exact look follows where it strikes.
-_SIGNS = (
-    rb"\u00",
-    rb"\b",
-    rb"\f",
-    b"\xef\xbf",
-)
+_SIGNS = (b"\\", b"\xef")  # single bytes, which are found soonest
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
-XML_TEXT = "text without control characters"
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def doubtful(data: bytes) -> bool:
+    """Whether a document, as JSON bytes, may hold what XML cannot carry, or a whole number with a fraction."""
+    suspect = any(sign in data for sign in _SIGNS) and _SUSPECT.search(data)
+    return bool(suspect or (b".0" in data and _FRACTION.search(data)))
 
 
 def _not_xml(folder: Path, source: Source, documents: list[Json], listed: bool) -> list[Problem]:
@@ -215,21 +215,6 @@ def _not_xml(folder: Path, source: Source, documents: list[Json], listed: bool) 
         place = ((spot.key if on_key else None) or spot.value) if spot else None
         problems.append(Problem("text.xml", source.path, found, place, pointer, XML_TEXT))
     return problems
-
-
-def not_xml(value: Json, pointer: Pointer = ()) -> list[tuple[Pointer, str, bool]]:
-    """Each text that XML cannot carry: where it stands, what was found, and whether it is a key."""
-    struck: list[tuple[Pointer, str, bool]] = []
-    if isinstance(value, dict):
-        for key, item in value.items():
-            struck += [(where, found, True) for where, found, _ in not_xml(key, (*pointer, key))]
-            struck += not_xml(item, (*pointer, key))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            struck += not_xml(item, (*pointer, index))
-    elif isinstance(value, str) and (match := _NOT_XML.search(value)):
-        struck.append((pointer, f"the character U+{ord(match.group()):04X}, which XML cannot carry", False))
-    return struck
 
 
 def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:

@@ -2,21 +2,25 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
+from itertools import islice
 from urllib.parse import urldefrag, urljoin
 
 from vitrine.content.model import Content
 from vitrine.content.schema import BASE, Schemas
 from vitrine.content.yaml import Json
-from vitrine.interface.answer import CODES, ERROR_SCHEMA, JAVASCRIPT, KEY_HEADER
+from vitrine.interface.answer import CODES, ERROR_SCHEMA, FAILURE_SCHEMA, JAVASCRIPT, KEY_HEADER
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.catalog import of
 from vitrine.interface.formats import FORMATS
 from vitrine.interface.kinds import Schema, plain
-from vitrine.interface.operation import AnyOf, Operation, Others, Parameter, Together
+from vitrine.interface.operation import AnyOf, FromContent, Operation, Others, Parameter, Together
 
 ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "method", "not_acceptable", "too_large")
 ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
-"""The codes that any read may be answered with; 405 and 404 where a method or a path is not quite the operation's."""
+"""The codes that anything may be answered with; 405 and 404 where a method or a path is not quite the operation's."""
+
+_OF_WRITES = ("precondition", "repeated_otherwise", "too_many")
+"""The codes that only an action is answered with."""
 
 
 def document(content: Content, schemas: Schemas, operations: Iterable[Operation] = OPERATIONS) -> Json:
@@ -37,28 +41,58 @@ def document(content: Content, schemas: Schemas, operations: Iterable[Operation]
         "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": KEY_HEADER}},
-            "schemas": _schemas(schemas, {operation.schema for operation in operations} | {ERROR_SCHEMA}),
-            "responses": {name: _error(name) for name in ANSWERED},
+            "schemas": _schemas(schemas, _files(operations)),
+            "responses": {name: _error(name) for name in (*ANSWERED, *_OF_WRITES)},
         },
     }
+
+
+def _files(operations: Iterable[Operation]) -> set[str]:
+    """The schemas of all answers and bodies."""
+    bodies = {operation.request_schema for operation in operations if operation.body}
+    return {operation.schema for operation in operations} | bodies | {ERROR_SCHEMA, FAILURE_SCHEMA}
 
 
 def _operation(operation: Operation, content: Content) -> Json:
     examples = _examples(operation, content)
-    return {
+    parameters = [_parameter(operation, parameter, examples) for parameter in operation.parameters]
+    is_read = isinstance(operation.source, FromContent)
+    responses: dict[str, Json] = {"200": _success(operation)}
+    if is_read:
+        responses["304"] = {"description": "The client has this answer already (If-None-Match)."}
+    for name in ANSWERED if is_read else (*ANSWERED, *_OF_WRITES):
+        responses[str(CODES[name].status)] = {"$ref": f"#/components/responses/{name}"}
+    if operation.own_failures:
+        failure = {"description": "Why not.", "content": _media(FAILURE_SCHEMA)}
+        responses = {"200": responses["200"], "default": failure}
+    value = {
         "operationId": operation.name,
         "summary": operation.about,
         "description": " ".join(_rules(operation)) or operation.about,
-        "parameters": [
-            *(_parameter(operation, parameter, examples) for parameter in operation.parameters),
-            *([_others(operation.others)] if operation.others else ()),
-        ],
-        "responses": {
-            "200": _success(operation),
-            "304": {"description": "The client has this answer already (If-None-Match)."},
-            **{str(CODES[name].status): {"$ref": f"#/components/responses/{name}"} for name in ANSWERED},
-        },
+        "parameters": parameters
+        + ([_others(operation.others)] if operation.others else [])
+        + ([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
+        "responses": responses,
     }
+    if operation.body:
+        value["requestBody"] = {"required": not operation.body_optional, "content": _media(operation.request_schema)}
+    if operation.order_host:
+        value["servers"] = [{"url": content.setting("order_base_url")}]
+    return value
+
+
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "A request repeated under the same key is answered as the first time, and done once.",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+
+
+def _media(file: str) -> Json:
+    """A body in every format."""
+    return {format.media_type: {"schema": {"$ref": f"#/components/schemas/{_name(file)}"}} for format in FORMATS}
 
 
 def _rules(operation: Operation) -> Iterable[str]:
@@ -149,13 +183,13 @@ def _of_catalog(content: Content) -> Iterable[tuple[str, str]]:
 
 
 MANY = 100
-"""So many products are looked at for one that has a UPC."""
+"""So many products are looked at for one that has a UPC, so many frozen Calls for an example of each parameter."""
 
 
 def _of_calls(operation: Operation, content: Content) -> Mapping[str, str]:
     found: dict[str, str] = {}
     kinds = {parameter.name: parameter.kind for parameter in operation.parameters}
-    for entry in operation.source.entries(content) if operation.source.entries else ():
+    for entry in islice(operation.entries(content), MANY):
         for name, value in entry.items():
             found.setdefault(name, kinds[name].format(value))
         if len(found) == len(kinds):
@@ -210,13 +244,12 @@ def _typed(text: str, schema: Schema) -> Json:
 
 
 def _success(operation: Operation) -> Json:
-    schema = {"$ref": f"#/components/schemas/{_name(operation.schema)}"}
-    media: dict[str, Json] = {format.media_type: {"schema": schema} for format in FORMATS}
-    media[JAVASCRIPT] = {"schema": {"type": "string", "description": "The JSON as the argument of `callback`."}}
-    headers = {
-        "ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}},
-        "Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}},
-    }
+    media: dict[str, Json] = _media(operation.schema)
+    headers = {"Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}}}
+    if isinstance(operation.source, FromContent):
+        headers = {"ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}}, **headers}
+    if "callback" in operation.named:
+        media[JAVASCRIPT] = {"schema": {"type": "string", "description": "The JSON as the argument of `callback`."}}
     return {"description": operation.about, "headers": headers, "content": media}
 
 
@@ -228,9 +261,8 @@ def _error(name: str) -> Json:
         "errorDetail": [code.message],
         "success": False,
     }
-    schema = {"$ref": f"#/components/schemas/{_name(ERROR_SCHEMA)}"}
-    media: dict[str, Json] = {format.media_type: {"schema": schema} for format in FORMATS}
-    media[FORMATS[0].media_type] = {"schema": schema, "example": example}
+    media = _media(ERROR_SCHEMA)
+    media[FORMATS[0].media_type]["example"] = example
     return {"description": code.message, "content": media}
 
 

@@ -18,7 +18,7 @@ from vitrine.interface.call import Call, make
 from vitrine.interface.catalog_kinds import IdsSelected
 from vitrine.interface.formats import FORMATS, JSON, negotiate
 from vitrine.interface.kinds import MAX_ID, Ids, Words
-from vitrine.interface.operation import Arguments, FromContent, Operation
+from vitrine.interface.operation import Arguments, Operation
 from vitrine.problems import Fault, Refusal
 
 APPLICATION = "{application}"
@@ -129,7 +129,7 @@ def rules(content: Content, schemas: Schemas, operations: Iterable[Operation] = 
         tuple((format.name, format.media_type) for format in FORMATS),
         tuple(_accepts(ACCEPTS)),
         tuple((name, tuple(sorted(digests))) for name, digests in applications),
-        tuple(_route(operation, content) for operation in operations if frozen(operation)),
+        tuple(_route(operation, content) for operation in operations if operation.frozen),
         tuple(_error(refusal, schemas) for refusal in _REFUSALS),
     )
 
@@ -140,12 +140,6 @@ def digest(rules: Rules) -> str:
     Digests of keys are part of it, for an edge must hear of a key that is withdrawn; stores and their like are not.
     """
     return sha256(orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-def frozen(operation: Operation) -> bool:
-    """Whether an operation has answers that are files."""
-    source = operation.source
-    return isinstance(source, FromContent) and source.entries is not None and operation.method == "GET"
 
 
 # -- targets -----------------------------------------------------------------------------------------------------
@@ -185,9 +179,8 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
 
 def _shapes(operation: Operation, content: Content) -> Iterator[tuple[Arguments, tuple[str, ...]]]:
     """The frozen Calls' arguments, each kind of asking once, and the ids in them that stand for any other."""
-    source = operation.source
     seen = set()
-    for arguments in source.entries(content) if source.entries else ():
+    for arguments in operation.entries(content):
         shape: dict[str, Any] = dict(arguments)
         ids = []
         for number, parameter in enumerate(operation.parameters):

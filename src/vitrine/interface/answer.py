@@ -1,7 +1,10 @@
 """A Call becomes a Response; so does a Refusal, by one table of codes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from typing import NamedTuple
 
 from vitrine.content.model import Content, InJson
 from vitrine.content.schema import Schemas
@@ -9,6 +12,7 @@ from vitrine.content.yaml import Json
 from vitrine.interface.call import Call
 from vitrine.interface.fields import Mask, select
 from vitrine.interface.formats import JSON, Format, sayable
+from vitrine.interface.operation import FromContent, Operation, Outcome
 from vitrine.problems import Refusal
 
 
@@ -31,6 +35,10 @@ CODES = {
     "too_large": Code(413, 104, "The body is too large"),
     "media_type": Code(415, 106, "The body's Content-Type is missing or not supported"),
     "uri_too_long": Code(414, 105, "The address is too long"),
+    "not_found": Code(404, 409, "No data for search criteria"),
+    "precondition": Code(412, 412, "It was changed meanwhile"),
+    "repeated_otherwise": Code(422, 422, "The Idempotency-Key was used for another request"),
+    "too_many": Code(429, 429, "Too many requests"),
     "internal": Code(500, 500, "The service failed"),
     "bad_gateway": Code(502, 201, "The service could not be reached"),
     "unavailable": Code(503, 202, "The service is not available"),
@@ -39,10 +47,10 @@ CODES = {
 KEY_HEADER = "x-svc-webservice-client-id"
 VARY = ("Accept", "Accept-Encoding", KEY_HEADER)
 ERROR_SCHEMA = "responses/error.json"
+FAILURE_SCHEMA = "responses/supc_failure.json"
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """An answer. ``lifetime``: seconds for which it may be kept; None: not at all."""
 
     status: int
@@ -61,16 +69,30 @@ def answer(call: Call, content: Content, schemas: Schemas) -> Response:
 
 def value_of(call: Call, content: Content) -> Json:
     """The answer as a JSON value, before it takes a format."""
-    return call.operation.source.view(content, call)
+    source = call.operation.source
+    if not isinstance(source, FromContent):
+        raise TypeError(f"{call.operation.name} is not answered from content")
+    return source.view(content, call)
 
 
 def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Response:
     """A value in the format that the Call asks for: only the fields that it asks for, to the function that it names."""
+    return _respond(call, value, schemas, content.lifetime(call.operation.name))
+
+
+def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Response:
+    """What came of an action in the format that the Call asks for: nobody may keep it. Raises its Refusal."""
+    if outcome.refusal:
+        raise outcome.refusal
+    response = _respond(call, outcome.value, schemas, None)
+    return response if outcome.etag is None else response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
+
+
+def _respond(call: Call, value: Json, schemas: Schemas, lifetime: int | None) -> Response:
     given = dict(call.arguments)
     if mask := given.get("_fields"):
         value = _masked(value, call.operation.items, mask)
     body = call.format.encode(value, schemas.shape(call.operation.schema))
-    lifetime = content.lifetime(call.operation.name)
     if callback := given.get("callback"):
         return Response(200, JAVASCRIPT, _jsonp(callback, body), lifetime, (("X-Content-Type-Options", "nosniff"),))
     return Response(200, call.format.media_type, body, lifetime)
@@ -94,13 +116,26 @@ def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
     return {key: _masked(part, tuple(rest), mask) if key == name else part for key, part in value.items()}
 
 
-def refuse(refusal: Refusal, format: Format, schemas: Schemas) -> Response:
-    """A Refusal in the general error form."""
+def refuse(refusal: Refusal, format: Format, schemas: Schemas, operation: Operation | None = None) -> Response:
+    """A Refusal in the general error form, or in that of single-use codes for an operation which has it."""
     code = CODES[refusal.code]
     details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
+    if operation is not None and operation.own_failures:
+        return _fail(code, details, format, schemas, refusal.headers)
     value = {"errorCode": code.error_code, "message": code.message, "errorDetail": details, "success": False}
     body = format.encode(value, schemas.shape(ERROR_SCHEMA))
     return Response(code.status, format.media_type, body, headers=refusal.headers)
+
+
+def _fail(
+    code: Code, details: Sequence[str], format: Format, schemas: Schemas, headers: tuple[tuple[str, str], ...]
+) -> Response:
+    """The form of single-use codes: the errorCode is the HTTP status (wire shapes §5)."""
+    status = min(code.status, 500)
+    reason = "SYSTEM_ERROR" if status == 500 else "; ".join(details)
+    value = {"success": False, "errorMessage": f"Error processing request: {reason}", "errorCode": status}
+    body = format.encode(value, schemas.shape(FAILURE_SCHEMA))
+    return Response(status, format.media_type, body, headers=headers)
 
 
 def modified(digest: bytes) -> int:
@@ -113,6 +148,7 @@ def etag(body: bytes) -> str:
     return f'"{modified(sha256(body).digest()):x}-{len(body):x}"'
 
 
+@cache
 def cache_control(lifetime: int | None) -> str:
     """The one Cache-Control of an operation's answers, in file, edge and service alike."""
     return "no-store" if lifetime is None else f"max-age={lifetime}"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
 from vitrine.interface import categories, events, pickup, products, promotions, search, stores, utility
+from vitrine.interface.body import Bodies, read
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
 from vitrine.interface.operation import Operation
@@ -21,7 +22,7 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 
 
-METHODS = ("GET", "HEAD", "OPTIONS")
+METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 """Every method that some path answers."""
 
 
@@ -29,10 +30,11 @@ Routed = tuple[Operation, dict[str, str]]
 """An operation, and the texts of its path's parameters."""
 
 
-def bind(request: Request, application: str | None, routed: Routed | None = None) -> Call:
+def bind(request: Request, application: str | None, routed: Routed | None = None, bodies: Bodies | None = None) -> Call:
     """The one Call that a request asks for, whichever way it is spelt. Raises Refusal, with every fault.
 
     ``bind(call.request(), call.application) == call`` for every Call. ``routed``: what ``route`` said, if it was asked.
+    ``bodies``: what it takes to read a body; only reads can be bound without it.
     """
     operation, texts = routed or route(request)
     format = negotiate(request.headers.get("accept"))
@@ -51,44 +53,41 @@ def bind(request: Request, application: str | None, routed: Routed | None = None
     faults += [Fault("", fault) for rule in operation.rules if (fault := rule.fault(texts, arguments))]
     if "callback" in arguments and format is not JSON:
         faults.append(Fault("callback", f"can be had as {JSON.media_type} only, not as {format.media_type}"))
+    body = read(request, operation, bodies, faults) if operation.body and bodies else None
     if faults:
         raise Refusal("invalid", tuple(faults))
-    return make(operation, format, arguments, application)
+    return make(operation, format, arguments, application, body, request.headers.get("if-match"))
 
 
-def route(request: Request, operations: Iterable[Operation] = OPERATIONS) -> Routed:
-    """The operation of a path, and the path's parameters. A literal segment wins over a parameter. Raises Refusal."""
-    path = request.path.removesuffix("/")
-    matching: list[Routed] = [
-        (operation, {}) for operation in operations if operation.path == path and not operation.in_path
-    ]
-    if not matching:
-        matching = _with_parameters(path, operations)
-    for operation, found in matching:
-        if request.method in (operation.method, "HEAD" if operation.method == "GET" else ""):
-            return operation, found
-    known = {operation.method for operation, _ in matching} | {"OPTIONS"}
-    methods = sorted(known | {"HEAD"} if "GET" in known else known)
-    fault = Fault("", f"the method must be {', '.join(methods)}, not {request.method}")
-    raise Refusal("method", (fault,), (("Allow", ", ".join(methods)),))
+class Routes:
+    """Where the paths of some operations lead."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._literal: dict[tuple[bool, str], list[Routed]] = {}
+        self._patterns: dict[tuple[bool, int], list[tuple[Operation, list[str]]]] = {}
+        for operation in operations:
+            if operation.in_path:
+                segments = operation.path.split("/")
+                self._patterns.setdefault((operation.order_host, len(segments)), []).append((operation, segments))
+            else:
+                self._literal.setdefault((operation.order_host, operation.path), []).append((operation, {}))
+
+    def of(self, path: str, order_host: bool) -> list[Routed]:
+        """The operations of a path, whatever their methods. A literal segment wins over a parameter."""
+        return self._literal.get((order_host, path)) or self._with_parameters(path.split("/"), order_host)
+
+    def _with_parameters(self, segments: list[str], order_host: bool) -> list[Routed]:
+        """The operations that a path may be of, with the fewest parameters in it."""
+        candidates = self._patterns.get((order_host, len(segments)), ())
+        matching = [
+            (operation, found) for operation, pattern in candidates if (found := _match(pattern, segments)) is not None
+        ]
+        fewest = min((len(found) for _, found in matching), default=0)
+        return [(operation, found) for operation, found in matching if len(found) == fewest]
 
 
-def _with_parameters(path: str, operations: Iterable[Operation]) -> list[Routed]:
-    """The operations that a path may be of, with the fewest parameters in it. Raises Refusal."""
-    matching = [(operation, found) for operation in operations if (found := _match(operation, path)) is not None]
-    if not matching:
-        raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
-    fewest = min(len(found) for _, found in matching)
-    return [(operation, found) for operation, found in matching if len(found) == fewest]
-
-
-def _match(operation: Operation, path: str) -> dict[str, str] | None:
-    """The parameters of a path that is the operation's."""
-    if not operation.in_path:
-        return {} if path == operation.path else None
-    pattern, segments = operation.path.split("/"), path.split("/")
-    if len(pattern) != len(segments):
-        return None
+def _match(pattern: list[str], segments: list[str]) -> dict[str, str] | None:
+    """The parameters in a path that follows the pattern."""
     found = {}
     for part, segment in zip(pattern, segments, strict=True):
         if part.startswith("{"):
@@ -96,6 +95,25 @@ def _match(operation: Operation, path: str) -> dict[str, str] | None:
         elif part != segment:
             return None
     return found
+
+
+ROUTES = Routes(OPERATIONS)
+
+
+def route(request: Request, routes: Routes = ROUTES, *, order_host: bool = False) -> Routed:
+    """The operation of a path and method, and the path's parameters. Raises Refusal.
+
+    ``order_host``: the request came to the order host, which serves operations of its own.
+    """
+    matching = routes.of(request.path.removesuffix("/"), order_host)
+    if not matching:
+        raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
+    for operation, found in matching:
+        if request.method in operation.methods:
+            return operation, found
+    methods = sorted({method for operation, _ in matching for method in operation.methods} | {"OPTIONS"})
+    fault = Fault("", f"the method must be {', '.join(methods)}, not {request.method}")
+    raise Refusal("method", (fault,), (("Allow", ", ".join(methods)),))
 
 
 def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, str]:

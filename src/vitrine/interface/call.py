@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from vitrine.interface.formats import Format
-from vitrine.interface.operation import Arguments, Operation
+import orjson
+
+from vitrine.content.yaml import Json
+from vitrine.interface.formats import JSON, Format
+from vitrine.interface.operation import Arguments, FromContent, Operation
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII)
 
@@ -16,16 +20,19 @@ SAFE = ",()"
 """What the canonical spelling leaves as it is, beside letters, digits and `-._~`."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """An HTTP request below the base URL: ``path`` decoded, without its first slash; header names in lower case."""
 
     path: str
     query: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     method: str = "GET"
     length: int = 0
     """Bytes of the body, as its Content-Length says."""
+    body: bytes = b""
+    """The body, where the method has one and it is not too large."""
+    address: str = ""
+    """The client's."""
 
     @property
     def target(self) -> str:
@@ -35,12 +42,17 @@ class Request:
 
 @dataclass(frozen=True)
 class Call:
-    """One asking. ``arguments`` holds what differs from its default, in the declared order; then others, by name."""
+    """One asking. ``arguments`` holds what differs from its default, in the declared order; then others, by name.
+
+    ``body`` is the checked body, every place of its schema's one type. ``if_match``: that header (RFC 9110 §13.1.1).
+    """
 
     operation: Operation
     format: Format
     arguments: tuple[tuple[str, Any], ...] = ()
     application: str | None = None
+    body: Json = None
+    if_match: str | None = None
 
     def __getitem__(self, name: str) -> Any:
         """An argument, or the parameter's default."""
@@ -69,7 +81,14 @@ class Call:
         texts = self.texts()
         path = self._path(texts)
         query = "&".join(f"{quote(name, safe='')}={quote(text, safe=SAFE)}" for name, text in texts.items())
-        return Request(path, query, {"accept": self.format.media_type}, self.operation.method)
+        headers = {"accept": self.format.media_type}
+        if self.if_match is not None:
+            headers["if-match"] = self.if_match
+        if self.body is None:
+            return Request(path, query, headers, self.operation.method)
+        body = orjson.dumps(self.body)
+        headers["content-type"] = JSON.media_type
+        return Request(path, query, headers, self.operation.method, len(body), body)
 
     def filename(self) -> str | None:
         """The file that holds the answer, relative to the release's files/; None where no file name can."""
@@ -88,7 +107,14 @@ class Call:
         return path
 
 
-def make(operation: Operation, format: Format, arguments: Arguments, application: str | None = None) -> Call:
+def make(
+    operation: Operation,
+    format: Format,
+    arguments: Arguments,
+    application: str | None = None,
+    body: Json = None,
+    if_match: str | None = None,
+) -> Call:
     """A Call of parsed arguments, in declared order and without those at their default; then others, by name."""
     kept = [
         (parameter.name, value)
@@ -97,4 +123,6 @@ def make(operation: Operation, format: Format, arguments: Arguments, application
     ]
     if operation.others:
         kept += sorted((name, value) for name, value in arguments.items() if name not in operation.named)
-    return Call(operation, format, tuple(kept), application if operation.by_application else None)
+    if isinstance(operation.source, FromContent):
+        if_match = None  # it guards what changes; an answer from content is changed by nobody who asks
+    return Call(operation, format, tuple(kept), application if operation.by_application else None, body, if_match)

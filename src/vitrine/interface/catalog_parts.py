@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-import orjson
-
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.ports import Part
@@ -447,8 +445,3 @@ PARTS: Mapping[Part, Callable[[Json, Surroundings], Json]] = {
     "detail4": detail4,
 }
 """What the index may store of a product as JSON, by name."""
-
-
-def rendered(product: Json, around: Surroundings) -> Mapping[Part, bytes]:
-    """All parts of a product, as JSON."""
-    return {name: orjson.dumps(make(product, around)) for name, make in PARTS.items()}

@@ -27,12 +27,14 @@ class Format:
     """``encode(value, shape)`` → bytes; ``decode(bytes, shape, items, mask)`` → value, or raises Undecodable.
 
     ``items`` and ``mask`` tell which fields of which items a masked answer keeps (Operation.items, `_fields`).
+    ``read(bytes, shape)``: the value of a request's body, whose text may still be of the wrong type.
     """
 
     name: str
     media_type: str
     encode: Callable[[Json, Shape], bytes]
     decode: "Decode"
+    read: Callable[[bytes, Shape], Json]
 
     @property
     def extension(self) -> str:
@@ -111,6 +113,28 @@ def _object(name: str, value: dict[str, Json], parts: list[str]) -> None:
 
 
 def _from_xml(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None) -> Json:
+    root, name = _tree(data), root_name(shape)
+    if _local(root.tag) != name:
+        raise Undecodable(f"the root element is <{_local(root.tag)}>, not <{name}>")
+    if name == GENERAL_ROOT:
+        return _read(root, shape, items, mask)
+    inner = shape.property(name)
+    return {name: _read(root, inner, items[1:], mask)} if inner else {}
+
+
+def _request_from_xml(data: bytes, shape: Shape) -> Json:
+    """A request's root is its only property, or has any name and stands around what the schema says."""
+    root, names = _tree(data), shape.properties
+    inner = shape.property(names[0]) if len(names) == 1 else None
+    if inner is None or _local(root.tag) != names[0] or inner.type not in ("object", "array"):
+        return _read(root, shape, (), None, strict=False)
+    if inner.type == "object":
+        return {names[0]: _read(root, inner, (), None, strict=False)}
+    return {names[0]: [_read(root, inner.items, (), None, strict=False)] if inner.items else []}
+
+
+def _tree(data: bytes) -> Any:
+    """The root element of a document without a DTD. Raises Undecodable."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, remove_blank_text=False)
@@ -122,13 +146,7 @@ def _from_xml(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = N
         raise Undecodable("a document type declaration, which is not allowed")
     for _ in (*root.itersiblings(preceding=True), *root.itersiblings()):
         raise Undecodable("a comment or a processing instruction beside the root element, which is not allowed")
-    name = root_name(shape)
-    if _local(root.tag) != name:
-        raise Undecodable(f"the root element is <{_local(root.tag)}>, not <{name}>")
-    if name == GENERAL_ROOT:
-        return _read(root, shape, items, mask)
-    inner = shape.property(name)
-    return {name: _read(root, inner, items[1:], mask)} if inner else {}
+    return root
 
 
 def _local(tag: str) -> str:
@@ -136,30 +154,35 @@ def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-def _read(element: Any, shape: Shape, items: Path, mask: Mask | None) -> Json:
-    """An element's value by its shape. Once ``items`` is empty, ``mask`` applies."""
+def _read(element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool = True) -> Json:
+    """An element's value by its shape. Once ``items`` is empty, ``mask`` applies.
+
+    ``strict`` False: text that is none of the wanted type stays text, and a missing array is not made up.
+    """
     if element.attrib:
         raise Undecodable(f"<{element.tag}> has attributes, which are not allowed")
     if shape.type == "object":
-        return _read_object(element, shape, items, mask)
+        return _read_object(element, shape, items, mask, strict=strict)
     if len(element):
         raise Undecodable(f"<{element.tag}> holds elements or comments where {shape.type} is expected")
     text = element.text or ""
-    return text if shape.type == "string" else _scalar(text, shape.type, element.tag)
+    return text if shape.type == "string" else _scalar(text, shape.type, element.tag, strict=strict)
 
 
-def _scalar(text: str, kind: str, tag: str) -> Json:
+def _scalar(text: str, kind: str, tag: str, *, strict: bool) -> Json:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         value = None
     fits = {"boolean": (bool,), "integer": (int,), "number": (int, float)}[kind]
     if value is None or (isinstance(value, bool) and kind != "boolean") or not isinstance(value, fits):
+        if not strict:
+            return text
         raise Undecodable(f"<{tag}> holds {text[:40]!r}, not {kind}")
     return value
 
 
-def _read_object(element: Any, shape: Shape, items: Path, mask: Mask | None) -> dict[str, Json]:
+def _read_object(element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool) -> dict[str, Json]:
     if (element.text or "").strip(_BLANK):
         raise Undecodable(f"<{element.tag}> holds text beside elements")
     value: dict[str, Json] = {}
@@ -178,12 +201,12 @@ def _read_object(element: Any, shape: Shape, items: Path, mask: Mask | None) -> 
             below = (items[1:], mask)
         if inner.type == "array":
             if inner.items is not None:
-                value.setdefault(name, []).append(_read(child, inner.items, *below))
+                value.setdefault(name, []).append(_read(child, inner.items, *below, strict=strict))
         elif name in value:
             raise Undecodable(f"<{element.tag}> holds <{name}> twice")
         else:
-            value[name] = _read(child, inner, *below)
-    for name in shape.required:  # an empty array that the schema requires has no element
+            value[name] = _read(child, inner, *below, strict=strict)
+    for name in shape.required if strict else ():  # an empty array that the schema requires has no element
         required = shape.property(name)
         missing = name not in value and (kept is None or name in kept)
         if missing and required is not None and required.type == "array":
@@ -191,8 +214,8 @@ def _read_object(element: Any, shape: Shape, items: Path, mask: Mask | None) -> 
     return value
 
 
-JSON = Format("json", "application/json", _json, _from_json)
-XML = Format("xml", "application/xml", _xml, _from_xml)
+JSON = Format("json", "application/json", _json, _from_json, _from_json)
+XML = Format("xml", "application/xml", _xml, _from_xml, _request_from_xml)
 FORMATS = (JSON, XML)
 
 # -- which of them -----------------------------------------------------------------------------------------------

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.kinds import Callback, FieldMask, Kind
+from vitrine.interface.ports import Running, Store
+from vitrine.problems import Refusal
 
 if TYPE_CHECKING:
     from vitrine.interface.call import Call
@@ -51,6 +54,45 @@ class FromContent:
 
 
 @dataclass(frozen=True)
+class Moment:
+    """What an action knows beside its Call: the time (UTC), a source of random bytes, the client's address."""
+
+    now: datetime
+    random: Callable[[int], bytes]
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an action: the answer's value, and its ETag where it has one.
+
+    ``refusal``: the request is declined all the same, though what was written stays (an attempt is counted).
+    """
+
+    value: Json = None
+    etag: str | None = None
+    refusal: Refusal | None = None
+
+
+@dataclass(frozen=True)
+class FromStore:
+    """An action in one transaction of the store; a Refusal rolls it back. ``writes`` False: it only reads."""
+
+    action: Callable[[Store, Content, "Call", Moment], Outcome]
+    writes: bool = True
+
+
+@dataclass(frozen=True)
+class FromRunning:
+    """What only the running service knows, or does outside the store. Never frozen."""
+
+    view: Callable[[Running, Content, "Call", Moment], Outcome]
+
+
+Source = FromContent | FromStore | FromRunning
+
+
+@dataclass(frozen=True)
 class AnyOf:
     """At least one of some parameters must be given."""
 
@@ -58,8 +100,9 @@ class AnyOf:
 
     def fault(self, given: Collection[str], arguments: Arguments) -> str:
         """What is wrong, or nothing. ``given`` names what was sent, ``arguments`` what of it could be read."""
-        if any(name in given for name in self.names):
-            return ""
+        for name in self.names:
+            if name in given:
+                return ""
         return f"{'one of ' if len(self.names) > 1 else ''}{', '.join(self.names)} is required"
 
 
@@ -100,11 +143,16 @@ class Operation:
     ``response`` names a schema in schemas/responses/. ``items`` leads to the items of the answer that a `_fields` mask
     applies to. ``by_application``: the answer depends on the API key's application. ``others``: what it knows in the
     query beside its parameters.
+
+    ``body`` names the schema of the request's body in schemas/requests/; ``body_optional``: it may be missing;
+    ``cookie``: the body's property that a cookie may give, whose name site.yaml says under ``<property>_cookie``.
+    ``order_host``: it is served on the order host alone. ``own_failures``: it answers failures in the form of
+    single-use codes (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD.
     """
 
     name: str
     path: str
-    source: FromContent
+    source: Source
     response: str
     about: str
     parameters: tuple[Parameter, ...] = ()
@@ -113,11 +161,37 @@ class Operation:
     by_application: bool = False
     method: str = "GET"
     others: Others | None = None
+    body: str | None = None
+    body_optional: bool = False
+    cookie: str | None = None
+    order_host: bool = False
+    own_failures: bool = False
+    safe: bool = True
 
     @property
     def schema(self) -> str:
         """The file of the response's schema."""
         return f"responses/{self.response}.json"
+
+    @property
+    def request_schema(self) -> str:
+        """The file of the body's schema."""
+        return f"requests/{self.body}.json"
+
+    @property
+    def frozen(self) -> bool:
+        """Whether some of its answers are files."""
+        return isinstance(self.source, FromContent) and self.source.entries is not None
+
+    def entries(self, content: Content) -> Iterable[Arguments]:
+        """The arguments of the Calls to freeze."""
+        source = self.source
+        return source.entries(content) if isinstance(source, FromContent) and source.entries else ()
+
+    @cached_property
+    def methods(self) -> tuple[str, ...]:
+        """The HTTP methods that ask for it."""
+        return ("GET", "HEAD") if self.method == "GET" and self.safe else (self.method,)
 
     @cached_property
     def in_path(self) -> tuple[str, ...]:

@@ -122,9 +122,12 @@ def _place(content: Content, call: Call) -> Point | None:
             point = find(content, *(given[name] for name in names))
             if point is None:
                 where = ", ".join(str(given[name]) for name in names)
-                raise Refusal("invalid", (Fault(names[0], f"no place is known by {where[:80]!r}"),))
+                raise Refusal("invalid", (Fault(names[0], f"no place is known by {where[:80]!r}; {_HINT}"),))
             return point
     return None
+
+
+_HINT = "give another, or latitude and longitude"
 
 
 def _by_text(content: Content, *parts: str) -> Point | None:

@@ -1,8 +1,9 @@
-"""What views need and do not make themselves: the protocols, implemented above this package."""
+"""What views and actions need and do not make themselves: the protocols, implemented above this package."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from datetime import datetime
+from typing import Any, Literal, Protocol
 
 from vitrine.content.yaml import Json
 
@@ -172,3 +173,47 @@ class Catalog(Protocol):
 
     def online(self, upc: str) -> bool:
         """Whether a UPC can be ordered to be sent."""
+
+
+# -- the store: the shop's verbs, in one transaction ---------------------------------------------------------------
+
+
+class Consents(Protocol):
+    """Who wants to be written to: the current choice of each application and device, and every choice before it."""
+
+    def record(self, application: str, device: str, choice: str, user: str | None, at: datetime, key: str) -> None:
+        """Note a choice, IN or OUT. ``key`` is unguessable and unique."""
+        ...
+
+
+class Store(Protocol):
+    """What actions do in one transaction: all of it is kept, or nothing."""
+
+    @property
+    def consents(self) -> Consents: ...
+
+
+# -- the running service -------------------------------------------------------------------------------------------
+
+
+class LogWriter(Protocol):
+    """The mobile log."""
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Append lines; they are kept when this returns. Raises Refusal where they cannot be kept."""
+        ...
+
+    def count_refused(self, application: str, number: int) -> None:
+        """Note entries that the application's loggingInfo does not admit."""
+        ...
+
+
+class Running(Protocol):
+    """What only the running service knows."""
+
+    @property
+    def log(self) -> LogWriter: ...
+
+    def status(self) -> dict[str, Any]:
+        """The build of the release being served: jobName, startTime, endTime, status (wire shapes §2)."""
+        ...

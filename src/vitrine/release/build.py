@@ -16,15 +16,19 @@ from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
 from vitrine.content.processes import Ended, Progress, counted, processors, share, turns
 from vitrine.content.schema import Schemas
+from vitrine.interface.formats import FORMATS
 from vitrine.problems import Failure
-from vitrine.release import freeze, manifest
+from vitrine.release import catalog, freeze, manifest
 from vitrine.release.changes import documents_changed
-from vitrine.release.freeze import FEW, Asking, Known
+from vitrine.release.freeze import FEW, Asking, File, Known
 from vitrine.release.manifest import Manifest
 from vitrine.release.publish import Releases
 from vitrine.release.stage import Stage, fsync_folder, staging
 
 CONTENT = "content.json"
+MANY = 200_000
+"""So many files a release may have unless more are asked for: whoever freezes a million products shall know it."""
+
 Queue = Callable[[], Iterator[Sequence[Asking]]]
 
 
@@ -32,7 +36,8 @@ Queue = Callable[[], Iterator[Sequence[Asking]]]
 class Order:
     """What to build, and from what. ``fresh``: nothing is taken over from an earlier release.
 
-    ``program``: a digest of this program; ``note``: what else build.json shall say.
+    ``program``: a digest of this program; ``note``: what else build.json shall say. ``allowed``: how many files there
+    may be. ``clock`` tells when the build ends.
     """
 
     documents: Documents
@@ -44,6 +49,8 @@ class Order:
     jobs: int | None = None
     fresh: bool = False
     progress: Progress | None = None
+    allowed: int = MANY
+    clock: Callable[[], datetime] | None = None
 
 
 @dataclass(frozen=True)
@@ -88,11 +95,20 @@ def build(order: Order, releases: Releases) -> Built:
     last = _last(order, releases)
     next_change = model.interval(order.documents, order.moment).end.isoformat(timespec="seconds")
     with staging(releases.out) as stage:
+        made = catalog.bring(
+            order.documents.catalog,
+            content,
+            stage,
+            _catalog(order, releases),
+            order.program,
+            order.jobs,
+            order.progress,
+        )
         written: list[_Private] = []
-        records = _files(order, content, last, stage, lambda: written.append(_private(order, content, last)))
+        data = content.pack()
+        records = _files(order, content, last, stage, lambda: written.append(_private(order, data, last)))
         (own,) = written
-        data = own.content
-        private = {CONTENT: {"size": len(data), "sha256": own.digest}}
+        private = {CONTENT: {"size": len(data), "sha256": own.digest}, **made.private}
         edge = order.edge(content)
         encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, edge)
         id = manifest.release_id(encoded)
@@ -101,7 +117,9 @@ def build(order: Order, releases: Releases) -> Built:
             stage.write(CONTENT, data, own.digest)
             stage.write("manifest.json", encoded, id)
             gzip = {f"{record.path}.gz": record.gzip for record in records if record.gzip}
-            note = {**order.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
+            note = {**order.note, **made.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
+            if order.clock:
+                note["ended"] = order.clock().isoformat(timespec="milliseconds")
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
             stage.add("sources.json", own.sources)
             _into_place(releases, stage, id)
@@ -112,25 +130,23 @@ def build(order: Order, releases: Releases) -> Built:
         0 if existed else len({record.digest for record in records if record.written}),
         existed,
         len(before - {record.path for record in records}),
-        own.changed,
+        {**own.changed, **made.changed},
         next_change,
         edge_changed=last.manifest is None or last.manifest.edge != edge,
     )
 
 
 class _Private(NamedTuple):
-    """What is made of the documents themselves: content.json, its digest, sources.json, what changed."""
+    """What is made of the documents themselves: content.json's digest, sources.json, what changed."""
 
-    content: bytes
     digest: str
     sources: bytes
     changed: Mapping[str, Sequence[str]]
 
 
-def _private(order: Order, content: Content, last: _Last) -> _Private:
-    data = content.encode()
+def _private(order: Order, data: bytes, last: _Last) -> _Private:
     changed = documents_changed(last.content, data) if last.content else {}
-    return _Private(data, sha256(data).hexdigest(), orjson.dumps(_sources(order.documents)), changed)
+    return _Private(sha256(data).hexdigest(), orjson.dumps(_sources(order.documents)), changed)
 
 
 def _replaceable(order: Order, releases: Releases, id: str) -> bool:
@@ -167,6 +183,19 @@ def _last(order: Order, releases: Releases) -> _Last:
     return _Last(listed, content, folder / "files", paths, gzip, known)
 
 
+def _catalog(order: Order, releases: Releases) -> catalog.Before | None:
+    """The catalog of the release that `_last` is about."""
+    id = releases.current() or next(iter(releases.ids()), None)
+    if id is None or order.fresh or not releases.complete(id):
+        return None
+    try:
+        private = releases.manifest(id).private.get(catalog.NAME)
+    except Failure:
+        return None
+    note = releases.note(id).get("catalog", {})
+    return catalog.Before(releases.path(id) / catalog.NAME, private, note) if private else None
+
+
 class _Record(NamedTuple):
     """A file of the release: its line of the manifest, its compressed form, whether it was written."""
 
@@ -180,9 +209,14 @@ class _Record(NamedTuple):
 def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile: Callable[[], None]) -> list[_Record]:
     """Every answer; bytes that the last release has not are written. Raises Failure where two have one name."""
     lists = freeze.askings(content)
+    count = sum(map(len, lists)) * len(FORMATS)
+    if count > order.allowed:
+        found = f"{count:,} files would be written, and {order.allowed:,} are allowed"
+        raise Failure(
+            f"{found}; --allow-files {count} allows them, or freeze fewer products (featured, catalog.freeze)"
+        )
     for operation in {asking.operation for asked in lists for asking in asked}:
         order.schemas.validator(operation.schema)  # compiled before the fork, for all
-    content.events(0)  # so are the indexes
     with ExitStack() as stack:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
 
@@ -215,24 +249,34 @@ def _freeze_part(
     asked: Iterable[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
 ) -> Iterator[_Record]:
     """One process's share: bytes that exist, in the last release or in this one, are linked; others are written."""
-    sources = {digest: f"{last.files}/{path}" for digest, path in last.paths.items()}
+    staged: dict[str, str] = {}  # by this process: digest → full path
     for file in freeze.freeze(asked, content, order.schemas, last.known, step):
         digest, path = file.entry["sha256"], file.entry["path"]
-        name, source = f"files/{path}", sources.get(digest)
-        if source is None:
-            sources[digest] = stage.write(name, file.body or b"", digest)
-            if file.gzip:
-                stage.write(f"{name}.gz", file.compressed or b"", file.gzip[0])
-        else:
+        name, source = f"files/{path}", staged.get(digest)
+        if source is not None:
             stage.link(name, source, digest)
-            held = last.paths.get(digest)
-            of_last = source == f"{last.files}/{held}"
-            if file.gzip and file.compressed and of_last and last.gzip.get(f"{held}.gz") != file.gzip:
-                stage.write(f"{name}.gz", file.compressed, file.gzip[0])  # another program compressed the last one's
-                sources[digest] = stage.path(name)
-            elif file.gzip:
+            if file.gzip:
                 stage.link(f"{name}.gz", f"{source}.gz", file.gzip[0])
-        yield _Record(path, digest, orjson.dumps(file.entry), file.gzip, source is None)
+        else:
+            staged[digest] = stage.path(name)
+            _bring(file, name, last, stage)
+        yield _Record(
+            path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, source is None and digest not in last.paths
+        )
+
+
+def _bring(file: File, name: str, last: _Last, stage: Stage) -> None:
+    """Bytes that this process has not staged yet: from the last release where that has them."""
+    digest = file.entry["sha256"]
+    held = last.paths.get(digest)
+    if held is None:
+        stage.write(name, file.body or b"", digest)
+    else:
+        stage.take(name, f"{last.files}/{held}", digest)
+    if file.gzip and file.compressed and (held is None or last.gzip.get(f"{held}.gz") != file.gzip):
+        stage.write(f"{name}.gz", file.compressed, file.gzip[0])  # anew, too, where another program compressed it
+    elif file.gzip:
+        stage.take(f"{name}.gz", f"{last.files}/{held}.gz", file.gzip[0])
 
 
 def _store_once(records: Sequence[_Record], stage: Stage) -> None:

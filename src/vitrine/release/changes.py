@@ -3,7 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
 
@@ -13,12 +15,18 @@ from vitrine.interface.answer import value_of
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.call import make
 from vitrine.interface.formats import JSON
+from vitrine.interface.ports import Part
 from vitrine.problems import Failure, Pointer
-from vitrine.release import manifest
+from vitrine.release import catalog, manifest
+from vitrine.release.index import Index
 from vitrine.release.manifest import Entry, Manifest
 
 IDS = {"apps": ("application", "name"), "stores": ("store", "locationNumber")}
 IDS |= {"events": ("event", "id"), "promotions": ("promotion", "promoId")}
+DETAILED = 1000
+"""So many documents of a catalog are compared value by value; of the others only the names are told."""
+
+Handed = TypeVar("Handed")
 Named = tuple[str, str]
 """A document: its kind and its id."""
 
@@ -46,17 +54,37 @@ def content_of(release: Path) -> Content:
             raise Failure(f"{release}: content.json of format {value['format']}; this program reads up to {FORMAT}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{release}: content.json cannot be read: {error}") from None
-    return Content(value)
+    content = Content(value)
+    content.catalog = catalog.of_release(release)
+    return content
 
 
 def changes(old: Path, new: Path) -> list[Change]:
     """Every change from one release to another, by kind and id, with the URLs that it touches. Raises Failure."""
     contents = content_of(old), content_of(new)
-    urls = _urls(_manifests(old, new), contents)
+    urls = _urls(_manifests(old, new), contents, (old, new))
+    found = chain(
+        differences(contents[0].value, contents[1].value),
+        _in_catalogs(contents[0].catalog, contents[1].catalog),
+    )
     return [
         Change(kind, id, pointer, before, after, tuple(sorted(urls[kind, id])))
-        for (kind, id), pointer, before, after in differences(contents[0].value, contents[1].value)
+        for (kind, id), pointer, before, after in found
     ]
+
+
+def _in_catalogs(old: Index | None, new: Index | None) -> Iterator[tuple[Named, Pointer, Json, Json]]:
+    """What differs between two catalogs, of the first DETAILED documents value by value."""
+    for number, (kind, id) in enumerate(catalog.differing(old, new)):
+        before, after = catalog.document(old, kind, id), catalog.document(new, kind, id)
+        if before is None or after is None:
+            yield (kind, str(id)), (), before, after
+            continue
+        leaves = list(_leaves(before, after, ())) if number < DETAILED else []
+        for pointer, was, now in leaves:
+            yield (kind, str(id)), pointer, was, now
+        if not leaves:  # only what is told around it: a promotion's name, its place in a menu
+            yield (kind, str(id)), ("answers",), "as before", "others"
 
 
 def purged(old: Path, new: Path) -> list[str]:
@@ -121,12 +149,16 @@ def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
 # -- which answers read which documents --------------------------------------------------------------------------
 
 
-def _urls(manifests: tuple[Manifest, Manifest], contents: tuple[Content, Content]) -> Mapping[Named, set[str]]:
+def _urls(
+    manifests: tuple[Manifest, Manifest], contents: tuple[Content, Content], releases: tuple[Path, Path]
+) -> Mapping[Named, set[str]]:
     """For each document the URLs of the differing files whose answers, then or now, read it."""
     found: dict[Named, set[str]] = defaultdict(set)
     paths = manifest.difference(manifests[0].files, manifests[1].files).paths
-    for listed, content in zip(manifests, contents, strict=True):
+    for listed, content, release in zip(manifests, contents, releases, strict=True):
         recording = _Recording(content.value)
+        if content.catalog is not None:
+            recording.catalog = _RecordingIndex(release / catalog.NAME, recording)
         for path in paths:
             entry = listed.files.get(path)
             if entry is not None and entry["mediaType"] == JSON.media_type:
@@ -174,3 +206,26 @@ class _Recording(Content):
         kind, name = IDS[key]
         self.seen |= {(kind, str(document[name])) for document in documents}
         return documents
+
+
+class _RecordingIndex(Index):
+    """A catalog that notes which products and categories its verbs hand out."""
+
+    def __init__(self, path: Path, recording: _Recording) -> None:
+        super().__init__(path)
+        self._recording = recording
+
+    def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
+        return self._noted("product", super().products(ids))
+
+    def rendered(self, ids: Sequence[int], part: Part) -> Mapping[int, bytes]:
+        return self._noted("product", super().rendered(ids, part))
+
+    def category(self, id: int) -> Json | None:
+        found = super().category(id)
+        self._recording.seen |= {("category", str(id))} if found else set()
+        return found
+
+    def _noted(self, kind: str, found: Mapping[int, Handed]) -> Mapping[int, Handed]:
+        self._recording.seen |= {(kind, str(id)) for id in found}
+        return found

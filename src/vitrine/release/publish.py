@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,13 @@ from vitrine.release.manifest import Manifest
 from vitrine.release.stage import discard, failures, fsync_folder
 
 FORMAT = 1
+LAST_BUILD = "last-build.json"
 KEPT_AFTER_SWITCH = timedelta(hours=1)
 MIN_DIGITS = 8
+
+
+class Busy(Failure):
+    """Another process changes the output directory."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,28 @@ class Releases:
 
     def path(self, id: str) -> Path:
         return self.folder / id
+
+    def tell(self, started: datetime, ended: datetime, status: str, description: str = "") -> None:
+        """Note how the last build ended, in last-build.json: SUCCESS, or FAILED with an exit description.
+
+        Whoever asks for the state of the data learns of a failed build, although the release before is served.
+        A note that cannot be written is none: the build's own words count.
+        """
+        note = {"format": FORMAT, "started": started.isoformat(timespec="milliseconds")}
+        note |= {"ended": ended.isoformat(timespec="milliseconds"), "status": status}
+        note |= {"description": description} if description else {}
+        draft = self.out / f".last-build.json-{os.getpid()}"
+        with suppress(OSError):
+            draft.write_bytes(orjson.dumps(note) + b"\n")
+            os.replace(draft, self.out / LAST_BUILD)
+
+    def last_build(self) -> dict[str, Any]:
+        """How the last build ended: started, ended (RFC 3339), status, description; empty where no one noted it."""
+        try:
+            value = orjson.loads((self.out / LAST_BUILD).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return value if isinstance(value, dict) else {}
 
     def find(self, start: str) -> str:
         """The release whose id begins with at least 8 given digits. Raises Failure."""
@@ -161,7 +188,7 @@ class Releases:
                 message = (
                     f"{self.out}: another build or switch is at work (process {holder}); try again when it is done"
                 )
-                raise Failure(message) from None
+                raise Busy(message) from None
             file.truncate(0)
             file.write(f"{os.getpid()}\n")
             file.flush()
@@ -232,7 +259,7 @@ class Releases:
 
     def reconcile(self) -> None:
         """What a killed command left: drafts go, and current.json follows the link, which decides."""
-        for pattern in (".current-*", ".current.json-*", ".cache/*.*[0-9]"):
+        for pattern in (".current-*", ".current.json-*", ".last-build.json-*", ".cache/*.*[0-9]"):
             for draft in self.out.glob(pattern):
                 draft.unlink(missing_ok=True)
         told = self.told()
@@ -296,10 +323,12 @@ class Releases:
                 wrong.append(f"{path}: not the bytes that were built")
             elif changed != modified(found):
                 wrong.append(f"{path}: another modification time than its bytes give; its ETag would differ")
+        catalog = {"sha256": None} | self.note(id).get("catalog", {})  # its bytes depend on the SQLite that wrote it
         for path, private in listed.private.items():
             try:
-                if sha256((folder / path).read_bytes()).hexdigest() != private["sha256"]:
-                    wrong.append(f"{path}: not the bytes that were built")
+                with open(folder / path, "rb") as file:
+                    if file_digest(file, "sha256").hexdigest() != private.get("sha256", catalog["sha256"]):
+                        wrong.append(f"{path}: not the bytes that were built")
             except OSError as error:
                 wrong.append(f"{path}: {error.strerror}")
         there = {path.relative_to(folder).as_posix() for path in (folder / "files").rglob("*") if not path.is_dir()}

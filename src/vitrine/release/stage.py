@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 from vitrine.interface.answer import modified
@@ -46,10 +46,10 @@ class Stage:
             os.close(descriptor)
         return path
 
-    def link(self, name: str, source: str, digest: str) -> None:
-        """A file with the bytes of ``source``: a link where possible.
+    def take(self, name: str, source: str, digest: str) -> None:
+        """A file of an earlier release, linked.
 
-        Raises Failure where the source is gone, or was changed: its time tells, for it is made from its digest.
+        Raises Failure where it is gone, or was changed: its time tells, for it is made from its digest.
         """
         try:
             changed = int(os.stat(source).st_mtime) != modified(bytes.fromhex(digest[:8]))
@@ -57,13 +57,17 @@ class Stage:
             changed = True
         if changed:
             raise Failure(f"{source}: gone or changed since it was built; --no-cache writes every file anew")
+        self.link(name, source, digest)
+
+    def link(self, name: str, source: str, digest: str) -> None:
+        """A file with the bytes of ``source``: a link where possible."""
         try:
             os.link(source, self.path(name))
         except OSError as error:
             if error.errno not in NO_LINK:
                 raise
-            with open(source, "rb") as file:
-                self.write(name, file.read(), digest)
+            shutil.copyfile(source, self.path(name))
+            self.seal(name)
 
     def relink(self, name: str, other: str) -> None:
         """Let a file that was written share the bytes of an equal one."""
@@ -78,6 +82,16 @@ class Stage:
         """A file of the release beside files/; its digest."""
         digest = sha256(data).hexdigest()
         self.write(name, data, digest)
+        return digest
+
+    def seal(self, name: str) -> str:
+        """A file that someone else wrote here becomes as `write` leaves one; its digest."""
+        path = self.path(name)
+        with open(path, "rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+        moment = modified(bytes.fromhex(digest[:8]))
+        os.utime(path, (moment, moment))
+        os.chmod(path, 0o444)
         return digest
 
     def settle(self) -> None:

@@ -3,7 +3,6 @@
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import replace
 
 from vitrine.interface.answer import (
     KEY_HEADER,
@@ -13,11 +12,15 @@ from vitrine.interface.answer import (
     cache_control,
     etag,
     refuse,
+    respond_to_action,
 )
 from vitrine.interface.bind import METHODS, bind, route
-from vitrine.interface.call import Request
+from vitrine.interface.body import Bodies
+from vitrine.interface.call import Call, Request
 from vitrine.interface.formats import JSON, Format, negotiate
+from vitrine.interface.operation import FromContent, Operation
 from vitrine.problems import Fault, Refusal
+from vitrine.service.running import Backstage
 from vitrine.service.serving import Exchange, Serving, shipped_schemas
 
 MAX_QUERY = 8 * 1024
@@ -27,16 +30,16 @@ EXPOSED = "ETag, Retry-After"
 ALLOWED_HEADERS = f"{KEY_HEADER}, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key"
 
 
-def exchange(request: Request, serving: Serving | None) -> Exchange:
+def exchange(request: Request, serving: Serving | None, backstage: Backstage) -> Exchange:
     """The answer to a request, headers and all. Never raises a Refusal."""
     format = negotiate(request.headers.get("accept")) or JSON
     if serving is None:
         return Exchange(_unserved(format))
     if request.method == "OPTIONS":
         return Exchange(_with_cors(_options(), request, serving), "options")
-    done = _asked(request, serving, format)
+    done = _asked(request, serving, format, backstage)
     response = _with_cors(_conditional(done.response, request), request, serving)
-    return done if response is done.response else replace(done, response=response)
+    return done if response is done.response else done._replace(response=response)
 
 
 def _unserved(format: Format) -> Response:
@@ -44,32 +47,41 @@ def _unserved(format: Format) -> Response:
     return _complete(refuse(refusal, format, shipped_schemas()), ", ".join(VARY))
 
 
-def _asked(request: Request, serving: Serving, format: Format) -> Exchange:
+def _asked(request: Request, serving: Serving, format: Format, backstage: Backstage) -> Exchange:
     application = serving.clients.application(request.headers.get(KEY_HEADER))
+    order_host = serving.on_order_host(request.headers.get("host"))
     question = (request.path, request.query, request.headers.get("accept"), application)
-    if application and request.method in ("GET", "HEAD") and not request.length:
+    reads = request.method in ("GET", "HEAD") and not request.length and not order_host
+    if application and reads:
         known = serving.memo.get(question)
         if known:
             return known
-    operation = "none"
+    operation: Operation | None = None
     try:
+        inner = _below_base(request, serving.order_path if order_host else serving.base_path)
+        operation, texts = route(inner, order_host=order_host)
         if application is None:
             raise Refusal("no_key")
-        inner = _below_base(request, serving.base_path)
-        routed = route(inner)
-        operation = routed[0].name
         _sizes(request)
-        call = bind(inner, application, routed)
-        done = Exchange(_complete(answer(call, serving.content, serving.schemas), serving.vary), operation, application)
-        if request.method in ("GET", "HEAD") and not request.length:
+        call = bind(inner, application, (operation, texts), Bodies(serving.schemas, serving.content))
+        response = _complete(_answer(call, inner, serving, backstage), serving.vary)
+        done = Exchange(response, operation.name, application)
+        if reads and isinstance(operation.source, FromContent):
             serving.memo.keep(question, done)
         return done
-    except Refusal as refusal:
-        response = _complete(refuse(refusal, format, serving.schemas), serving.vary)
+    except Refusal as refused:
+        refusal = refused if application else Refusal("no_key")  # whatever the path: nothing is learned without a key
+        response = _complete(refuse(refusal, format, serving.schemas, operation), serving.vary)
     except Exception as error:  # a fault of ours: told to the log whole, to the client without details
         traceback.print_exception(error, file=sys.stderr)
-        response = _complete(refuse(Refusal("internal"), format, serving.schemas), serving.vary)
-    return Exchange(response, operation, application)
+        response = _complete(refuse(Refusal("internal"), format, serving.schemas, operation), serving.vary)
+    return Exchange(response, operation.name if operation and application else "none", application)
+
+
+def _answer(call: Call, request: Request, serving: Serving, backstage: Backstage) -> Response:
+    if isinstance(call.operation.source, FromContent):
+        return answer(call, serving.content, serving.schemas)
+    return respond_to_action(call, backstage.perform(call, request, serving.content), serving.schemas)
 
 
 def _below_base(request: Request, base: str) -> Request:
@@ -78,7 +90,7 @@ def _below_base(request: Request, base: str) -> Request:
         return request
     if not request.path.startswith(f"{base}/"):
         raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
-    return replace(request, path=request.path[len(base) + 1 :])
+    return request._replace(path=request.path[len(base) + 1 :])
 
 
 def _sizes(request: Request) -> None:
@@ -92,11 +104,11 @@ def _sizes(request: Request) -> None:
 
 def _complete(response: Response, varies: str) -> Response:
     """A response with the headers that every reader of it gets."""
-    status, media_type, body, lifetime = response.status, response.media_type, response.body, response.lifetime
-    headers = [("Content-Type", media_type), ("Cache-Control", cache_control(lifetime)), ("Vary", varies)]
-    if status == 200:
-        headers.append(("ETag", etag(body)))
-    return Response(status, media_type, body, lifetime, (*headers, *response.headers))
+    status, media_type, body, lifetime, own = response
+    if status == 200 and lifetime is not None:
+        own = (("ETag", etag(body)), *own)
+    common = (("Content-Type", media_type), ("Cache-Control", cache_control(lifetime)), ("Vary", varies))
+    return Response(status, media_type, body, lifetime, common + own)
 
 
 def _conditional(response: Response, request: Request) -> Response:
@@ -104,12 +116,14 @@ def _conditional(response: Response, request: Request) -> Response:
     condition = request.headers.get("if-none-match")
     if response.status != 200 or condition is None:
         return response
-    tag = dict(response.headers)["ETag"]
+    tag = dict(response.headers).get("ETag")
+    if tag is None:
+        return response
     tags = [part.strip().removeprefix("W/") for part in condition.split(",")]
     if "*" not in tags and tag not in tags:
         return response
     kept = tuple((name, value) for name, value in response.headers if name != "Content-Type")
-    return replace(response, status=304, body=b"", headers=kept)
+    return response._replace(status=304, body=b"", headers=kept)
 
 
 def _options() -> Response:
@@ -131,4 +145,4 @@ def _with_cors(response: Response, request: Request, serving: Serving) -> Respon
             "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
             "Vary": "Origin",
         }
-    return replace(response, headers=(*response.headers, *headers.items()))
+    return response._replace(headers=(*response.headers, *headers.items()))

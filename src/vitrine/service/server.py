@@ -8,6 +8,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from vitrine.service.sql.database import open_database
+
 FACTORY = "vitrine.service.wsgi:make"
 ASK_AGAIN_SECONDS = 0.2
 
@@ -22,6 +24,7 @@ class Options:
     workers: int
     threads: int
     memo: int
+    database: str
 
 
 def address(text: str) -> tuple[str, int]:
@@ -38,6 +41,11 @@ def serve(options: Options) -> None:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared  # before prometheus_client is imported, here and in the workers
     os.environ["VITRINE_OUT"] = str(options.out.absolute())
     os.environ["VITRINE_MEMO"] = str(options.memo)
+    os.environ["VITRINE_DATABASE"] = options.database
+    if options.database:
+        database = open_database(options.database)
+        database.migrate()
+        database.close()
     try:
         if options.admin:
             from vitrine.service.metrics import Admin

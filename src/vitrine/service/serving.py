@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from vitrine.content.listing import shipped
@@ -31,8 +32,7 @@ def shipped_schemas() -> Schemas:
     return Schemas([shipped("schemas")])
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A response, with what the access log and the metrics say of it."""
 
     response: Response
@@ -58,6 +58,8 @@ class Memo:
         return self._known.get(question)
 
     def keep(self, question: Question, done: Exchange) -> None:
+        if not self._limit:
+            return
         size = len(done.response.body) + len(question[0]) + len(question[1]) + 500
         if size > self._limit // 16:
             return
@@ -83,14 +85,29 @@ class Serving:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.content))
-        object.__setattr__(self, "base_path", unquote(urlsplit(self.content.setting("base_url")).path).strip("/"))
+        base, order = urlsplit(self.content.setting("base_url")), urlsplit(self.content.setting("order_base_url"))
+        object.__setattr__(self, "base_path", unquote(base.path).strip("/"))
+        object.__setattr__(self, "order_path", unquote(order.path).strip("/"))
+        hosts = _host(base.netloc), _host(order.netloc)
+        object.__setattr__(self, "order_host", hosts[1] if hosts[0] != hosts[1] else "")
         object.__setattr__(self, "vary", vary(self.content))
         object.__setattr__(self, "origins", frozenset(self.content.setting("origins") or ()))
 
     clients: Clients = field(init=False)
     base_path: str = field(init=False)
+    order_path: str = field(init=False)
+    order_host: str = field(init=False)
     vary: str = field(init=False)
     origins: frozenset[str] = field(init=False)
+
+    def on_order_host(self, host: str | None) -> bool:
+        """Whether a Host header names the order host, which serves operations of its own."""
+        return host is not None and self.order_host != "" and _host(host) == self.order_host
+
+
+def _host(text: str) -> str:
+    """A host without case and without the port that its scheme implies."""
+    return text.lower().removesuffix(":80").removesuffix(":443")
 
 
 def load(out: Path, schemas: Schemas, memo_bytes: int = MEMO_BYTES) -> Serving:

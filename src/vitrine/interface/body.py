@@ -1,0 +1,129 @@
+"""The body of a request → a checked JSON value, every place of its schema's one type (wire shapes §1)."""
+
+import json
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+
+import orjson
+
+from vitrine.content.characters import not_xml
+from vitrine.content.model import Content
+from vitrine.content.schema import Finding, Schemas, Shape
+from vitrine.content.yaml import MAX_DEPTH, Json
+from vitrine.interface.call import Request
+from vitrine.interface.formats import FORMATS, JSON, Format, Undecodable
+from vitrine.interface.operation import Operation
+from vitrine.problems import Fault, Refusal, pointer_text
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """What reading a body takes: the schemas, and the content whose site.yaml names cookies."""
+
+    schemas: Schemas
+    content: Content
+
+
+def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fault]) -> Json:
+    """The body of a request for an operation that has one; what is wrong with it is added to ``faults``.
+
+    None where it may be missing and is. Raises Refusal for a Content-Type that is neither JSON nor XML.
+    """
+    shape = bodies.schemas.shape(operation.request_schema)
+    value: Json = {}
+    if request.body or "content-type" in request.headers:
+        format = _format(request.headers.get("content-type"))
+        try:
+            value = _decoded(request.body, format, shape) if request.body else {}
+        except Undecodable as error:
+            faults.append(Fault("body", str(error)))
+            return None
+    if not request.body and operation.body_optional:
+        return None
+    if not isinstance(value, dict):
+        faults.append(Fault("body", "must be an object"))
+        return None
+    if operation.cookie and operation.cookie not in value:
+        value = {**_cookie(operation.cookie, request, bodies.content), **value}
+    if not value:
+        faults.append(Fault("body", f"is missing; it holds {', '.join(shape.properties)}"))
+        return None
+    value = coerced(value, shape)
+    faults += [_fault(finding) for finding in bodies.schemas.findings(operation.request_schema, value)]
+    for pointer, found, _ in not_xml(value):
+        place = shape.at(pointer)
+        if place is None or not place.keyword("x-any-character"):
+            faults.append(Fault(pointer_text(pointer), f"{found}, in JSON neither"))
+    return value
+
+
+def _format(content_type: str | None) -> Format:
+    """The format of a body, by its Content-Type without case; UTF-8 is the only charset. Raises Refusal."""
+    media_type, _, rest = (content_type or "").partition(";")
+    found = next((format for format in FORMATS if format.media_type == media_type.strip().lower()), None)
+    charset = rest.partition("charset=")[2].partition(";")[0].strip(' "').lower()
+    if found is None or charset not in ("", "utf-8", "utf8"):
+        allowed = " or ".join(format.media_type for format in FORMATS)
+        shown = (content_type or "nothing")[:100]
+        raise Refusal("media_type", (Fault("Content-Type", f"must be {allowed}, in UTF-8, not {shown}"),))
+    return found
+
+
+def _decoded(data: bytes, format: Format, shape: Shape) -> Json:
+    """A body's value. Raises Undecodable: for JSON also at a key that stands twice, which readers read differently."""
+    value = format.read(data, shape)
+    if format is JSON:
+        try:
+            json.loads(data, object_pairs_hook=_each_once)
+        except RecursionError:
+            raise Undecodable(f"nested more than {MAX_DEPTH} levels deep") from None
+    return value
+
+
+def _each_once(pairs: list[tuple[str, Json]]) -> None:
+    names = [name for name, _ in pairs]
+    if len(set(names)) < len(names):
+        twice = next(name for number, name in enumerate(names) if name in names[:number])
+        raise Undecodable(f"the key {twice[:40]!r} stands in one object twice")
+
+
+def coerced(value: Json, shape: Shape | None) -> Json:
+    """The value with every place of its one type, where the schema admits another spelling of it.
+
+    ``x-textual``: an integer that may come as text; ``x-numeric``: text that may come as a whole number;
+    ``x-single``: an array whose only item may stand alone.
+    """
+    if shape is None:
+        return value
+    if shape.keyword("x-single") and isinstance(value, dict):
+        value = [value]
+    if isinstance(value, dict):
+        return {key: coerced(item, shape.property(key)) for key, item in value.items()}
+    if isinstance(value, list):
+        return [coerced(item, shape.items) for item in value]
+    if shape.keyword("x-textual") and isinstance(value, str) and value.isascii() and value.isdecimal():
+        return int(value) if len(value) <= 16 else value
+    if shape.keyword("x-numeric") and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value
+
+
+def _cookie(name: str, request: Request, content: Content) -> dict[str, Json]:
+    """What a cookie gives of the body: its name is a setting of site.yaml."""
+    cookie = content.setting(f"{name}_cookie")
+    try:
+        known = SimpleCookie(request.headers.get("cookie", ""))
+    except CookieError:
+        return {}
+    return {name: known[cookie].value} if cookie in known else {}
+
+
+def _fault(finding: Finding) -> Fault:
+    pointer = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
+    found = "is missing" if finding.missing is not None else finding.found
+    return Fault(pointer_text(pointer), f"{found}; allowed: {finding.allowed}" if finding.allowed else found)
+
+
+def encoded(value: Json) -> bytes:
+    """A value as JSON in one spelling: what tells whether two bodies are the same."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,90 @@
+"""What runs beside the release: the store and what else actions need; the way from a Call to its Outcome."""
+
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from vitrine.content.model import Content
+from vitrine.interface.body import encoded
+from vitrine.interface.call import Call, Request
+from vitrine.interface.operation import FromContent, FromRunning, FromStore, Moment, Outcome
+from vitrine.interface.ports import LogWriter
+from vitrine.problems import Fault, Refusal
+from vitrine.service.sql.database import Database, unavailable
+from vitrine.service.sql.retries import Retry
+from vitrine.service.sql.shop import Shop
+
+KEY_HEADER = "idempotency-key"
+MAX_KEY = 255
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The port Running (interface.ports): what only the running service knows."""
+
+    log: LogWriter
+    told: dict[str, Any]
+
+    def status(self) -> dict[str, Any]:
+        return self.told
+
+
+@dataclass(frozen=True)
+class Backstage:
+    """What a service process keeps: the store, and the mobile log's writer. Either may be missing."""
+
+    database: Database | None = None
+    log: LogWriter | None = None
+
+    def perform(self, call: Call, request: Request, content: Content) -> Outcome:
+        """Do what a Call asks for, once, however often it is asked under one Idempotency-Key. Raises Refusal."""
+        moment = Moment(datetime.now(UTC), os.urandom, request.address)
+        source, retry = call.operation.source, _retry(call, request)
+        if isinstance(source, FromStore) and not source.writes:
+            return self._store.read(lambda shop: source.action(shop, content, call, moment))
+
+        def work(shop: Shop) -> Outcome:
+            known = shop.retries.begin(retry, moment.now) if retry else None
+            if known is not None:
+                return known
+            outcome = self._act(call, shop, content, moment)
+            if retry and outcome.refusal is None:
+                shop.retries.finish(retry, outcome)
+            return outcome
+
+        if isinstance(source, FromStore) or retry:
+            return self._store.write(work)
+        return self._act(call, None, content, moment)
+
+    def _act(self, call: Call, shop: Shop | None, content: Content, moment: Moment) -> Outcome:
+        source = call.operation.source
+        if isinstance(source, FromRunning):
+            return source.view(self._running(), content, call, moment)
+        if isinstance(source, FromContent) or shop is None:
+            raise TypeError(f"{call.operation.name} is no action")
+        return source.action(shop, content, call, moment)
+
+    @property
+    def _store(self) -> Database:
+        if self.database is None:
+            raise unavailable("this service has no store")
+        return self.database
+
+    def _running(self) -> Parts:
+        if self.log is None:
+            raise unavailable("this service has no mobile log")
+        return Parts(self.log, {})
+
+
+def _retry(call: Call, request: Request) -> Retry | None:
+    """What tells a repeated request from another. Raises Refusal for a key that is none."""
+    key = request.headers.get(KEY_HEADER)
+    if key is None or call.operation.method != "POST":
+        return None
+    if not 0 < len(key) <= MAX_KEY or not key.isascii() or not key.isprintable():
+        raise Refusal("invalid", (Fault("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"),))
+    asked = [[name, str(value)] for name, value in call.arguments]
+    digest = sha256(encoded([asked, call.body, call.if_match])).hexdigest()
+    return Retry(str(call.application), call.operation.method, request.path, key, digest)

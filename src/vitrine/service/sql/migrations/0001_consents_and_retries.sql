@@ -1,0 +1,30 @@
+-- Who opted in or out: now, and every choice before.
+CREATE TABLE consents (
+    application TEXT NOT NULL,
+    device TEXT NOT NULL,
+    choice TEXT NOT NULL,
+    user_id TEXT,
+    at TEXT NOT NULL,
+    PRIMARY KEY (application, device)
+);
+CREATE TABLE consent_history (
+    id TEXT NOT NULL PRIMARY KEY,
+    application TEXT NOT NULL,
+    device TEXT NOT NULL,
+    choice TEXT NOT NULL,
+    user_id TEXT,
+    at TEXT NOT NULL
+);
+
+-- First answers to requests with an Idempotency-Key.
+CREATE TABLE retries (
+    application TEXT NOT NULL,
+    method TEXT NOT NULL,
+    path TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    outcome TEXT NOT NULL,
+    at TEXT NOT NULL,
+    PRIMARY KEY (application, method, path, idempotency_key)
+);
+CREATE INDEX retries_at ON retries (at);

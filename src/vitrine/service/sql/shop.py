@@ -1,0 +1,22 @@
+"""The port Store: all verbs on one transaction."""
+
+from functools import cached_property
+
+from vitrine.service.sql.consents import Consents
+from vitrine.service.sql.retries import Retries
+from vitrine.service.sql.session import Session
+
+
+class Shop:
+    """The verbs of one open transaction; each family is made when it is asked for."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    @cached_property
+    def consents(self) -> Consents:
+        return Consents(self._session)
+
+    @cached_property
+    def retries(self) -> Retries:
+        return Retries(self._session)
