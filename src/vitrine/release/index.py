@@ -21,7 +21,7 @@ import orjson
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
-from vitrine.interface.catalog_parts import PARTS, rendered, surroundings
+from vitrine.interface.catalog_parts import PARTS, surroundings
 from vitrine.interface.ports import Facet, Page, Part, Question, Range, Reviews, Status
 from vitrine.release import facets as counting
 from vitrine.release import search
@@ -53,7 +53,7 @@ def open_index(path: Path) -> "Index":
 def renderer(content: Content) -> Render:
     """What makes the parts of products' answers that the index stores."""
     around = surroundings(content)
-    return lambda product: rendered(product, around)
+    return lambda product: {name: orjson.dumps(make(product, around)) for name, make in PARTS.items()}
 
 
 class Index:
