@@ -65,10 +65,16 @@ CENTS = st.integers(0, 60_000)
 PRICES = CENTS.map(lambda cents: cents / 100)
 
 
+MATERIAL = {"attributes": {"Material": ["Teak"]}, "colors": [], "sizes": [], "active": False}
+HIDDEN = [product(id, **MATERIAL) for id in (10**9 + 1, 10**9 + 2)]
+"""What two products carry is a facet."""
+
+
 @st.composite
 def products(draw: st.DrawFn) -> list[Document]:
-    """Up to thirty products that differ in all that lists look at."""
-    return [draw(_product(id)) for id in draw(st.lists(st.integers(1, 10**9), unique=True, max_size=30))]
+    """Up to thirty products that differ in all that lists look at, and two that nobody sees."""
+    ids = draw(st.lists(st.integers(1, 10**9), unique=True, max_size=30))
+    return [*(draw(_product(id)) for id in ids), *HIDDEN]
 
 
 @st.composite

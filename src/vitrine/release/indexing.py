@@ -37,7 +37,7 @@ CHUNK = 500
 MAX_FACETS = 8
 """Attributes that are facets: the ones that most products carry."""
 CARRIED_BY = 50
-"""An attribute is a facet if one product in so many carries it,"""
+"""An attribute is a facet if one product in so many carries it, and two do,"""
 MAX_VALUES = 1000
 """and if it has no more values than this."""
 
@@ -247,7 +247,7 @@ class _Writer:
             self.sizes.append(size)
         (active,) = facts.execute("SELECT count(*) FROM product WHERE active").fetchone()
         total = len(self.starts) - 1
-        carried = total / CARRIED_BY
+        carried = max(2, total / CARRIED_BY)
         names = sorted(self.attributes, key=lambda name: (-self.attributes[name], name))
         self.facets = [name for name in names if self.attributes[name] >= carried and name not in BASIC][:MAX_FACETS]
         return total, active
