@@ -2,34 +2,23 @@
 
     python -m benchmarks.catalog [--sizes 10000,100000,1000000] [--phrases 1000] [--cpus 0,1] [--work DIR]
 
-Everything is made from a seed: a vocabulary whose words are as unevenly frequent as those of a language (Zipf), products
-with colors, sizes and UPCs, reviews, inventory of stores. The feeds are written first; what is timed reads them.
+Everything is made from a seed: a vocabulary whose words are as unevenly frequent as those of a language (Zipf),
+products with colors, sizes and UPCs, reviews, inventory of stores. The feeds are written first; what is timed reads
+them.
 """
 
-import argparse
-import os
-import platform
 import random
-import shutil
-import sqlite3
-import subprocess
 import sys
-import tempfile
-import time
-from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import orjson
 
-from benchmarks.measure import family_memory
 from vitrine.content.model import Content
-from vitrine.interface.ports import Question
-from vitrine.release.index import Index, Sources, open_index, renderer, write
+from vitrine.release.index import Sources, renderer, write
 
 SEED = 20130621
 VOCABULARY = 40_000

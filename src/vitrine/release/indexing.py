@@ -23,6 +23,7 @@ import orjson
 
 from vitrine.content.processes import Progress, ordered, processors
 from vitrine.content.yaml import Json
+from vitrine.interface.ports import Part
 from vitrine.release.facets import BASIC, Columns, count
 from vitrine.release.words import forms, indexed, stem
 
@@ -43,7 +44,7 @@ MAX_VALUES = 1000
 SPELT = 100_000
 """How many words, the most frequent ones, spelling is corrected to."""
 
-Render = Callable[[Json], Mapping[str, bytes]]
+Render = Callable[[Json], Mapping[Part, bytes]]
 """A product's document, with its computed members → parts of its answers, in JSON."""
 
 LIMITED_QUANTITY = 3
@@ -52,6 +53,9 @@ SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE number (id INTEGER PRIMARY KEY, rank INTEGER, updated INTEGER, digest BLOB);
 CREATE TABLE document (rank INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE part_element (rank INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE part_rest3 (rank INTEGER PRIMARY KEY, data BLOB);
+CREATE TABLE part_detail4 (rank INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE short (rank INTEGER PRIMARY KEY, text TEXT);
 CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, online INTEGER, stores BLOB);
 CREATE TABLE sku (sku INTEGER PRIMARY KEY, product INTEGER, upc INTEGER);
@@ -309,8 +313,6 @@ class _Writer:
             if table.startswith("later."):
                 self.later.executemany(f"INSERT INTO {table[6:]} VALUES ({marks})", rows)
                 continue
-            if table.startswith("part_"):
-                self.out.execute(f"CREATE TABLE IF NOT EXISTS {table} (rank INTEGER PRIMARY KEY, data BLOB)")
             names = "(rowid, name, brand, kind, attributes, description)" if table == "text" else ""
             self.out.executemany(f"INSERT INTO {table} {names} VALUES ({marks})", rows)
         self.featured += made.featured
