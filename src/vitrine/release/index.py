@@ -90,7 +90,7 @@ class Index:
     def _many(self, statement: str, values: Sequence[int]) -> list[tuple[Any, ...]]:
         """Rows of a statement with `IN ({})`, for any number of values."""
         if len(values) == 1:
-            return self.rows(statement.format("?"), values)
+            return self.database.execute(statement.replace("IN ({})", "= ?"), values).fetchall()
         runs = [values[start : start + MARKS] for start in range(0, len(values), MARKS)]
         return [row for run in runs for row in self.rows(statement.format(",".join("?" * len(run))), run)]
 
