@@ -93,6 +93,14 @@ def test_the_index_of_products(catalog: Index) -> None:
     assert catalog.featured() == [30]
 
 
+def test_numbers_that_no_row_can_hold_are_not_there(catalog: Index) -> None:
+    large = 10**30
+    assert catalog.products([large, 30, -large]).keys() == {30}
+    assert (catalog.rendered([large], "element"), catalog.families([large])) == ({}, {})
+    assert (catalog.recommended(large, 5), catalog.brands([large], large)) == ([], [])
+    assert catalog.reviews(large, 1, 5).total == 0
+
+
 def test_families(catalog: Index) -> None:
     assert catalog.families([10, 20, 30, 40]) == {10: ([30, 20], []), 20: ([], [10]), 30: ([], [10])}
 
