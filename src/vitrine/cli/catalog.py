@@ -70,6 +70,7 @@ class _Import:
         """The documents of the good rows, in the order of the feed."""
         from vitrine.cli.steps import schemas_of
         from vitrine.content.mapping import BadRow
+        from vitrine.content.schema import shown
         from vitrine.content.yaml import Malformed
 
         schemas, known = schemas_of(""), self._known()
@@ -80,6 +81,9 @@ class _Import:
             self.read += 1
             if isinstance(row, Malformed):
                 self._say(where, f"{row.found}; allowed: {row.allowed}")
+                continue
+            if not isinstance(row, dict):
+                self._say(where, f"{shown(row)} where an object should be")
                 continue
             try:
                 if self.mapped.skipped(row) or (self.mapped.once and not _first(self.mapped.once(row), seen)):

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import orjson
 
@@ -60,8 +61,8 @@ def _whole(path: Path) -> Row:
 
 def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
     """The lines of a table below its first, as objects by the names in that one; all are of one length."""
-    with open(path, encoding="utf-8-sig", newline="", errors="strict") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
+    with open(path, "rb") as file:
+        reader = csv.reader(_texts(path, file), delimiter=delimiter, strict=True)
         try:
             names = next(reader, [])
             for cells in reader:
@@ -73,7 +74,14 @@ def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
                 else:
                     found = f"{len(cells)} cells, and the first line names {len(names)}"
                     yield where, Malformed("table.width", found, "as many", Place(reader.line_num, 1, 1, 1))
-        except UnicodeDecodeError as error:
-            raise Failure(f"{path}: after line {reader.line_num}: {error.reason}; save the table as UTF-8") from None
         except csv.Error as error:
             raise Failure(f"{path}: line {reader.line_num}: {error}") from None
+
+
+def _texts(path: Path, file: BinaryIO) -> Iterator[str]:
+    for number, line in enumerate(file, 1):
+        try:
+            yield yaml.decode(line)
+        except Malformed as fault:
+            where = f"{path}:{number}:{fault.place.column}"
+            raise Failure(f"{where}: {fault.found}; save the table as UTF-8") from None
