@@ -3,7 +3,7 @@
 import gzip
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +212,7 @@ DOCUMENTS = [
 ]
 
 
-def table(rows: list[Mapping[str, str]], delimiter: str = ",") -> str:
+def table(rows: Sequence[Mapping[str, str]], delimiter: str = ",") -> str:
     names = list(rows[0])
     return "\r\n".join(delimiter.join(cells) for cells in (names, *(list(row.values()) for row in rows))) + "\r\n"
 
