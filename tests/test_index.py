@@ -173,6 +173,14 @@ def test_the_same_content_gives_the_same_bytes_with_any_number_of_processes(tmp_
 
 
 @pytest.mark.parametrize("kind", ["products", "inventory", "reviews", "recommendations", "brands", "categories"])
+def test_digests_differ_exactly_where_documents_do(tmp_path: Path) -> None:
+    dearer = [PRODUCTS[0] | {"price": {"regular": 61}}, *PRODUCTS[1:3]]
+    old, new = index(tmp_path, *PRODUCTS, **CATALOG), index(tmp_path, *dearer, **CATALOG)
+    assert list(old.digests("category")) == list(new.digests("category"))
+    was, now = dict(old.digests("product")), dict(new.digests("product"))
+    assert (list(was), {id for id in was if now.get(id) != was[id]}) == ([10, 20, 30, 40], {30, 40})
+
+
 def test_the_digest_tells_every_document(tmp_path: Path, kind: str) -> None:
     sources = CATALOG | {"products": PRODUCTS}
     whole = write(tmp_path / "whole", Sources(**sources))

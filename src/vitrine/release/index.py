@@ -8,13 +8,13 @@ import os
 import sqlite3
 import threading
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import orjson
@@ -148,6 +148,10 @@ class Index:
     def families(self, ids: Sequence[int]) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
         rows = self._many("SELECT id, members, collections FROM family WHERE id IN ({})", ids)
         return {id: (orjson.loads(members), orjson.loads(collections)) for id, members, collections in rows}
+
+    def digests(self, kind: Literal["category", "product"]) -> Iterator[tuple[int, bytes]]:
+        """Ids in order, each with bytes that differ exactly where a document or what is rendered of it differs."""
+        yield from self.database.execute(DIGESTS[kind])
 
     # -- categories and lists --
 
@@ -353,6 +357,10 @@ class Index:
         return {location: place for place, location in enumerate(orjson.loads(self.meta["locations"]))}
 
 
+DIGESTS = {
+    "category": "SELECT id, document FROM category ORDER BY id",
+    "product": "SELECT id, digest FROM number ORDER BY id",
+}
 PART_OF_ONE = {part: f"SELECT data FROM number JOIN part_{part} USING (rank) WHERE id = ?" for part in PARTS}
 
 
