@@ -1,24 +1,42 @@
 """A catalog of a million products: how long its index takes to build, and what it answers a second.
 
     python -m benchmarks.catalog [--sizes 10000,100000,1000000] [--phrases 1000] [--cpus 0,1] [--work DIR]
+    python -m benchmarks.catalog --read FILE
 
 Everything is made from a seed: a vocabulary whose words are as unevenly frequent as those of a language (Zipf),
 products with colors, sizes and UPCs, reviews, inventory of stores. The feeds are written first; what is timed reads
 them.
 """
 
+import argparse
+import math
+import os
+import platform
 import random
+import shutil
+import sqlite3
+import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import orjson
 
+from benchmarks.measure import Run, watched
+from vitrine.content.listing import shipped
 from vitrine.content.model import Content
-from vitrine.release.index import Sources, renderer, write
+from vitrine.content.schema import Schemas
+from vitrine.interface.answer import answer
+from vitrine.interface.bind import bind
+from vitrine.interface.call import Call, Request
+from vitrine.interface.ports import Question
+from vitrine.release.index import Index, Sources, open_index, renderer, write
 
 SEED = 20130621
 VOCABULARY = 40_000
@@ -35,6 +53,8 @@ ATTRIBUTES = {
 }
 SITE = {"catalog": {"image_url": "https://images.example.com/is", "product_url": "https://www.example.com/product/{id}",
                     "brand_url": "https://www.example.com/brand/{name}"}}  # fmt: skip
+SETTINGS = SITE | {"name": "Benchmark", "base_url": "https://api.example.com", "time_zone": "UTC",
+                   "lifetimes": {"default": {"maxAge": 300}}}  # fmt: skip
 READS = 20_000
 ROUNDS = 5
 
@@ -106,6 +126,7 @@ def product(source: random.Random, speech: Language, id: int) -> dict[str, Any]:
         ],
         "attributes": {name: [source.choice(values)] for name, values in ATTRIBUTES.items() if source.random() < 0.6},
         "bullets": [" ".join(speech.take(source, 6)) for _ in range(3)],
+        **({"members": sorted({source.randrange(1, id) * 7 + 100_000 for _ in range(3)})} if id % 50 == 0 else {}),
         "startDays": source.randrange(2000),
         "updated": f"2013-{source.randrange(1, 13):02}-{source.randrange(1, 29):02}T12:00:00Z",
     }  # fmt: skip
@@ -167,8 +188,252 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
     write(out, sources, renderer(content), jobs)
 
 
+# -- building ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Built:
+    """One build: how many products, its run, its peak memory, and the size of its file, in bytes."""
+
+    products: int
+    run: Run
+    memory: int
+    size: int
+
+
+def built(work: Path, size: int, jobs: int | None, last: bool) -> Built:
+    """Feeds and a build of them, in processes of their own; only the last one's file is kept."""
+    folder, out = work / f"feeds-{size}", work / f"{size}.sqlite"
+    here = [sys.executable, "-m", "benchmarks.catalog"]
+    subprocess.run([*here, "--feeds", str(folder), "--sizes", str(size)], check=True)
+    os.sync()
+    command = [*here, "--build", str(folder), "--out", str(out), *(["--jobs", str(jobs)] if jobs else [])]
+    run, memory = watched(command, 0.1 if size < 50_000 else 0.5)
+    found = Built(size, run, memory, out.stat().st_size)
+    shutil.rmtree(folder)
+    if not last:
+        out.unlink()
+    print(f"  {size:,} products: {run.wall:.1f} s, processors {run.processor:.1f} s", file=sys.stderr)
+    return found
+
+
+# -- reading -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What is done a second, beside the SQLite statements that it needs alone; a rate a round, taking turns."""
+
+    what: str
+    rates: Sequence[float]
+    raw: Sequence[float]
+    goal: float | None = None
+
+
+Reading = Callable[[Any], object]
+
+
+def beside(what: str, ours: Reading, raw: Reading, asked: Sequence[Any], goal: float | None = None) -> Rates:
+    found: tuple[list[float], list[float]] = ([], [])
+    for number in range(ROUNDS + 1):
+        for rates, read in zip(found, (ours, raw), strict=True):
+            started = time.process_time()
+            for each in asked:
+                read(each)
+            if number:  # the first round only fetches the pages
+                rates.append(len(asked) / (time.process_time() - started))
+    return Rates(what, *found, goal)
+
+
+def reads(index: Index, source: random.Random) -> Iterator[Rates]:
+    """Answers in JSON, from a Call on, beside their statements."""
+    content = Content({"format": 1, "monday": "2013-06-17", "site": SETTINGS, "stores": [], "promotions": []})
+    content.catalog = index
+    schemas = Schemas([shipped("schemas")])
+    database = index.database
+
+    def call(path: str, query: str = "") -> Call:
+        return bind(Request(path, query), None)
+
+    def answered(asked: tuple[Call, Any]) -> object:
+        return answer(asked[0], content, schemas)
+
+    def rows(statement: str) -> Reading:
+        return lambda asked: database.execute(statement, asked[1]).fetchall()
+
+    part = "SELECT data FROM number JOIN part_{} USING (rank) WHERE id = ?"
+    ids = [source.randrange(1, index.active + 1) * 7 + 100_000 for _ in range(READS)]
+    detail, family = part.format("detail4"), "SELECT id, members, collections FROM family WHERE id = ?"
+
+    def with_family(asked: tuple[Call, Any]) -> object:
+        return database.execute(detail, asked[1]).fetchall(), database.execute(family, asked[1]).fetchall()
+
+    details = [(call(f"v4/catalog/product/{id}"), (id,)) for id in ids]
+    yield beside("Product detail v4, by id", answered, with_family, details, 0.5)
+
+    element, rest = part.format("element"), part.format("rest3")
+
+    def two(asked: tuple[Call, Any]) -> object:
+        return database.execute(element, asked[1]).fetchall(), database.execute(rest, asked[1]).fetchall()
+
+    details = [(call(f"v3/catalog/product/{id}"), (id,)) for id in ids]
+    yield beside("Product detail v3, by id", answered, two, details, 0.5)
+
+    numbers = [number for number in range(21, CATEGORIES, 3) if index.browse(number, Question(facets=False)).total]
+    marks = ",".join("?" * 12)
+
+    def browsed(asked: tuple[Call, Any]) -> object:
+        category, products = asked[1]
+        document = database.execute("SELECT document, products, facets FROM category WHERE id = ?", category)
+        found = database.execute(
+            f"SELECT id, data FROM number JOIN part_element USING (rank) WHERE id IN ({marks})", products
+        )
+        return document.fetchall(), found.fetchall()
+
+    pages = []
+    for number in numbers:
+        shown = index.browse(number, Question(facets=False)).ids
+        asked = (*shown, *[0] * (12 - len(shown)))
+        pages.append((call(f"v3/catalog/category/{number}/browseproducts"), ((number,), asked)))
+    yield beside("A page of a category, with its facets", answered, browsed, pages)
+
+    upcs = [gtin(source.randrange(1, index.active + 1) * 8) for _ in range(READS)]
+    stores = source.sample(range(1, STORES), 15)
+    stock = "SELECT stores FROM upc WHERE upc = ?"
+    lookups = [(upc, (int(upc),)) for upc in upcs]
+    yield beside(
+        "Availability of a UPC in 15 stores (the verb)",
+        lambda asked: index.availability((asked[0],), stores),
+        rows(stock),
+        lookups,
+    )
+
+
+# -- searching ---------------------------------------------------------------------------------------------------
+
+SHARES = ((0.0, 0.001, 0.5), (0.001, 0.05, 0.4), (0.05, 0.3, 0.1))
+"""Of the products that a phrase finds, from and to; and of the phrases: at a million under 1,000, 50,000, 300,000."""
+
+
+def phrases(index: Index, count: int) -> dict[str, list[str]]:
+    """Seeded phrases of one to three words, by how many products they find."""
+    source, speech = random.Random(SEED), language()
+    limits = [(index.active * least, index.active * most, count * share) for least, most, share in SHARES]
+    found: list[list[str]] = [[] for _ in limits]
+    for _ in range(100 * count):
+        places = (math.exp(source.uniform(0, math.log(VOCABULARY))) for _ in range(source.choice((1, 1, 2, 2, 3))))
+        phrase = " ".join(speech.words[int(place) - 1] for place in places)
+        total = index.search(phrase, Question(facets=False, products=False)).total
+        for kept, (least, most, wanted) in zip(found, limits, strict=True):
+            if least < total <= most and len(kept) < wanted:
+                kept.append(phrase)
+        if all(len(kept) >= wanted for kept, (_, _, wanted) in zip(found, limits, strict=True)):
+            break
+    return {f"up to {most:,.0f}": kept for kept, (_, most, _) in zip(found, limits, strict=True)}
+
+
+def searches(index: Index, asked: dict[str, list[str]]) -> dict[str, list[float]]:
+    """Milliseconds of each phrase, facets and twelve products included, by how many products it finds."""
+    times: dict[str, list[float]] = {}
+    for name, found in asked.items():
+        times[name] = []
+        for phrase in found:
+            started = time.perf_counter()
+            index.search(phrase, Question())
+            times[name].append((time.perf_counter() - started) * 1000)
+    return times
+
+
+# -- the tables --------------------------------------------------------------------------------------------------
+
+
+def build_table(found: Sequence[Built]) -> Iterator[str]:
+    yield "| Products | Build | Processor time | Microseconds a product | Peak memory | File |"
+    yield "|---|---|---|---|---|---|"
+    for each in found:
+        a_product = each.run.processor / each.products * 1e6
+        yield (
+            f"| {each.products:,} | {each.run.wall:.1f} s | {each.run.processor:.1f} s | {a_product:.0f}"
+            f" | {each.memory / 2**20:.0f} MiB | {each.size / 1e9:.2f} GB |"
+        )
+
+
+def rate_table(found: Iterable[Rates]) -> Iterator[str]:
+    yield "| What | A second | The statements alone | Ratio | Goal | |"
+    yield "|---|---|---|---|---|---|"
+    for each in found:
+        ratio = median(each.rates) / median(each.raw)
+        goal, met = (
+            ("", "") if each.goal is None else (f"at least {each.goal}", "met" if ratio >= each.goal else "missed")
+        )
+        yield f"| {each.what} | {_rates(each.rates)} | {_rates(each.raw)} | {ratio:.2f} | {goal} | {met} |"
+
+
+def _rates(rates: Sequence[float]) -> str:
+    return f"{median(rates):,.0f} ({min(rates):,.0f}–{max(rates):,.0f})"
+
+
+def search_table(times: dict[str, list[float]]) -> Iterator[str]:
+    yield "| Phrases that find | Phrases | Median | p99 | Most | Goal | |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, found in times.items():
+        if found:
+            yield f"| {name} | {len(found)} | {_milliseconds(found)} | | |"
+    every = [each for found in times.values() for each in found]
+    met = "met" if median(every) <= 50 and percentile(every) <= 500 else "missed"
+    yield f"| all | {len(every)} | {_milliseconds(every)} | median 50 ms, p99 500 ms | {met} |"
+
+
+def _milliseconds(times: Sequence[float]) -> str:
+    return f"{median(times):.1f} ms | {percentile(times):.0f} ms | {max(times):.0f} ms"
+
+
+def percentile(values: Sequence[float], share: float = 0.99) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="The catalog's index: built, read and searched.")
+    parser.add_argument("--sizes", default="10000,100000,1000000", metavar="N,N", help="products; the last is read")
+    parser.add_argument("--phrases", type=int, default=1000, metavar="N")
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes that make products (default: one a processor)")
+    parser.add_argument("--cpus", metavar="LIST", help="the processors to use, such as 0,1 (default: all)")
+    parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
+    parser.add_argument("--read", type=Path, metavar="FILE", help="only read and search this file, built before")
+    parser.add_argument("--feeds", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.cpus:
+        os.sched_setaffinity(0, {int(cpu) for cpu in given.cpus.split(",")})
+    sizes = [int(size) for size in given.sizes.split(",")]
+    if given.feeds:
+        feeds(given.feeds, sizes[0])
+        return 0
+    if given.build:
+        build(given.build, given.out, given.jobs)
+        return 0
+    work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-catalog-"))
+    work.mkdir(exist_ok=True)
+    try:
+        report(given, work, sizes)
+    finally:
+        if given.work is None:
+            shutil.rmtree(work)
+    return 0
+
+
+def report(given: argparse.Namespace, work: Path, sizes: Sequence[int]) -> None:
+    print(f"{len(os.sched_getaffinity(0))} processors, Python {platform.python_version()}, ", end="")
+    print(f"SQLite {sqlite3.sqlite_version}\n", flush=True)
+    if not given.read:
+        print("\n".join(build_table([built(work, size, given.jobs, size == sizes[-1]) for size in sizes])), flush=True)
+    index = open_index(given.read or work / f"{sizes[-1]}.sqlite")
+    print(f"\n{index.active:,} products, one process; processor time, median (least–most) of {ROUNDS} rounds\n")
+    print("\n".join(rate_table(reads(index, random.Random(SEED)))), flush=True)
+    print("\nSearch, with all facets and the first page, by the clock\n")
+    print("\n".join(search_table(searches(index, phrases(index, given.phrases)))))
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "feeds":
-        feeds(Path(sys.argv[2]), int(sys.argv[3]))
-    else:
-        build(Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]) if len(sys.argv) > 4 else None)
+    sys.exit(main())

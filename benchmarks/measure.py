@@ -52,6 +52,24 @@ def peak_memory(command: Command) -> int:
     return peak
 
 
+def watched(command: Command, every: float = 0.5) -> tuple[Run, int]:
+    """One run and the most memory of all its processes together, looked at now and then while it is timed.
+
+    For runs of minutes, which looking does not slow down.
+    """
+    peak = 0
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        peak = max(peak, family_memory(process.pid))
+        time.sleep(every)
+    wall, (_, status, used) = time.perf_counter() - started, ended
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{os.fspath(command[0])}: exit status {process.returncode}")
+    return Run(wall, used.ru_utime + used.ru_stime, ""), peak
+
+
 def family_memory(pid: int) -> int:
     """The proportional set sizes of a process and all its descendants, together."""
     return sum(map(proportional, _family(pid)))

@@ -65,7 +65,7 @@ CENTS = st.integers(0, 60_000)
 PRICES = CENTS.map(lambda cents: cents / 100)
 
 
-MATERIAL = {"attributes": {"Material": ["Teak"]}, "colors": [], "sizes": [], "active": False}
+MATERIAL: Document = {"attributes": {"Material": ["Teak"]}, "colors": [], "sizes": [], "active": False}
 HIDDEN = [product(id, **MATERIAL) for id in (10**9 + 1, 10**9 + 2)]
 """What two products carry is a facet."""
 

@@ -93,6 +93,14 @@ def test_the_index_of_products(catalog: Index) -> None:
     assert catalog.featured() == [30]
 
 
+def test_numbers_that_no_row_can_hold_are_not_there(catalog: Index) -> None:
+    large = 10**30
+    assert catalog.products([large, 30, -large]).keys() == {30}
+    assert (catalog.rendered([large], "element"), catalog.families([large])) == ({}, {})
+    assert (catalog.recommended(large, 5), catalog.brands([large], large)) == ([], [])
+    assert catalog.reviews(large, 1, 5).total == 0
+
+
 def test_families(catalog: Index) -> None:
     assert catalog.families([10, 20, 30, 40]) == {10: ([30, 20], []), 20: ([], [10]), 30: ([], [10])}
 
@@ -165,6 +173,14 @@ def test_the_same_content_gives_the_same_bytes_with_any_number_of_processes(tmp_
 
 
 @pytest.mark.parametrize("kind", ["products", "inventory", "reviews", "recommendations", "brands", "categories"])
+def test_digests_differ_exactly_where_documents_do(tmp_path: Path) -> None:
+    dearer = [PRODUCTS[0] | {"price": {"regular": 61}}, *PRODUCTS[1:3]]
+    old, new = index(tmp_path, *PRODUCTS, **CATALOG), index(tmp_path, *dearer, **CATALOG)
+    assert list(old.digests("category")) == list(new.digests("category"))
+    was, now = dict(old.digests("product")), dict(new.digests("product"))
+    assert (list(was), {id for id in was if now.get(id) != was[id]}) == ([10, 20, 30, 40], {30, 40})
+
+
 def test_the_digest_tells_every_document(tmp_path: Path, kind: str) -> None:
     sources = CATALOG | {"products": PRODUCTS}
     whole = write(tmp_path / "whole", Sources(**sources))

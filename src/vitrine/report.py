@@ -220,7 +220,7 @@ def _result(problem: Problem, root: Path, rules: list[str]) -> dict[str, Any]:
     }
 
 
-FORMATS: dict[str, Callable[[Sequence[Problem], Path, More], str]] = {
+FORMATS: dict[str, Callable[..., str]] = {
     "text": text,
     "json": as_json,
     "github": github,

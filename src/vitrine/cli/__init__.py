@@ -15,6 +15,7 @@ COMMANDS = {
     "diff": ("releases", "What changes between two releases, and the URLs to purge."),
     "prune": ("releases", "Delete old releases."),
     "verify": ("releases", "Compare every file of a release with its digest."),
+    "catalog": ("catalog", "The product catalog: feeds imported."),
     "serve": ("service", "Answer requests from the current release."),
     "key": ("edge", "API keys."),
     "edge": ("edge", "What stands in front of the files."),

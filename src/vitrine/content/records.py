@@ -27,6 +27,9 @@ STRIPED = 256 * 1024
 
 STRIPES = 8
 BUFFER = 256 * 1024
+PACKED = 4096
+"""Bytes of a .zst file that are unpacked at a time: they may hold a thousand times as many."""
+
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -116,9 +119,40 @@ def _opened(path: Path) -> BinaryIO:
     if path.name.endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
     if path.name.endswith(".zst"):
-        unpacked = _zstandard().ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True, closefd=True)
-        return io.BufferedReader(unpacked, BUFFER)
+        return io.BufferedReader(_Unpacked(path), BUFFER)
     return open(path, "rb", buffering=BUFFER)
+
+
+class _Unpacked(io.RawIOBase):
+    """What a .zst file holds. Raises EOFError where it is cut off, which the library's own reader passes over."""
+
+    def __init__(self, path: Path) -> None:
+        self._frames = _zstandard().ZstdDecompressor()
+        self._file = open(path, "rb")  # noqa: SIM115 -- closed with this
+        self._frame: Any = None
+        self._packed = self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            packed = self._packed or self._file.read(PACKED)
+            if not packed:
+                if self._frame is not None and not self._frame.eof:
+                    raise EOFError("it ends in the middle")
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = self._frames.decompressobj()
+            self._left = self._frame.decompress(packed)
+            self._packed = self._frame.unused_data
+        count = min(len(buffer), len(self._left))
+        buffer[:count], self._left = self._left[:count], self._left[count:]
+        return count
 
 
 def _zstandard() -> Any:
@@ -137,12 +171,13 @@ def _damage() -> tuple[type[Exception], ...]:
     return (*known, library.ZstdError) if library else known
 
 
+@dataclass(frozen=True)
 class Records:
     """The checked documents of one kind, read anew each time: their files are not kept in memory."""
 
-    def __init__(self, folder: Path, sources: Sequence[Source], names: expressions.Names) -> None:
-        self._folder, self._names = folder, names
-        self.sources = sources
+    folder: Path
+    sources: Sequence[Source]
+    names: expressions.Names
 
     def __iter__(self) -> Iterator[Json]:
         """All of them, in the order of the files."""
@@ -157,13 +192,13 @@ class Records:
         """The documents of a block. Raises Failure where the file was changed since it was checked."""
         try:
             if block.source.is_feed:
-                for _, line in Lines(self._folder, block):
+                for _, line in Lines(self.folder, block):
                     if isinstance(line, Malformed):
                         raise line
                     yield orjson.loads(line.removeprefix(_MARK))  # what `feed.load` found no fault with is plain JSON
             else:
-                value = yaml.load(tree.text_of(self._folder, block.source))
-                value = expressions.render(value, self._names, lambda _: None)
+                value = yaml.load(tree.text_of(self.folder, block.source))
+                value = expressions.render(value, self.names, lambda _: None)
                 yield from value if isinstance(value, list) else [value]
         except (Malformed, ValueError):
             raise Failure(f"{block.source.path}: was changed while it was read; try again") from None

@@ -98,10 +98,8 @@ class Columns:
         self.ids, self.price = array("Q", (0,)), array("I", (0,))
         for facet in self.facets:
             facet.add(())  # of rank 0, which is nobody's
-        self.filled = 0
 
-    def add(self, rank: int, id: int, low: int, values: Sequence[Sequence[str]]) -> None:
-        self.filled = rank
+    def add(self, id: int, low: int, values: Sequence[Sequence[str]]) -> None:
         self.ids.append(id)
         self.price.append(min(low, 2**32 - 1))
         for facet, found in zip(self.facets, values, strict=True):

@@ -8,13 +8,13 @@ import os
 import sqlite3
 import threading
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
 import orjson
@@ -26,13 +26,17 @@ from vitrine.interface.ports import Facet, Page, Part, Question, Range, Reviews,
 from vitrine.release import facets as counting
 from vitrine.release import search
 from vitrine.release.facets import Combinations, keep
-from vitrine.release.indexing import FORMAT, Render, Sources, average, write
+from vitrine.release.indexing import FORMAT, Sources, write
+from vitrine.release.product_rows import Render, average
 from vitrine.release.words import stem
 
 __all__ = ["FORMAT", "Index", "Sources", "open_index", "renderer", "write"]
 
 MAPPED = 1 << 40
 """Bytes of the file that are mapped: all of it (SQLite keeps to its own limit)."""
+
+TOO_LARGE = 1 << 63
+"""What SQLite's integers end before."""
 
 MARKS = 900
 """How many ids one statement asks for."""
@@ -80,17 +84,22 @@ class Index:
         return connection
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self.database.execute(statement, values).fetchall()
+        """All rows of a statement; none for a number that no row can hold."""
+        try:
+            return self.database.execute(statement, values).fetchall()
+        except OverflowError:
+            return []
 
     def _one(self, statement: str, *values: Any) -> Any:
         """The first column of the first row, or None."""
-        row = self.database.execute(statement, values).fetchone()
-        return row[0] if row else None
+        row = self.rows(statement, values)
+        return row[0][0] if row else None
 
     def _many(self, statement: str, values: Sequence[int]) -> list[tuple[Any, ...]]:
         """Rows of a statement with `IN ({})`, for any number of values."""
         if len(values) == 1:
-            return self.rows(statement.format("?"), values)
+            return self.rows(statement.replace("IN ({})", "= ?"), values)
+        values = [value for value in values if -TOO_LARGE <= value < TOO_LARGE]
         runs = [values[start : start + MARKS] for start in range(0, len(values), MARKS)]
         return [row for run in runs for row in self.rows(statement.format(",".join("?" * len(run))), run)]
 
@@ -104,8 +113,8 @@ class Index:
 
     def rendered(self, ids: Sequence[int], part: Part) -> Mapping[int, bytes]:
         if len(ids) == 1:
-            row = self.database.execute(PART_OF_ONE[part], ids).fetchone()
-            return {ids[0]: row[0]} if row else {}
+            rows = self.rows(PART_OF_ONE[part], ids)
+            return {ids[0]: rows[0][0]} if rows else {}
         return dict(self._parts(ids, f"part_{part}"))
 
     def _parts(self, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
@@ -117,7 +126,7 @@ class Index:
         return {upc: found[number] for upc, number in numbers.items() if number in found}
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
-        id = self._one("SELECT product FROM sku WHERE sku = ?", sku) if abs(sku) < 2**63 else None
+        id = self._one("SELECT product FROM sku WHERE sku = ?", sku)
         product = None if id is None else self.product(id)
         if product is None:
             return None
@@ -142,10 +151,14 @@ class Index:
         rows = self._many("SELECT id, members, collections FROM family WHERE id IN ({})", ids)
         return {id: (orjson.loads(members), orjson.loads(collections)) for id, members, collections in rows}
 
+    def digests(self, kind: Literal["category", "product"]) -> Iterator[tuple[int, bytes]]:
+        """Ids in order, each with bytes that differ exactly where a document or what is rendered of it differs."""
+        yield from self.database.execute(DIGESTS[kind])
+
     # -- categories and lists --
 
     def category(self, id: int) -> Json | None:
-        data = self._one("SELECT document FROM category WHERE id = ?", id) if id < 2**63 else None
+        data = self._one("SELECT document FROM category WHERE id = ?", id)
         return None if data is None else orjson.loads(data)
 
     def roots(self) -> Sequence[int]:
@@ -153,7 +166,7 @@ class Index:
         return found
 
     def browse(self, category: int, question: Question) -> Page:
-        row = self.rows("SELECT products, facets FROM category WHERE id = ?", (category,)) if category < 2**63 else None
+        row = self.rows("SELECT products, facets FROM category WHERE id = ?", (category,))
         if not row:
             return Page(0)
         ranks = array("I", row[0][0])
@@ -351,6 +364,10 @@ class Index:
         return {location: place for place, location in enumerate(orjson.loads(self.meta["locations"]))}
 
 
+DIGESTS = {
+    "category": "SELECT id, document FROM category ORDER BY id",
+    "product": "SELECT id, digest FROM number ORDER BY id",
+}
 PART_OF_ONE = {part: f"SELECT data FROM number JOIN part_{part} USING (rank) WHERE id = ?" for part in PARTS}
 
 

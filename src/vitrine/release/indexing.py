@@ -9,22 +9,21 @@ import os
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import chain, groupby
+from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from vitrine.content.processes import Progress, ordered, processors
 from vitrine.content.yaml import Json
-from vitrine.interface.ports import Part
 from vitrine.release.facets import BASIC, Columns, count
+from vitrine.release.product_rows import Made, Render, Row, Shop, categories, make_product
 from vitrine.release.words import forms, indexed, stem
 
 FORMAT = 1
@@ -43,9 +42,6 @@ MAX_VALUES = 1000
 
 SPELT = 100_000
 """How many words, the most frequent ones, spelling is corrected to."""
-
-Render = Callable[[Json], Mapping[Part, bytes]]
-"""A product's document, with its computed members → parts of its answers, in JSON."""
 
 LIMITED_QUANTITY = 3
 
@@ -145,47 +141,24 @@ def _connect(path: Path, script: str) -> sqlite3.Connection:
     return connection
 
 
-class _Category(NamedTuple):
-    """``line``: itself and the categories above it; ``text``: their names."""
-
-    document: Json
-    parent: int | None
-    children: list[int]
-    line: tuple[int, ...]
-    text: str
-
-
-class _Made(NamedTuple):
-    """What one process made of a run of products, by table."""
-
-    featured: list[int]
-    rows: dict[str, list[tuple[Any, ...]]]
-    listed: list[tuple[Any, ...]]
-    words: Counter[str]
-    stems: Counter[str]
-
-
 class _Writer:
     """One catalog being written."""
 
     def __init__(
         self, path: Path, folder: Path, sources: Sources, render: Render, jobs: int, progress: Progress | None
     ) -> None:
-        self.path, self.folder, self.sources, self.render = path, folder, sources, render
+        self.path, self.folder, self.sources = path, folder, sources
         self.jobs, self.progress = jobs, progress
         settings = sources.site.get("catalog") or {}
         self.limit: int = settings.get("limited_quantity", LIMITED_QUANTITY)
         self.brand_url: str | None = settings.get("brand_url")
-        self.brands = {brand["name"]: brand for brand in sources.brands}
+        self.shop = Shop(categories(sources.categories), {each["name"]: each for each in sources.brands}, (), render)
         self.locations: dict[int, int] = {}
-        self.categories: dict[int, _Category] = {}
         self.attributes: Counter[str] = Counter()
-        self.facets: list[str] = []
         self.featured: list[int] = []
         self.digest = sha256()
 
     def write(self) -> str:
-        self.categories = _categories(self.sources.categories)
         facts = self._read()
         self.out = _connect(self.path, SCHEMA)
         total, active = self._rank(facts)
@@ -249,7 +222,8 @@ class _Writer:
         total = len(self.starts) - 1
         carried = max(2, total / CARRIED_BY)
         names = sorted(self.attributes, key=lambda name: (-self.attributes[name], name))
-        self.facets = [name for name in names if self.attributes[name] >= carried and name not in BASIC][:MAX_FACETS]
+        facets = [name for name in names if self.attributes[name] >= carried and name not in BASIC]
+        self.shop = replace(self.shop, facets=facets[:MAX_FACETS])
         return total, active
 
     def _reviews(self, facts: sqlite3.Connection) -> None:
@@ -286,28 +260,33 @@ class _Writer:
     # -- the products, by rank --
 
     def _products(self, total: int, active: int) -> Columns:
-        columns = Columns(active, self.facets)
+        columns = Columns(active, self.shop.facets)
         runs = [range(start, min(start + CHUNK, total + 1)) for start in range(1, total + 1, CHUNK)]
-        self.postings: dict[int, array[int]] = {id: array("I") for id in self.categories}
+        self.postings: dict[int, array[int]] = {id: array("I") for id in self.shop.categories}
         with open(self.folder / "products", "rb") as self.products:
-            for made in ordered(self._make, runs, self.jobs):
+            for run, made in zip(runs, ordered(self._make, runs, self.jobs), strict=True):
                 self._take(made, columns)
                 if self.progress:
-                    self.progress(columns.filled, total)
+                    self.progress(run[-1], total)
         return columns
 
-    def _make(self, ranks: Sequence[int]) -> _Made:
+    def _make(self, ranks: Sequence[int]) -> Made:
         """Runs in a process of its own."""
         facts = sqlite3.connect(f"{(self.folder / 'facts').as_uri()}?mode=ro&immutable=1", uri=True)
-        made = _Made([], {}, [], Counter(), Counter())
+        made = Made()
+
+        def known(statement: str, number: int) -> Row | None:
+            row: Row | None = facts.execute(statement, (number,)).fetchone()
+            return row
+
         for rank in ranks:
             # not mapped: its pages would count as memory of the build
             product = orjson.loads(os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank]))
-            _make_product(self, facts, rank, product, made)
+            make_product(self.shop, known, rank, product, made)
         facts.close()
         return made
 
-    def _take(self, made: _Made, columns: Columns) -> None:
+    def _take(self, made: Made, columns: Columns) -> None:
         for table, rows in made.rows.items():
             marks = ", ".join("?" * len(rows[0]))
             if table.startswith("later."):
@@ -316,9 +295,9 @@ class _Writer:
             names = "(rowid, name, brand, kind, attributes, description)" if table == "text" else ""
             self.out.executemany(f"INSERT INTO {table} {names} VALUES ({marks})", rows)
         self.featured += made.featured
-        for rank, id, categories, values in made.listed:
-            columns.add(rank, id, *values)
-            for category in categories:
+        for rank, id, above, values in made.listed:
+            columns.add(id, *values)
+            for category in above:
                 self.postings[category].append(rank)
         self.later.executemany("INSERT INTO stem VALUES (?, ?)", made.stems.items())
         words = ((word, stem(word), products) for word, products in made.words.items())
@@ -336,7 +315,7 @@ class _Writer:
         order = "SELECT sku, product, upc FROM upc ORDER BY sku"
         self.out.executemany("INSERT OR IGNORE INTO sku VALUES (?, ?, ?)", later.execute(order))
         facts.close()
-        merged = ((brand["name"], brand["id"], brand["url"]) for _, brand in sorted(self.brands.items()))
+        merged = ((brand["name"], brand["id"], brand["url"]) for _, brand in sorted(self.shop.brands.items()))
         self._copy("INSERT INTO brand VALUES (?, ?, ?)", merged)
         self._copy("INSERT INTO family VALUES (?, ?, ?)", _families(later))
 
@@ -347,12 +326,12 @@ class _Writer:
             for place, (rank,) in enumerate(self.later.execute(f"SELECT rank FROM listed ORDER BY {order}")):
                 places[rank] = place
             self.out.execute("INSERT INTO col VALUES (?, ?)", (name, places.tobytes()))
+        columns.drop(MAX_VALUES)
         for name, data in columns.encoded():
             self.out.execute("INSERT INTO col VALUES (?, ?)", (name, data))
-        columns.drop(MAX_VALUES)
         for number, facet in enumerate(columns.facets):
             self.out.execute("INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)", (number, *facet.encoded()))
-        for id, category in sorted(self.categories.items()):
+        for id, category in sorted(self.shop.categories.items()):
             facets = count(columns.facets, columns.price, self.postings[id])
             above: Json = {"parent": category.parent, "depth": len(category.line), "children": category.children}
             document = orjson.dumps(category.document | above)
@@ -375,7 +354,7 @@ class _Writer:
 
     def _finish(self, active: int) -> str:
         synonyms = [[" ".join(indexed(text)) for text in group] for group in self.sources.synonyms]
-        roots = [id for id, category in self.categories.items() if category.parent is None]
+        roots = [id for id, category in self.shop.categories.items() if category.parent is None]
         meta = {
             "format": FORMAT,
             "active": active,
@@ -391,34 +370,6 @@ class _Writer:
         self.out.close()
         self.later.close()
         return f"{FORMAT}:{self.digest.hexdigest()}"
-
-
-def _categories(documents: Iterable[Json]) -> dict[int, _Category]:
-    """All categories by id, in their order, from trees and from lists with `parent`."""
-    documents_by_id: dict[int, Json] = {}
-    parents: dict[int, int | None] = {}
-
-    def enter(document: Json, parent: int | None) -> None:
-        documents_by_id[document["id"]] = document
-        parents[document["id"]] = document.get("parent", parent)
-        for child in document.get("categories", ()):
-            enter(child, document["id"])
-
-    for document in documents:
-        enter(document, None)
-    children: dict[int, list[int]] = {id: [] for id in documents_by_id}
-    for id, above in parents.items():
-        if above is not None:
-            children[above].append(id)
-    found: dict[int, _Category] = {}
-    for id, document in documents_by_id.items():
-        line = [id]
-        while (above := parents[line[-1]]) is not None and above not in line:
-            line.append(above)
-        kept = {key: value for key, value in document.items() if key not in ("categories", "parent")}
-        text = " ".join(documents_by_id[one]["name"] for one in line)
-        found[id] = _Category(kept, parents[id], children[id], tuple(line), text)
-    return found
 
 
 def _opinion(review: Json) -> tuple[Any, ...]:
@@ -445,103 +396,3 @@ def _families(later: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
         for _, way, _, other in group:
             found[way].append(other)
         yield id, orjson.dumps(found[0]), orjson.dumps(found[1])
-
-
-# -- one product ---------------------------------------------------------------------------------------------------
-
-
-def _make_product(writer: _Writer, facts: sqlite3.Connection, rank: int, product: Json, made: _Made) -> None:
-    _complete(writer, facts, product)
-    id, active = product["id"], product.get("active", True)
-    document = orjson.dumps(product)
-    digest = sha256(document)
-
-    def row(table: str, *values: Any) -> None:
-        made.rows.setdefault(table, []).append(values)
-
-    row("document", rank, document)
-    for part, data in writer.render(product).items():
-        row(f"part_{part}", rank, data)
-        digest.update(data)
-    row("later.number", id, rank, _seconds(product.get("updated")), digest.digest()[:16])
-    for entry in product.get("upcs", ()):
-        row("later.upc", int(entry["upc"]), id, entry["sku"], entry["available"])
-    for place, member in enumerate(product.get("members", ())):
-        row("later.member", id, member, place)
-    if not active:
-        return
-    if product.get("featured"):
-        made.featured.append(id)
-    low = round(product["priceLow"] * 100)
-    best, days, rating = product.get("bestSeller"), product.get("startDays"), product.get("rating")
-    stars = None if rating is None else round(rating * 10)
-    row("later.listed", rank, id, low, stars, product["name"].casefold(), days, best)
-    lines = (writer.categories[category].line for category in product["categories"] if category in writer.categories)
-    colors = sorted({color["normal"] for color in product.get("colors", ())})
-    sizes = sorted({size["normal"] for size in product.get("sizes", ())})
-    brand = [product["brand"]] if "brand" in product else []
-    carried: dict[str, set[str]] = {}
-    for name, values in product.get("attributes", {}).items():
-        carried.setdefault(name.upper(), set()).update(values)
-    attributes = [sorted(carried.get(name, ())) for name in writer.facets]
-    listed = (low, [brand, colors, sizes, *attributes])
-    made.listed.append((rank, id, sorted(set(chain.from_iterable(lines))), listed))
-    _index(writer, rank, product, made)
-
-
-def _complete(writer: _Writer, facts: sqlite3.Connection, product: Json) -> None:
-    """The computed members of the port."""
-    price = product["price"]
-    now = price.get("sale", price["regular"])
-    low, high = (now["low"], now["high"]) if isinstance(now, dict) else (now, now)
-    counts = facts.execute("SELECT one, two, three, four, five FROM rating WHERE product = ?", (product["id"],))
-    stars = counts.fetchone() or (0, 0, 0, 0, 0)
-    reviews = sum(stars)
-    available = "upcs" not in product
-    for entry in product.get("upcs", ()):
-        stock = facts.execute("SELECT online FROM stocked WHERE upc = ?", (int(entry["upc"]),)).fetchone()
-        entry["available"] = entry.get("active", True) and (stock is None or stock[0] is None or stock[0] > 0)
-        available = available or entry["available"]
-    product |= {"reviewCount": reviews, "available": available, "onsale": "sale" in price}
-    product |= {"priceLow": float(low), "priceHigh": float(high)}
-    if reviews:
-        product["rating"] = average(stars)
-    brand = writer.brands.get(product.get("brand"))
-    if brand:
-        product["brandId"] = brand["id"]
-
-
-def average(stars: Sequence[int]) -> float:
-    """Of the ratings, given how many have 1, 2, … stars: one decimal, halves upwards."""
-    total = sum(stars)
-    tenths = sum(number * found for number, found in enumerate(stars, 1)) * 10
-    return (2 * tenths + total) // (2 * total) / 10 if total else 0.0
-
-
-def _index(writer: _Writer, rank: int, product: Json, made: _Made) -> None:
-    found = [indexed(text) for text in _texts(writer, product)]
-    every = set(chain.from_iterable(found))
-    made.words.update(every)
-    made.stems.update(set(map(stem, every)))
-    made.rows.setdefault("text", []).append((rank, *(" ".join(map(stem, words)) for words in found)))
-    made.rows.setdefault("short", []).append((rank, "\n".join(" ".join(words) for words in found[:4])))
-
-
-def _texts(writer: _Writer, product: Json) -> tuple[str, str, str, str, str]:
-    """Name, brand, kind, attributes and description of a product."""
-    categories = (writer.categories[id].text for id in product["categories"] if id in writer.categories)
-    kind = " ".join((product.get("typeName", ""), *categories))
-    values = list(chain.from_iterable(product.get("attributes", {}).values()))
-    for color in product.get("colors", ()):
-        values += (color["name"], color["normal"])
-    values += (size["name"] for size in product.get("sizes", ()))
-    description = " ".join((product.get("description", ""), *product.get("bullets", ())))
-    return product["name"], product.get("brand", ""), kind, " ".join(dict.fromkeys(values)), description
-
-
-def _seconds(instant: str | None) -> int | None:
-    """An instant as milliseconds since 1970."""
-    if instant is None:
-        return None
-    moment = datetime.fromisoformat(instant)
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
