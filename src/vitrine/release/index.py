@@ -1,7 +1,8 @@
 """The catalog of a release: the verbs of interface.ports.Catalog, from one read-only SQLite file.
 
-The file never changes, so it is opened immutable and without locks; its pages are mapped, and all processes share
-them. Each thread has a connection of its own, and a forked process makes new ones.
+The file never changes, so it is opened immutable and without locks; as much of it as SQLite can map is mapped, the rest
+lies in the system's page cache: all processes share both. Each thread has a connection of its own, and a forked process
+makes new ones.
 """
 
 import os
@@ -33,7 +34,7 @@ from vitrine.release.words import stem
 __all__ = ["FORMAT", "Index", "Sources", "open_index", "renderer", "write"]
 
 MAPPED = 1 << 40
-"""Bytes of the file that are mapped: all of it (SQLite keeps to its own limit)."""
+"""Bytes of the file that may be mapped: all of it. SQLite keeps to its own limit, usually 2 GiB."""
 
 TOO_LARGE = 1 << 63
 """What SQLite's integers end before."""
