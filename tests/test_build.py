@@ -696,10 +696,10 @@ def test_what_a_killed_build_left_is_cleaned_up(content: Path, out: Path) -> Non
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 4 MB, where this process may mount one."""
+    """A disk of 24 MB, where this process may mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m,mode=755", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("this process may not mount a small disk")
     yield folder
