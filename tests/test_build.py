@@ -844,7 +844,8 @@ def test_the_list_of_operations_counts_the_files_and_writes_nothing(content: Pat
             "GET v3/catalog/reviews  live: it names no entries to freeze\n"
             "GET v4/catalog/search  live: it names no entries to freeze\n"
             "GET v4/catalog/bops/product/{productId}  live: it names no entries to freeze\n"
-            "GET v4/catalog/bops/upc/{upcId}  live: it names no entries to freeze\n",
+            "GET v4/catalog/bops/upc/{upcId}  live: it names no entries to freeze\n"
+            "GET v3/job/refreshjobstatus  live: only the running service knows\n",
             "",
         ),
         False,
