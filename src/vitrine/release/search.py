@@ -121,7 +121,7 @@ def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limi
 
 
 def _best_part(reader: Reader, clauses: Sequence[Clause], head: str) -> Sequence[Clause]:
-    """The largest part that finds something; if several do: in a name or kind, with the thing sought, with rare words."""
+    """The largest part that finds something; then: in a name or kind, with the thing sought, rare words."""
     weights = {clause: _weight(reader, clause, head) for clause in clauses}
     tried = 0
     for size in range(len(clauses) - 1, 0, -1):
