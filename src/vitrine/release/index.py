@@ -228,7 +228,7 @@ class Index:
         own = {name: self.narrowed(ranks, question, name) for name in question.filters}
         if question.price:
             own[counting.PRICE] = self.narrowed(ranks, question, counting.PRICE)
-        return _facets(counting.count(self.facets, self.prices, narrowed, own))
+        return _facets(counting.count(self.facets, self._bands, narrowed, own))
 
     def ids(self, ranks: Sequence[int], question: Question) -> tuple[int, ...]:
         """The ids of the page that is asked for."""
@@ -329,6 +329,12 @@ class Index:
     def prices(self) -> "array[int]":
         """Cents, by rank."""
         return self.column("price")
+
+    @cached_property
+    def _bands(self) -> bytes:
+        """Which range of prices each product's is in, by rank."""
+        data: bytes = self._one("SELECT data FROM col WHERE name = 'band'")
+        return data
 
     @cached_property
     def facets(self) -> list[Combinations]:

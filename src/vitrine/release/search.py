@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import Any, Protocol
 
 from vitrine.release.words import PREPOSITIONS, STOP_WORDS, edits, forms, reach, stem, words
@@ -117,7 +117,7 @@ def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limi
         return []
     expression = " AND ".join(f"({clause.expression()})" for clause in clauses)
     rows = reader.rows("SELECT rowid FROM text WHERE text MATCH ? LIMIT ?", (f"{columns}({expression})", limit))
-    return [rank for (rank,) in rows]
+    return list(chain.from_iterable(rows))
 
 
 def _best_part(reader: Reader, clauses: Sequence[Clause], head: str) -> Sequence[Clause]:
