@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
-from catalogs import SETTINGS
+from catalogs import SETTINGS, files
 from releases import app, coupon, event, promotion, site, store
 
 Json = Any
@@ -35,7 +35,7 @@ def documents(base: str = "") -> dict[str, str]:
 
 
 def _documents(base: str) -> dict[str, Json]:
-    """Two applications, four stores, four events, three promotions."""
+    """Two applications, four stores, four events, three promotions, a catalog."""
     lifetimes = {
         "default": {"maxAge": 60},
         "mobileapp": {"maxAge": 120},
@@ -53,6 +53,7 @@ def _documents(base: str) -> dict[str, Json]:
         "stores/all.yaml": list(_STORES),
         "events/all.yaml": list(_EVENTS),
         "promotions/all.yaml": list(_PROMOTIONS),
+        **dict(files()),
     }
 
 

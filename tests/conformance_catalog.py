@@ -413,7 +413,6 @@ def detail(
             "visible": more.get("active", True),
             "checkInStoreEligibility": more.get("eligible", True),
         },
-        **more.get("family", {}),
         "badges": {"new": False, **({"onsale": True} if price and price["onsale"] else {})},
         "shipping": {"giftWrappable": False, "giftMessageable": False},
         "primaryImage": named("PRIMARY_IMAGE", image, 0),
@@ -421,6 +420,7 @@ def detail(
         **({"price": price} if price else {}),
         "availability": {"available": price is not None},
         "urlmetadata": {"urls": URLS},
+        **more.get("family", {}),
     }
 
 
@@ -454,16 +454,15 @@ def set_4(family: Json) -> Json:
     return detail("Evening Set", 102, text, "SET", brand, "set.jpg", 1, price=price, family=family)
 
 
-IS_ONE = {"collection": {"iscollection": True}}
 IN_ONE = {
     "collection": {"incollection": True},
-    "masterProducts": [{"id": 102, "productDetails": set_4(IS_ONE)}],
+    "masterProducts": [{"id": 102, "productDetails": set_4({})}],
 }
-PUMP_4 = {"summary": PUMP_4_SUMMARY, **IN_ONE, **PUMP_4_REST}
+PUMP_4 = {"summary": PUMP_4_SUMMARY, **PUMP_4_REST, **IN_ONE}
 FLAT_4 = flat_4(IN_ONE)
 SET_4 = set_4(
     {
-        **IS_ONE,
+        "collection": {"iscollection": True},
         "childProducts": [
             {"id": 101, "productDetails": flat_4({})},
             {"id": 100, "productDetails": {"summary": PUMP_4_SUMMARY, **PUMP_4_REST}},
@@ -778,7 +777,7 @@ def _browse() -> Iterator[Case]:
         "PRICE=[50TO*]": (PUMP,),
         "PRICE=[69.99TO69.99]": (PUMP,),
         "PRICE=[70TO*]": (),
-        "PRICE=[0 TO 49.99]": (FLAT, SET),
+        "PRICE=[0%20TO%2049.99]": (FLAT, SET),
         "PRICE=[0TO49.99,50TO99.99]": (FLAT, PUMP, SET),
         "PRICE=0TO50&BRAND=Zo%C3%AB": (SET,),
         "WIDTH=M": (),  # no facet of this catalog

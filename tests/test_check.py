@@ -421,7 +421,7 @@ def test_whatever_an_editor_writes_is_told_and_never_ends_in_a_traceback(
     printed = report.lines(told, nasty, excerpts=True).split("\n")
     assert all(line.isprintable() or "\t" in line for line in printed)
     for form in report.FORMATS.values():
-        assert form(told, nasty).encode()
+        assert form(told, nasty, report.NO_MORE).encode()
 
 
 @pytest.mark.parametrize(("make", "rules"), NASTY.values(), ids=NASTY)

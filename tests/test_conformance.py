@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import conformance_catalog
 import nginx
 from conformance import AT, OLD_TABLET, PHONE, TABLET, XML, Case, documents, outside, table
 from nginx import ADDRESS, Answer, ask, free_port
@@ -26,7 +27,7 @@ from vitrine.service.wsgi import Application, application
 from witness import canonical, witnessed
 
 BASE = "/mobile/api"
-TABLE = table()
+TABLE = [*table(), *conformance_catalog.table()]
 BASES = {"": TABLE, BASE: [*TABLE, *outside()]}
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from vitrine.content.schema import Schemas
 from vitrine.interface.answer import refuse
+from vitrine.interface.catalog_kinds import IdsSelected, Instant, Phrase, Ranges, Selection, Values, ZipCode
 from vitrine.interface.formats import FORMATS
 from vitrine.interface.kinds import (
     MAX_ID,
@@ -24,6 +25,7 @@ from vitrine.interface.kinds import (
 )
 from vitrine.problems import Fault, Refusal
 
+SELECTED = IdsSelected(("productdetails", "upcs"))
 LATITUDE, RADIUS, WORDS = Number(-90, 90), Radius(200), Words(("BOPS", "BRIDAL", "MATTRESS"))
 
 READ: list[tuple[Kind, str, Any, str]] = [  # kind, text, value, the one text of the value
@@ -57,6 +59,36 @@ READ: list[tuple[Kind, str, Any, str]] = [  # kind, text, value, the one text of
     (Text(3), "\u6771\u4eac\U0001f370", "\u6771\u4eac\U0001f370", "\u6771\u4eac\U0001f370"),
     (Callback(), "$.a_1.B", "$.a_1.B", "$.a_1.B"),
     (Callback(), "_" * 128, "_" * 128, "_" * 128),
+    (SELECTED, "9,7,07", Selection((7, 9)), "7,9"),
+    (SELECTED, "7(upcs)", Selection((7,), (("upcs", None),)), "7(upcs)"),
+    (
+        SELECTED,
+        " 9, 7(UPCs,ProductDetails(Price, summary)) ",
+        Selection((7, 9), (("productdetails", (("price", None), ("summary", None))), ("upcs", None))),
+        "7,9(productdetails(price,summary),upcs)",
+    ),
+    (Values(), "PINK", ("PINK",), "PINK"),
+    (Values(), "[PINK]", ("PINK",), "PINK"),
+    (Values(), " Smith, Jones & Co ", ("Smith, Jones & Co",), "Smith, Jones & Co"),
+    (Values(), "[YELLOW, PINK,YELLOW]", ("PINK", "YELLOW"), "[PINK,YELLOW]"),
+    (Values(), "[[x]]", ("[x]",), "[[x]]"),
+    (Values(), "[a", ("[a",), "[a"),
+    (Ranges(), "[0TO50]", ((0.0, 50.0),), "[0TO50]"),
+    (Ranges(), "*TO50.00", ((None, 50.0),), "[*TO50]"),
+    (Ranges(), "[ 500 TO * ]", ((500.0, None),), "[500TO*]"),
+    (Ranges(), "[100TO*,*TO9.5,0TO49.99]", ((None, 9.5), (0.0, 49.99), (100.0, None)), "[*TO9.5,0TO49.99,100TO*]"),
+    (Ranges(), "[*TO*]", ((None, None),), "[*TO*]"),
+    (Phrase(), "  red \t shoes\n", "red shoes", "red shoes"),
+    (Phrase(), "a\x00b\ud800", "a\ufffdb\ufffd", "a\ufffdb\ufffd"),
+    (Phrase(), '"red" OR * NEAR(', '"red" OR * NEAR(', '"red" OR * NEAR('),
+    (Instant(), "2026-11-24", "2026-11-24T00:00:00.000Z", "2026-11-24T00:00:00.000Z"),
+    (Instant(), "2026-11-24T01:30:00+01:00", "2026-11-24T00:30:00.000Z", "2026-11-24T00:30:00.000Z"),
+    (Instant(), "2026-11-24T01:30 01:00", "2026-11-24T00:30:00.000Z", "2026-11-24T00:30:00.000Z"),
+    (Instant(), " 2026-11-24T00:30:00.123456Z", "2026-11-24T00:30:00.123Z", "2026-11-24T00:30:00.123Z"),
+    (ZipCode(), "02116", "02116", "02116"),
+    (ZipCode(), " 2116 ", "02116", "02116"),
+    (ZipCode(), "02116-1234", "02116", "02116"),
+    (ZipCode(), "021161234", "02116", "02116"),
 ]
 
 
@@ -125,7 +157,39 @@ REFUSED: list[tuple[Kind, str]] = [
         (Callback(), text)
         for text in ("", "1a", "a-b", "a b", "a.", ".a", "a..b", "a()", "a[0]", "caf\u00e9", "a\n", "_" * 129)
     ),
+    *((Values(), text) for text in ("", " ", "[]", "[ ]", "[,]", "[a,]", "[a,,b]", "x" * 1001)),
+    (Values(), f"[{','.join(map(str, range(101)))}]"),
+    *(
+        (Ranges(), text)
+        for text in ("", "[]", "[TO]", "50", "[50]", "[0-50]", "[0TO50", "0TO50]", "[0to50]", "[0TO1e3]")
+    ),
+    *((Ranges(), text) for text in ("[-1TO5]", "[0TO1.234]", "[0TO50,]", "[50TO20]", "[0TO\u0665]", "[1_0TO20]")),
+    *((Phrase(), text) for text in ("", "  \t\n", "x" * 201)),
+    *((Instant(), text) for text in ("", "now", "2026-02-30", "20261124", "2026-11-24T10:00:00", "2026-11-24T25:00Z")),
+    *((Instant(), text) for text in ("0999-11-24", "2026-11-24T10:00:00+24:00", "2026-W48", "2026-11-24 10:00")),
+    *(
+        (ZipCode(), text)
+        for text in ("", "21", "021166", "02116-12", "2116-1234", "ABCDE", "\u0660\u0662\u0661\u0661\u0666")
+    ),
 ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "must be whole numbers from 1 to 9007199254740991, separated by commas, not ''"),
+        ("x(upcs)", "must be whole numbers from 1 to 9007199254740991, separated by commas, not 'x'"),
+        ("7,(upcs)", "must be whole numbers from 1 to 9007199254740991, separated by commas, not ''"),
+        ("7(upcs", "lacks a closing parenthesis at the end"),
+        ("7()", "lacks a name at the end; write names as id,attributes(attribute(name))"),
+        ("7(upcs)(upcs)", "has a closing parenthesis too many at character 5"),
+        ("7(upc)", "may select productdetails, upcs, not 'upc'; did you mean upcs?"),
+    ],
+)
+def test_a_selector_that_is_none_is_refused(text: str, fault: str) -> None:
+    with pytest.raises(ValueError, match=r"^\w") as raised:
+        SELECTED.parse(text)
+    assert str(raised.value) == fault
 
 
 @pytest.mark.parametrize(("kind", "text"), REFUSED, ids=lambda part: repr(part)[:40])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -174,7 +175,9 @@ def test_everything_has_a_description(document: Json) -> None:
 
 
 def texts(parameter: Json, value: Json) -> str:
-    """An example as the parameter's style writes it: an array by commas."""
+    """An example as the parameter's style writes it: an array by commas, of an object the first member's text."""
+    if isinstance(value, dict):
+        return str(next(iter(value.values())))
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -187,9 +190,13 @@ def examples(document: Json) -> dict[str, dict[str, str]]:
     }
 
 
+NEEDED = ("storeId", "latitude", "longitude", "city", "state", "upc", "searchphrase", "productId")
+"""Without one of these some operation answers nothing, or not without the other."""
+
+
 def queries(given: dict[str, str]) -> list[dict[str, str]]:
     """Each parameter alone, beside what it cannot do without, and all of them."""
-    needed = [name for name in ("storeId", "latitude", "longitude") if name in given]
+    needed = [name for name in NEEDED if name in given]
     alone = [{name: given[name] for name in dict.fromkeys((*needed, each))} for each in given]
     return [*alone, given]
 
@@ -197,7 +204,9 @@ def queries(given: dict[str, str]) -> list[dict[str, str]]:
 def test_examples_are_answered(examples: dict[str, dict[str, str]], service: Application) -> None:
     answered = []
     for path, given in examples.items():
-        located = path.replace("{locationNumber}", given.get("locationNumber", ""))
+        located = path
+        for name in re.findall(r"{(\w+)}", path):
+            located = located.replace(f"{{{name}}}", given[name])
         for chosen in queries({name: text for name, text in given.items() if f"{{{name}}}" not in path}):
             query = "&".join(f"{name}={quote(text)}" for name, text in chosen.items())
             answered.append((f"{located}?{query}", called(service, f"{located}?{query}", KEY).status))

@@ -26,6 +26,11 @@ ROOTS = {
     "promotions_v2": "response",
     "promotions_v3": "response",
     "promotions_sorted": "response",
+    "category_index": "response",
+    "category": "response",
+    "brand_index": "response",
+    "product_v3": "response",
+    "product_v4": "response",
 }
 
 

@@ -121,7 +121,7 @@ class _Import:
     def _sound(self, where: str, document: "Json", schemas: "Schemas") -> bool:
         """Whether a document satisfies its schema; where not, why is told."""
         from vitrine import report
-        from vitrine.content.tree import not_xml
+        from vitrine.content.characters import not_xml
         from vitrine.problems import Problem
 
         name = f"catalog/{self.mapped.kind}.json"

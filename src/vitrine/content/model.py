@@ -376,9 +376,13 @@ class Content:
         """
         return self.once(make, *documents) if between is None else make(*documents, between)
 
-    def encoded(self, data: bytes) -> Json:
-        """A part of an answer that is JSON already, and goes into it as it is."""
-        return orjson.loads(data)
+    def decoded(self, data: bytes, more: Json = None) -> Json:
+        """What some JSON says; ``more``: further members of the object."""
+        return orjson.loads(data) if more is None else orjson.loads(data) | more
+
+    def encoded(self, data: bytes, more: Json = None) -> Json:
+        """The same as a part of an answer, which goes into it as it is."""
+        return self.decoded(data, more)
 
     @cached_property
     def _cells(self) -> dict[tuple[int, int], list[tuple[float, float, float, float, int, Json]]]:
@@ -444,8 +448,8 @@ class InJson(Content):
         whole, before, after = known
         return whole if between is None else orjson.Fragment(b"".join((before, orjson.dumps(between), after)))
 
-    def encoded(self, data: bytes) -> Json:
-        return orjson.Fragment(data)
+    def encoded(self, data: bytes, more: Json = None) -> Json:
+        return orjson.Fragment(data if more is None else b"%b,%b" % (data[:-1], orjson.dumps(more)[1:]))
 
 
 def at(value: Json, pointer: Pointer) -> Json:

@@ -201,7 +201,8 @@ def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
         if len(words or ()) > 1:
             orders = "|".join("(?:,|%2[Cc])".join(map(re.escape, order)) for order in permutations(words))
             written = re.escape(parameter.kind.format(words))
-            yield target, re.escape(target).replace(written, f"(?:{orders})")
+            if written in re.escape(target):
+                yield target, re.escape(target).replace(written, f"(?:{orders})")
     optional = tuple(replace(parameter, always=False) for parameter in call.operation.parameters)
     brief = replace(call, operation=replace(call.operation, parameters=optional)).request().target
     if brief != target:

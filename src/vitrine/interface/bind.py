@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
-from vitrine.interface import categories, events, pickup, products, promotions, search, stores, utility
+from vitrine.interface import categories, events, pickup, products, promotions, search, status, stores, utility
 from vitrine.interface.body import Bodies, read
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
@@ -19,6 +19,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *products.OPERATIONS,
     *search.OPERATIONS,
     *pickup.OPERATIONS,
+    *status.OPERATIONS,
 )
 
 

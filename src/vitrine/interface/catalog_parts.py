@@ -264,17 +264,11 @@ def lowered(value: Json) -> Json:
 
 # -- product detail v4 -------------------------------------------------------------------------------------------
 
-Relatives = Mapping[str, list[Json]]
-"""`masterProducts` and `childProducts`, each where there are any."""
 
-
-def detail4(product: Json, around: Surroundings, relatives: Relatives | None = None) -> Json:
-    """The `productDetails` of a product. What belongs to a collection is told with ``relatives`` only."""
+def detail4(product: Json, around: Surroundings) -> Json:
+    """The `productDetails` of a product, but for its collections and members, which no document holds alone."""
     shipping = product.get("shipping", {})
     told: dict[str, Json] = {"summary": _summary4(product, around)}
-    relatives = relatives or {}
-    if collection := _collection(product, relatives):
-        told |= {"collection": collection, **relatives}
     told["badges"] = {"new": product.get("new", False), **({"onsale": True} if on_sale(product) else {})}
     told["shipping"] = {
         **{name: shipping[key] for name, key in _SHIPPING if key in shipping},
@@ -328,12 +322,6 @@ def _summary4(product: Json, around: Surroundings) -> Json:
         "productGroup": product.get("productGroup"),
     }
     return {name: value for name, value in told.items() if value is not None}
-
-
-def _collection(product: Json, relatives: Relatives) -> Json:
-    """Whether it is a collection, or stands in one."""
-    is_one, in_one = "members" in product, "masterProducts" in relatives
-    return {**({"incollection": True} if in_one else {}), **({"iscollection": True} if is_one else {})}
 
 
 def _attribute4(name: str, values: list[str]) -> Json:

@@ -1,6 +1,6 @@
 """Products: the index, details in versions 3 and 4, recommendations, reviews (interface 4.9, wire shapes §2)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
@@ -24,9 +24,7 @@ from vitrine.interface.catalog_parts import (
     PLAIN,
     SHOWN,
     Images,
-    Relatives,
     Surroundings,
-    detail4,
     image_url,
     lowered,
     price4,
@@ -147,40 +145,48 @@ def details_v4_by_upc(content: Content, call: Call) -> Json:
     return _answer("upc", told, selection.ids, "UPC", found)
 
 
-def _version_4(content: Content, ids: Sequence[int], mask: fields.Mask | None) -> dict[int, Json]:
-    catalog = of(content)
+def _version_4(content: Content, ids: Sequence[int], mask: fields.Mask | None) -> Mapping[int, Json]:
     if mask is None:
-        found, families = catalog.rendered(ids, "detail4"), catalog.families(ids)
-        told = {id: {"id": id, "productDetails": content.encoded(found[id])} for id in ids if id in found}
-        for id in families:
-            if id in told:
-                told[id]["productDetails"] = _detail(content, id)
-        return told
-    products = catalog.products(ids)
-    return {id: _selected(content, products[id], dict(mask)) for id in ids if id in products}
+        return {
+            id: {"id": id, "productDetails": detail} for id, detail in _details(content, ids, content.encoded).items()
+        }
+    products, wanted = of(content).products(ids), dict(mask)
+    return {id: _selected(content, products[id], wanted) for id in ids if id in products}
 
 
-def _detail(content: Content, id: int) -> Json:
-    """The `productDetails` of a product with its collections and members, whose details are told without theirs."""
-    catalog, around = of(content), surroundings(content)
-    product = catalog.products((id,))[id]
-    members, collections = catalog.families((id,)).get(id, ((), ()))
-    beside = catalog.products((*members, *collections))
-    relatives: Relatives = {
-        name: told
-        for name, others in (("masterProducts", collections), ("childProducts", members))
-        if (
-            told := [{"id": each, "productDetails": detail4(beside[each], around)} for each in others if each in beside]
-        )
+Said = Callable[..., Json]
+"""How the content says what is JSON already: as a part of an answer, or as a value to look into."""
+
+
+def _details(content: Content, ids: Sequence[int], said: Said) -> dict[int, Json]:
+    """The `productDetails` of products, with their collections and members."""
+    catalog = of(content)
+    found, families = catalog.rendered(ids, "detail4"), catalog.families(ids)
+    if not families:
+        return {id: said(data) for id, data in found.items()}
+    return {
+        id: said(data, _relatives(content, *families[id], said) if id in families else None)
+        for id, data in found.items()
     }
-    return detail4(product, around, relatives)
+
+
+def _relatives(content: Content, members: Sequence[int], collections: Sequence[int], said: Said) -> Json:
+    """What a product belongs to and what belongs to it; their details are told without their own relatives."""
+    beside = of(content).rendered((*members, *collections), "detail4")
+    told: dict[str, Json] = {
+        "collection": {name: True for name, ids in (("incollection", collections), ("iscollection", members)) if ids}
+    }
+    for name, ids in (("masterProducts", collections), ("childProducts", members)):
+        if known := [id for id in ids if id in beside]:
+            told[name] = [{"id": id, "productDetails": said(beside[id])} for id in known]
+    return told
 
 
 def _selected(content: Content, product: Json, wanted: Mapping[str, fields.Mask | None]) -> Json:
     """What a selector asks of a product. A UPC always keeps its number."""
     told: dict[str, Json] = {"id": product["id"]}
     if "productdetails" in wanted:
-        detail = _detail(content, product["id"])
+        detail = _details(content, (product["id"],), content.decoded)[product["id"]]
         inner = wanted["productdetails"]
         told["productDetails"] = detail if inner is None else fields.select(detail, inner, folded=True)
     lists = {

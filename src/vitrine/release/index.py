@@ -147,6 +147,8 @@ class Index:
         return found
 
     def families(self, ids: Sequence[int]) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
+        if self._kin.isdisjoint(ids):
+            return {}
         rows = self._many("SELECT id, members, collections FROM family WHERE id IN ({})", ids)
         return {id: (orjson.loads(members), orjson.loads(collections)) for id, members, collections in rows}
 
@@ -358,6 +360,11 @@ class Index:
                 if len(own) == 1:
                     found.setdefault(own[0], []).extend(other for other in stems if other != own)
         return found
+
+    @cached_property
+    def _kin(self) -> frozenset[int]:
+        """The products that are collections or stand in one: most are neither, and need no statement to say so."""
+        return frozenset(id for (id,) in self.rows("SELECT id FROM family"))
 
     @cached_property
     def _places(self) -> dict[int, int]:

@@ -1,6 +1,7 @@
 """What runs beside the release: the store and what else actions need; the way from a Call to its Outcome."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -24,11 +25,17 @@ MAX_KEY = 255
 class Parts:
     """The port Running (interface.ports): what only the running service knows."""
 
-    log: LogWriter
-    told: dict[str, Any]
+    writer: LogWriter | None
+    told: Callable[[], dict[str, Any]]
+
+    @property
+    def log(self) -> LogWriter:
+        if self.writer is None:
+            raise unavailable("this service has no mobile log")
+        return self.writer
 
     def status(self) -> dict[str, Any]:
-        return self.told
+        return self.told()
 
 
 @dataclass(frozen=True)
@@ -38,8 +45,13 @@ class Backstage:
     database: Database | None = None
     log: LogWriter | None = None
 
-    def perform(self, call: Call, request: Request, content: Content) -> Outcome:
-        """Do what a Call asks for, once, however often it is asked under one Idempotency-Key. Raises Refusal."""
+    def perform(
+        self, call: Call, request: Request, content: Content, status: Callable[[], dict[str, Any]] = dict
+    ) -> Outcome:
+        """Do what a Call asks for, once, however often it is asked under one Idempotency-Key. Raises Refusal.
+
+        ``status``: of the build of the release being served.
+        """
         moment = Moment(datetime.now(UTC), os.urandom, request.address)
         source, retry = call.operation.source, _retry(call, request)
         if isinstance(source, FromStore) and not source.writes:
@@ -49,19 +61,21 @@ class Backstage:
             known = shop.retries.begin(retry, moment.now) if retry else None
             if known is not None:
                 return known
-            outcome = self._act(call, shop, content, moment)
+            outcome = self._act(call, shop, content, moment, status)
             if retry and outcome.refusal is None:
                 shop.retries.finish(retry, outcome)
             return outcome
 
         if isinstance(source, FromStore) or retry:
             return self._store.write(work)
-        return self._act(call, None, content, moment)
+        return self._act(call, None, content, moment, status)
 
-    def _act(self, call: Call, shop: Shop | None, content: Content, moment: Moment) -> Outcome:
+    def _act(
+        self, call: Call, shop: Shop | None, content: Content, moment: Moment, status: Callable[[], dict[str, Any]]
+    ) -> Outcome:
         source = call.operation.source
         if isinstance(source, FromRunning):
-            return source.view(self._running(), content, call, moment)
+            return source.view(Parts(self.log, status), content, call, moment)
         if isinstance(source, FromContent) or shop is None:
             raise TypeError(f"{call.operation.name} is no action")
         return source.action(shop, content, call, moment)
@@ -71,11 +85,6 @@ class Backstage:
         if self.database is None:
             raise unavailable("this service has no store")
         return self.database
-
-    def _running(self) -> Parts:
-        if self.log is None:
-            raise unavailable("this service has no mobile log")
-        return Parts(self.log, {})
 
 
 def _retry(call: Call, request: Request) -> Retry | None:

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from vitrine.content.listing import shipped
@@ -21,6 +21,7 @@ from vitrine.release.changes import content_of
 from vitrine.release.publish import Releases
 from vitrine.service.clients import Clients
 from vitrine.service.places import ZipCodes
+from vitrine.service.refresh import refresh_status
 
 POLL_SECONDS = 0.25
 MEMO_BYTES = 32 * 1024 * 1024
@@ -82,6 +83,8 @@ class Serving:
     schemas: Schemas
     memo: Memo = field(default_factory=lambda: Memo(MEMO_BYTES))
     loaded: datetime = field(default_factory=lambda: datetime.now(UTC))
+    status: Callable[[], dict[str, Any]] = dict
+    """Of the build that made it (service.refresh)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.content))
@@ -118,7 +121,7 @@ def load(out: Path, schemas: Schemas, memo_bytes: int = MEMO_BYTES) -> Serving:
     content.places = ZipCodes()
     content.events(0)  # the indexes, before a request waits for them
     content.near(0, 0, 1)
-    return Serving(id, content, schemas, Memo(memo_bytes))
+    return Serving(id, content, schemas, Memo(memo_bytes), status=partial(refresh_status, releases, id))
 
 
 class Watch:

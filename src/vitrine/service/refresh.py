@@ -1,0 +1,43 @@
+"""How the last build ended, as the refresh status tells it: from what builds note in the release and beside it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from vitrine.release.publish import Releases
+
+JOB = "vitrine build"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
+    """Of the build of release ``id``; of the last build where that failed (wire shapes §2).
+
+    Read anew each time: a build that fails switches no release.
+    """
+    last = releases.last_build()
+    if last.get("status") == "FAILED":
+        started, description = last.get("started"), str(last.get("description") or "the build failed")
+        return {
+            **_times(started, last.get("ended"), "FAILED"),
+            "instanceId": id,
+            "executionId": str(started),
+            "exitCode": "FAILED",
+            "exitDescription": description,
+            "clusterName": JOB,
+        }
+    note = releases.note(id)
+    built = note.get("built")
+    return _times(note.get("started", built), note.get("ended", built), "SUCCESS")
+
+
+def _times(started: Any, ended: Any, status: str) -> dict[str, Any]:
+    return {"jobName": JOB, "startTime": _instant(started), "endTime": _instant(ended), "status": status}
+
+
+def _instant(text: Any) -> str:
+    """ISO 8601 with milliseconds and offset; the beginning of time for what nobody noted."""
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        moment = EPOCH
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,111 @@
+"""The refresh status tells of the build of the release being served, and of a last build that failed."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import AT, KEY, PHONE, documents
+from releases import build, built, current
+from served import called
+from trees import write
+from vitrine.content.schema import Schemas
+from vitrine.interface.formats import FORMATS
+from vitrine.service.serving import Serving, load
+from vitrine.service.wsgi import Application, application
+
+Json = Any
+SCHEMA = "responses/refresh_status.json"
+INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}\+00:00")
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    return write(tmp_path / "content", documents())
+
+
+@pytest.fixture
+def out(tmp_path: Path, content: Path) -> Path:
+    built(content, tmp_path / "dist", at=AT)
+    return tmp_path / "dist"
+
+
+def constant(serving: Serving, request: object) -> Serving:
+    return serving
+
+
+def service(out: Path, schemas: Schemas) -> Application:
+    return application(partial(constant, load(out, schemas)))
+
+
+def told(asked: Application, schemas: Schemas) -> Json:
+    """What it says, which both formats agree on, is of its schema and may not be kept."""
+    values = []
+    for format in FORMATS:
+        came = called(asked, "/v3/job/refreshjobstatus", {KEY: PHONE, "accept": format.media_type})
+        assert (came.status, came.headers["cache-control"]) == (200, "no-store")
+        values.append(format.decode(came.body, schemas.shape(SCHEMA)))
+    assert values[0] == values[1]
+    assert schemas.valid(SCHEMA, values[0])
+    return values[0]
+
+
+def test_it_tells_when_the_release_being_served_was_built(out: Path, schemas: Schemas) -> None:
+    value = told(service(out, schemas), schemas)
+    start, end = value.pop("startTime"), value.pop("endTime")
+    assert value == {"jobName": "vitrine build", "status": "SUCCESS"}
+    assert INSTANT.fullmatch(start)
+    assert INSTANT.fullmatch(end)
+    moments = [datetime.fromisoformat(each) for each in (start, end)]
+    assert datetime.now(UTC) - timedelta(minutes=5) < moments[0] <= moments[1] < datetime.now(UTC)
+
+
+def test_a_last_build_that_failed_shows_at_once_and_until_one_succeeds(
+    content: Path, out: Path, schemas: Schemas
+) -> None:
+    asked, id = service(out, schemas), current(out)
+    first = told(asked, schemas)
+    store = content / "stores" / "all.yaml"
+    text = store.read_text()
+    store.write_text(text.replace('"Back Bay"', "7"))
+    assert build(content, out, at=AT).status == 1
+    failed = told(asked, schemas)
+    start, end, execution, description = (
+        failed.pop(name) for name in ("startTime", "endTime", "executionId", "exitDescription")
+    )
+    assert failed == {
+        "jobName": "vitrine build",
+        "status": "FAILED",
+        "instanceId": id,
+        "exitCode": "FAILED",
+        "clusterName": "vitrine build",
+    }
+    assert (INSTANT.fullmatch(start) is not None, first["endTime"] <= start <= end) == (True, True)
+    assert datetime.fromisoformat(execution) == datetime.fromisoformat(start)
+    assert "1 problem" in description
+    store.write_text(text.replace('"Back Bay"', '"Front Bay"'))
+    built(content, out, at=AT)
+    again = told(service(out, schemas), schemas)
+    assert (again["status"], again["startTime"] > end, current(out) != id) == ("SUCCESS", True, True)
+    assert told(asked, schemas) == first  # who still serves the first release tells of its build
+
+
+def test_of_a_release_without_notes_the_times_are_the_beginning_of_time(out: Path, schemas: Schemas) -> None:
+    note = out / "current" / "build.json"
+    note.chmod(0o644)
+    note.write_text(json.dumps({"built": "2026-11-24T17:00:00.123456+00:00"}))
+    built_then = "2026-11-24T17:00:00.123+00:00"
+    expected = {"jobName": "vitrine build", "startTime": built_then, "endTime": built_then, "status": "SUCCESS"}
+    assert told(service(out, schemas), schemas) == expected
+    note.write_text("{}")
+    never = "1970-01-01T00:00:00.000+00:00"
+    assert told(service(out, schemas), schemas) == {**expected, "startTime": never, "endTime": never}
+
+
+def test_it_may_be_asked_for_by_a_script(out: Path, schemas: Schemas) -> None:
+    came = called(service(out, schemas), "/v3/job/refreshjobstatus?callback=show", {KEY: PHONE})
+    assert (came.status, came.body[:28]) == (200, b'/**/show({"jobName":"vitrine')
