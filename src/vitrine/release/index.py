@@ -36,6 +36,9 @@ __all__ = ["FORMAT", "Index", "Sources", "open_index", "renderer", "write"]
 MAPPED = 1 << 40
 """Bytes of the file that may be mapped: all of it. SQLite keeps to its own limit, usually 2 GiB."""
 
+CACHED = -16384
+"""KiB of pages beyond those that a connection keeps: the upper levels of every tree."""
+
 TOO_LARGE = 1 << 63
 """What SQLite's integers end before."""
 
@@ -80,6 +83,7 @@ class Index:
                 self._inherited.append(local.connection)  # the parent's: left as it is
             local.connection = sqlite3.connect(self._uri, uri=True, isolation_level=None)
             local.connection.execute(f"PRAGMA mmap_size={MAPPED}")
+            local.connection.execute(f"PRAGMA cache_size={CACHED}")
             local.process = os.getpid()
         connection: sqlite3.Connection = local.connection
         return connection
