@@ -263,13 +263,8 @@ def reads(index: Index, source: random.Random) -> Iterator[Rates]:
 
     part = "SELECT data FROM number JOIN part_{} USING (rank) WHERE id = ?"
     ids = [source.randrange(1, index.active + 1) * 7 + 100_000 for _ in range(READS)]
-    detail, family = part.format("detail4"), "SELECT id, members, collections FROM family WHERE id = ?"
-
-    def with_family(asked: tuple[Call, Any]) -> object:
-        return database.execute(detail, asked[1]).fetchall(), database.execute(family, asked[1]).fetchall()
-
     details = [(call(f"v4/catalog/product/{id}"), (id,)) for id in ids]
-    yield beside("Product detail v4, by id", answered, with_family, details, 0.5)
+    yield beside("Product detail v4, by id", answered, rows(part.format("detail4")), details, 0.5)
 
     element, rest = part.format("element"), part.format("rest3")
 

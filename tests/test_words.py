@@ -14,7 +14,7 @@ SAME = [
     ("pie", "pies"), ("tie", "ties"), ("tomato", "tomatoes"), ("shoe", "shoes"), ("house", "houses"),
     ("cause", "causes"), ("earring", "earrings"), ("cello", "cellos"), ("candle", "candles"), ("iris", "irises"),
     ("print", "printed", "printing", "prints"), ("frame", "framed", "framing"), ("quilt", "quilted"),
-    ("cancel", "cancelling", "canceling", "cancelled"), ("knit", "knitted", "knitting"), ("bake", "baked"),
+    ("cancel", "cancelling", "canceling", "cancelled"), ("knit", "knitted", "knitting"), ("slice", "sliced"),
     ("color", "colour", "colours", "colored"), ("gray", "grey"), ("jewelry", "jewellery"), ("toy", "toys"),
 ]  # fmt: skip
 
@@ -22,6 +22,7 @@ OTHER = [
     ("dress", "dressing"), ("stock", "stocking"), ("ear", "earring"), ("paint", "painting"), ("bed", "bedding"),
     ("light", "lighting"), ("organ", "organic"), ("s", "string"), ("r", "ring"), ("man", "mandolin"), ("pan", "pants"),
     ("se", "seed"), ("ne", "need"), ("lap", "lapis"), ("gla", "glass"), ("new", "news"), ("glove", "love"),
+    ("rug", "rugged"), ("ear", "earing"),
 ]  # fmt: skip
 
 

@@ -95,13 +95,14 @@ class Columns:
     def __init__(self, active: int, attributes: Sequence[str]) -> None:
         names = [*BASIC.items(), *((name, displayed(name)) for name in attributes)]
         self.facets = [Combinations(*pair) for pair in names]
-        self.ids, self.price = array("Q", (0,)), array("I", (0,))
+        self.ids, self.price, self.bands = array("Q", (0,)), array("I", (0,)), bytearray(1)
         for facet in self.facets:
             facet.add(())  # of rank 0, which is nobody's
 
     def add(self, id: int, low: int, values: Sequence[Sequence[str]]) -> None:
         self.ids.append(id)
         self.price.append(min(low, 2**32 - 1))
+        self.bands.append(bisect_right(LIMITS, low))
         for facet, found in zip(self.facets, values, strict=True):
             facet.add(found)
 
@@ -112,6 +113,7 @@ class Columns:
     def encoded(self) -> Iterator[tuple[str, bytes]]:
         yield "id", self.ids.tobytes()
         yield "price", self.price.tobytes()
+        yield "band", bytes(self.bands)
         for facet in self.facets:
             yield f"facet {facet.name}", facet.column.tobytes()
 
@@ -121,17 +123,15 @@ def displayed(name: str) -> str:
     return name.replace("_", " ").title() if name.isupper() else name.replace("_", " ")
 
 
-def ranges(price: Sequence[int], ranks: Iterable[int]) -> list[tuple[float, float | None, int]]:
-    """How many of some products cost what: the ranges that some do."""
-    counts = [0] * len(RANGES)
-    for cents, found in Counter(map(price.__getitem__, ranks)).items():
-        counts[bisect_right(LIMITS, cents)] += found
-    return [(low, high, found) for (low, high), found in zip(RANGES, counts, strict=True) if found]
+def ranges(bands: Sequence[int], ranks: Iterable[int]) -> list[tuple[float, float | None, int]]:
+    """How many of some products cost what: the ranges that some do. ``bands``: rank → index of `RANGES`."""
+    counts = Counter(map(bands.__getitem__, ranks))
+    return [(low, high, counts[band]) for band, (low, high) in enumerate(RANGES) if counts[band]]
 
 
 def count(
     facets: Sequence[Combinations],
-    price: Sequence[int],
+    bands: Sequence[int],
     ranks: Sequence[int],
     own: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Any]:
@@ -140,7 +140,7 @@ def count(
     found: list[Any] = [
         (facet.name, facet.displayname, facet.count(own.get(facet.name, ranks)), []) for facet in facets
     ]
-    found.insert(len(BASIC), (PRICE, "Price", [], ranges(price, own.get(PRICE, ranks))))
+    found.insert(len(BASIC), (PRICE, "Price", [], ranges(bands, own.get(PRICE, ranks))))
     return [facet for facet in found if facet[2] or facet[3]]
 
 

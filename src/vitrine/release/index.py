@@ -36,6 +36,9 @@ __all__ = ["FORMAT", "Index", "Sources", "open_index", "renderer", "write"]
 MAPPED = 1 << 40
 """Bytes of the file that may be mapped: all of it. SQLite keeps to its own limit, usually 2 GiB."""
 
+CACHED = -16384
+"""KiB of pages beyond those that a connection keeps: the upper levels of every tree."""
+
 TOO_LARGE = 1 << 63
 """What SQLite's integers end before."""
 
@@ -80,6 +83,7 @@ class Index:
                 self._inherited.append(local.connection)  # the parent's: left as it is
             local.connection = sqlite3.connect(self._uri, uri=True, isolation_level=None)
             local.connection.execute(f"PRAGMA mmap_size={MAPPED}")
+            local.connection.execute(f"PRAGMA cache_size={CACHED}")
             local.process = os.getpid()
         connection: sqlite3.Connection = local.connection
         return connection
@@ -230,7 +234,7 @@ class Index:
         own = {name: self.narrowed(ranks, question, name) for name in question.filters}
         if question.price:
             own[counting.PRICE] = self.narrowed(ranks, question, counting.PRICE)
-        return _facets(counting.count(self.facets, self.prices, narrowed, own))
+        return _facets(counting.count(self.facets, self._bands, narrowed, own))
 
     def ids(self, ranks: Sequence[int], question: Question) -> tuple[int, ...]:
         """The ids of the page that is asked for."""
@@ -331,6 +335,12 @@ class Index:
     def prices(self) -> "array[int]":
         """Cents, by rank."""
         return self.column("price")
+
+    @cached_property
+    def _bands(self) -> bytes:
+        """Which range of prices each product's is in, by rank."""
+        data: bytes = self._one("SELECT data FROM col WHERE name = 'band'")
+        return data
 
     @cached_property
     def facets(self) -> list[Combinations]:

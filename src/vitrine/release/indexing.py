@@ -333,7 +333,7 @@ class _Writer:
         for number, facet in enumerate(columns.facets):
             self.out.execute("INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)", (number, *facet.encoded()))
         for id, category in sorted(self.shop.categories.items()):
-            facets = count(columns.facets, columns.price, self.postings[id])
+            facets = count(columns.facets, columns.bands, self.postings[id])
             above: Json = {"parent": category.parent, "depth": len(category.line), "children": category.children}
             document = orjson.dumps(category.document | above)
             row = (id, document, self.postings[id].tobytes(), orjson.dumps(facets))

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from typing import Any, Protocol
 
 from vitrine.release.words import PREPOSITIONS, STOP_WORDS, edits, forms, reach, stem, words
@@ -38,6 +38,10 @@ NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
 HEAD = 1.5
 WEIGHTS = (10.0, 5.0, 8.0, 4.0)
 """Of name, brand, kind and attributes; what is found in none of them is in the description, and weighs 1."""
+
+
+IN_NAME = "{name kind} : "
+"""The columns that tell what a product is, in FTS5's syntax."""
 
 
 class Reader(Protocol):
@@ -113,21 +117,21 @@ def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limi
         return []
     expression = " AND ".join(f"({clause.expression()})" for clause in clauses)
     rows = reader.rows("SELECT rowid FROM text WHERE text MATCH ? LIMIT ?", (f"{columns}({expression})", limit))
-    return [rank for (rank,) in rows]
+    return list(chain.from_iterable(rows))
 
 
 def _best_part(reader: Reader, clauses: Sequence[Clause], head: str) -> Sequence[Clause]:
-    """The largest part that finds something; among equals the one with the thing sought and the rarest words."""
+    """The largest part that finds something; then: in a name or kind, with the thing sought, rare words."""
     weights = {clause: _weight(reader, clause, head) for clause in clauses}
     tried = 0
     for size in range(len(clauses) - 1, 0, -1):
         parts = sorted(combinations(clauses, size), key=lambda part: -sum(weights[clause] for clause in part))
-        for part in parts:
-            if size == 1 or _matching(reader, part, limit=1):
-                return part
-            tried += 1
-            if tried == TRIED:
-                return parts[0][:1]
+        parts = parts[: max(1, TRIED - tried)]
+        tried += len(parts)
+        finding = [part for part in parts if size == 1 or _matching(reader, part, limit=1)]
+        named = (part for part in finding if _matching(reader, part, IN_NAME, 1))
+        if finding:
+            return next(named, finding[0])
     return ()
 
 
@@ -284,7 +288,7 @@ def ordered(reader: Reader, found: Found, ranks: Sequence[int], most: int) -> li
     chosen: Sequence[int] = ranks
     if len(ranks) > RANKED:
         few = len(ranks) == len(found.ranks)
-        named = _matching(reader, found.clauses, "{name kind} : ", RANKED // 2 if few else -1)
+        named = _matching(reader, found.clauses, IN_NAME, RANKED // 2 if few else -1)
         left = set(ranks) if not few else None
         first = [rank for rank in named if left is None or rank in left][: RANKED // 2]
         chosen = sorted(set(first).union(islice(ranks, RANKED - len(first))))

@@ -111,14 +111,15 @@ def _singular(word: str) -> str:
 
 
 def _without_ending(word: str) -> str:
+    """Without -ing and -ed, where four letters are left: rugged is no rug."""
     if word in WHOLE:
         return word
     for ending in ("ing", "ed"):
         kept = word.removesuffix(ending)
-        if kept != word and len(kept) >= 3 and _VOWEL.search(kept) and not kept.endswith("e"):
-            if kept[-1] == kept[-2] and kept[-1] not in "lsz":
-                return kept[:-1]
-            return kept[:-1] if kept.endswith("ll") and len(kept) > 5 else kept
+        if kept != word and _VOWEL.search(kept) and not kept.endswith("e"):
+            if kept[-2:-1] == kept[-1:] and (kept[-1] not in "lsz" or (kept[-1] == "l" and len(kept) > 5)):
+                kept = kept[:-1]
+            return kept if len(kept) >= 4 else word
     return word
 
 

@@ -1,0 +1,49 @@
+"""Work shared among forked processes, taken in order while it is made."""
+
+import os
+import signal
+
+import pytest
+
+from vitrine.content.processes import Ended, ordered
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3, 9])
+def test_results_come_in_the_order_of_the_items(jobs: int) -> None:
+    assert list(ordered(lambda item: item * item, range(20), jobs)) == [item * item for item in range(20)]
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_there_may_be_nothing_to_do(jobs: int) -> None:
+    assert list(ordered(str, [], jobs)) == []
+
+
+def test_results_may_be_larger_than_a_pipe() -> None:
+    found = ordered(lambda item: bytes([item]) * 1_000_000, range(5), 2)
+    assert [(each[0], len(each)) for each in found] == [(item, 1_000_000) for item in range(5)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_what_is_raised_there_is_raised_here(jobs: int) -> None:
+    found = ordered(lambda item: 6 // (3 - item), range(5), jobs)
+    assert [next(found), next(found), next(found)] == [2, 3, 6]
+    with pytest.raises(ZeroDivisionError):
+        next(found)
+
+
+def test_a_process_that_is_killed_ends_the_work() -> None:
+    def work(item: int) -> int:
+        if item == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return item
+
+    with pytest.raises(Ended, match="memory"):
+        list(ordered(work, range(10), 2))
+
+
+def test_no_process_is_left_when_nobody_takes_the_rest() -> None:
+    found = ordered(lambda item: bytes(1_000_000), range(100), 3)
+    next(found)
+    found.close()  # type: ignore[attr-defined]
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
