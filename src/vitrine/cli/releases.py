@@ -122,6 +122,7 @@ def _build(
         return PROBLEMS
     documents = checked.documents
     moment = moment_of(at, documents)
+    stretch = model.interval(documents, moment)
     releases = Releases(out)
     with releases.lock(make=True):
         releases.reconcile()
@@ -139,7 +140,6 @@ def _build(
         built = make(order, releases)
         status, outcome = _switch_after_build(built, releases)
     if before.settled:
-        stretch = model.interval(documents, moment)
         last = unchanged.Last(before.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
         unchanged.remember(out / ".cache" / "last.json", last)
     _say_built(built, outcome)

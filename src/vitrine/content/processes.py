@@ -20,6 +20,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def give_back() -> None:
+    """Memory that was freed goes back to the system, where the C library (glibc) can be asked to."""
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.malloc_trim(0)
+
+
 @contextmanager
 def turns(items: Sequence[Item], size: int) -> Iterator[Callable[[], Iterator[Sequence[Item]]]]:
     """Runs of ``size`` items, each handed once to whichever process asks first: so all of them end at the same time.
