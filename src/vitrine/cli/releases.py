@@ -111,6 +111,7 @@ def _build(
 
     if out.absolute().is_relative_to(Path(content).absolute()):
         raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
+    note = _note(content)  # runs git, for a moment as a copy of this process: while that is small
     program = unchanged.program_digest()
     cached = None if fresh else out / ".cache" / "documents"
     options = Options(jobs, progress_bar("checking"), cached, program, scanned=scanned)
@@ -132,7 +133,7 @@ def _build(
             moment,
             lambda live: digest(rules(live, schemas)),
             program,
-            _note(content),
+            note,
             jobs,
             fresh,
             progress_bar("freezing"),
