@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from vitrine.content.model import Content
-from vitrine.release.index import Index, Sources, open_index, renderer, write
+from vitrine.interface.ports import Catalog
+from vitrine.release.index import Sources, open_index, renderer, write
 
 Json = Any
 
@@ -223,7 +224,7 @@ def files() -> Iterator[tuple[str, Json]]:
         yield f"catalog/{name}", documents
 
 
-def indexed(content: Content, folder: Path, **more: Json) -> Index:
+def indexed(content: Content, folder: Path, **more: Json) -> Catalog:
     """The catalog as a release of ``content`` has it. ``more``: other documents than the ones above, by kind."""
     given: dict[str, Json] = {name.removesuffix(".yaml"): documents for name, documents in FILES.items()} | more
     path = folder / "catalog.sqlite"

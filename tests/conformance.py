@@ -586,6 +586,22 @@ PATHS = (
     "v3/promotions",
     "v3/promotions/sorted",
 )
+CATALOG_PATHS = (
+    "v3/catalog/category/index",
+    "v3/catalog/category/12",
+    "v3/catalog/category/12/browseproducts",
+    "v4/catalog/category/brandindex/12",
+    "v3/catalog/product/index",
+    "v3/catalog/product/100",
+    "v3/catalog/product?upc=036000291452",
+    "v4/catalog/product/100",
+    "v4/catalog/product/upc/036000291452",
+    "v4/recommendations/product/100",
+    "v4/catalog/bops/product/100?zipCode=02116",
+    "v4/catalog/bops/upc/036000291452?zipCode=02116",
+    "v4/catalog/search?searchphrase=pump",
+    "v3/catalog/reviews?productId=100",
+)
 
 
 def table() -> list[Case]:
@@ -995,7 +1011,7 @@ def _keys() -> Iterator[Case]:
     unknown = ("", "UnknownUnknownUnknown123", PHONE.lower(), PHONE[:-1], f"{PHONE}1", f"{PHONE},{PHONE}", "a" * 500)
     for key in unknown:
         yield from refused("no_key", "v2/promotions", sent={KEY: key})
-    for target in (*PATHS, "", "nowhere", "v2", "admin/metrics", "store/v1/events?storeId=x"):
+    for target in (*PATHS, *CATALOG_PATHS, "", "nowhere", "v2", "admin/metrics", "store/v1/events?storeId=x"):
         yield from refused("no_key", target, sent={KEY: ""})
     yield from refused("no_key", f"v2/promotions?{KEY}={PHONE}&key={PHONE}", sent={KEY: ""})
     yield from refused("no_key", "v2/promotions", sent={KEY: ""}, method="POST", data=b"")
@@ -1033,7 +1049,7 @@ def _routes() -> Iterator[Case]:
     for target in unknown:
         yield from refused("no_mapping", target, fault)
     yield from refused("no_mapping", "nowhere", fault, method="POST", data=b"x")
-    for target in PATHS:
+    for target in (*PATHS, *CATALOG_PATHS):
         allow = {"more": {"allow": READABLE}}
         for method in ("POST", "PUT", "DELETE", "PATCH"):
             wrong = f"the method must be {READABLE}, not {method}"
@@ -1204,7 +1220,7 @@ def _conditions() -> Iterator[Case]:
 def _options() -> Iterator[Case]:
     """Alike for every path, with or without a key, in any format."""
     answer = {"allow": METHODS, "cache-control": "no-store"}
-    for target in (*PATHS, "", "nowhere", "v2/promotions?callback=1", "store/v1/events"):
+    for target in (*PATHS, *CATALOG_PATHS, "", "nowhere", "v2/promotions?callback=1", "store/v1/events"):
         yield Case(target, 204, b"", answer, {}, "OPTIONS")
     yield Case("v2/promotions", 204, b"", answer, {KEY: PHONE, "accept": "text/html"}, "OPTIONS")
     yield Case("v2/promotions", 204, b"", answer, {KEY: "unknown"}, "OPTIONS")

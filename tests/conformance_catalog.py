@@ -1,6 +1,7 @@
 """The conformance table of the catalog: requests with the answers that the interface owes them, written out by hand."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -8,11 +9,13 @@ from conformance import (
     BOSTON,
     HARTFORD,
     HONOLULU,
+    JSON,
     NEW_YORK,
     NO_NAME,
     NOT_IDS,
     Case,
     at,
+    etag,
     invalid,
     located,
     read,
@@ -638,7 +641,38 @@ def table() -> list[Case]:
         _pickup,
         _inventories,
     )
-    return [case for part in parts for case in part()]
+    cases = [case for part in parts for case in part()]
+    return [*cases, *_again(cases)]
+
+
+def _again(cases: list[Case]) -> Iterator[Case]:
+    """Some of them by HEAD, for a script, and by those who have the answer already."""
+    some: tuple[str, ...] = (
+        "v3/catalog/category/12",
+        "v3/catalog/product/100",
+        "v4/catalog/product/101,100",
+        "v3/catalog/product/7",
+    )
+    some += (
+        "v4/catalog/search?searchphrase=patent%20pump",
+        "v3/catalog/category/x",
+        "v3/catalog/reviews?productId=100",
+    )
+    for case in cases:
+        if case.target in some:
+            yield replace(case, method="HEAD", body=b"", value=None)
+        if case.target in some and "etag" in case.headers:
+            kept = {name: text for name, text in case.headers.items() if name not in ("content-type", "content-length")}
+            sent = {**case.sent, "if-none-match": case.headers["etag"]}
+            yield replace(case, status=304, headers=kept, sent=sent, body=b"", value=None)
+        if case.target in some and case.status == 200 and case.headers["content-type"] == JSON:
+            script = b"/**/show.me(%b);" % case.body.replace(b"\xe2\x80\xa8", rb"\u2028").replace(
+                b"\xe2\x80\xa9", rb"\u2029"
+            )
+            more = {"content-type": "application/javascript", "content-length": str(len(script)), "etag": etag(script)}
+            headers = {**case.headers, **more, "x-content-type-options": "nosniff"}
+            joined = f"{case.target}{'&' if '?' in case.target else '?'}callback=show.me"
+            yield replace(case, target=joined, body=script, headers=headers, value=None)
 
 
 def answered(target: str, value: Json, lifetime: int = 60) -> Iterator[Case]:

@@ -40,10 +40,10 @@ from releases import (
     write,
 )
 from vitrine.content.listing import shipped
-from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
 from vitrine.interface.answer import answer
 from vitrine.interface.formats import FORMATS
+from vitrine.release.changes import content_of
 from vitrine.release.freeze import askings
 from vitrine.release.stage import Stage
 
@@ -91,6 +91,7 @@ def test_the_output_directory_holds_releases_and_what_leads_to_them(content: Pat
         "current",
         "current.json",
         "history.jsonl",
+        "last-build.json",
         "releases",
     }
     assert os.readlink(out / "current") == f"releases/{id}"
@@ -111,7 +112,9 @@ def test_the_id_is_the_digest_of_the_manifest(sampled: Path) -> None:
 def test_the_manifest_lists_every_file_and_what_is_private(sampled: Path) -> None:
     listed = manifest(sampled)
     content = (sampled / "content.json").read_bytes()
+    rows = listed["private"]["catalog.sqlite"]["rows"]
     private = {"content.json": {"size": len(content), "sha256": sha256(content).hexdigest()}}
+    private["catalog.sqlite"] = {"format": 1, "rows": rows}
     assert {key: listed[key] for key in ("format", "private", "nextChange")} == {
         "format": 1,
         "private": private,
@@ -188,8 +191,8 @@ def test_content_json_holds_what_is_live_by_kind_and_id(content: Path, out: Path
     }
 
 
-def test_every_file_is_an_answer_from_content_json_alone(sampled: Path) -> None:
-    content = Content(json.loads((sampled / "content.json").read_bytes()))
+def test_every_file_is_an_answer_from_content_json_and_the_catalog_alone(sampled: Path) -> None:
+    content = content_of(sampled)
     schemas = Schemas([shipped("schemas")])
     asked = [asking for run in askings(content) for asking in run]
     calls = [asking.call(format) for asking in asked for format in FORMATS]
@@ -474,11 +477,11 @@ def test_orphans_vanish_with_the_release_that_no_longer_has_them(content: Path, 
 
 
 def state(out: Path) -> dict[str, tuple[int, int, int]]:
-    """Everything in an output directory but the cache and the lock: inode, size and time."""
+    """Everything in an output directory but the cache, the lock and the last build's note: inode, size and time."""
     found = {}
     for path in out.rglob("*"):
         name = path.relative_to(out).as_posix()
-        if not name.startswith((".cache", ".lock")):
+        if not name.startswith((".cache", ".lock", "last-build.json")):
             stat = path.lstat()
             found[name] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
     return found
@@ -632,7 +635,7 @@ def test_problems_end_with_1_and_nothing_is_written(content: Path, out: Path) ->
     write(content, {"stores/one.yaml": store(1, name=7), "events/x.yaml": []})
     ran = build(content, out)
     assert (ran.status, "stores/one.yaml:1:" in ran.out) == (1, True)
-    assert not out.exists() or {path.name for path in out.iterdir()} <= {".cache"}
+    assert not out.exists() or {path.name for path in out.iterdir()} <= {".cache", "last-build.json"}
 
 
 def test_problems_leave_the_last_release_as_it_was(content: Path, out: Path) -> None:
@@ -693,10 +696,10 @@ def test_what_a_killed_build_left_is_cleaned_up(content: Path, out: Path) -> Non
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 4 MB, where this process may mount one."""
+    """A disk of 24 MB, where this process may mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m,mode=755", "tmpfs", str(folder)]
     if shutil.which("mount") is None or subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("this process may not mount a small disk")
     yield folder
@@ -841,7 +844,8 @@ def test_the_list_of_operations_counts_the_files_and_writes_nothing(content: Pat
             "GET v3/catalog/reviews  live: it names no entries to freeze\n"
             "GET v4/catalog/search  live: it names no entries to freeze\n"
             "GET v4/catalog/bops/product/{productId}  live: it names no entries to freeze\n"
-            "GET v4/catalog/bops/upc/{upcId}  live: it names no entries to freeze\n",
+            "GET v4/catalog/bops/upc/{upcId}  live: it names no entries to freeze\n"
+            "GET v3/job/refreshjobstatus  live: only the running service knows\n",
             "",
         ),
         False,

@@ -53,7 +53,7 @@ def told(case: Case, schemas: Schemas) -> tuple[str, bytes]:
 
 
 def test_json_and_xml_say_the_same_and_what_the_schema_says(schemas: Schemas) -> None:
-    answers = [case for case in TABLE if case.status == 200 and "_fields" not in case.target]
+    answers = [case for case in TABLE if case.status == 200 and case.value is not None and "_fields" not in case.target]
     pairs = [(told(one, schemas), told(other, schemas)) for one, other in zip(answers[::2], answers[1::2], strict=True)]
     unlike = [one for one, other in pairs if one != other]
     bad = [schema for (schema, data), _ in pairs if not schemas.valid(schema, orjson.loads(data))]

@@ -537,7 +537,7 @@ def empty(value: Json, path: str = "") -> Iterator[str]:
 
 
 def test_no_answer_holds_null_or_an_empty_array() -> None:
-    told = [case for case in table() if case.status == 200 and case.headers["content-type"] == "application/json"]
+    told = [case for case in table() if case.value is not None and case.headers["content-type"] == "application/json"]
     held = {case.target: places for case in told if (places := list(empty(orjson.loads(case.body))))}
     assert (held, len(told) > 200) == ({}, True)
 

@@ -37,7 +37,7 @@ def raw(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def problems(folder: Path) -> list[Problem]:
-    return check(folder, Schemas([shipped("schemas")]), Options()).problems
+    return check(folder, Schemas([shipped("schemas")]), Options(most=10_000)).problems
 
 
 @pytest.fixture(scope="module")

@@ -160,7 +160,8 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
     except (Failure, OSError) as failure:
         asked.tell("FAILED", str(failure))
         raise
-    asked.tell("FAILED" if failed else "SUCCESS", failed)
+    if failed:
+        asked.tell("FAILED", failed)
     return status
 
 
@@ -176,13 +177,15 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
     from vitrine.release.build import Order
     from vitrine.release.build import build as make
     from vitrine.release.publish import Releases
+    from vitrine.release.stage import failures
 
     content, out = asked.content, asked.out
     program = unchanged.program_digest()
     cached = None if asked.fresh else out / ".cache" / "documents"
     options = Options(asked.jobs, progress_bar("checking"), cached, program, scanned=scanned, most=asked.most)
     schemas = schemas_of(content)
-    checked = checked_of(content, options, schemas)
+    with failures(out):
+        checked = checked_of(content, options, schemas)
     before = unchanged.fingerprint(Path(content), listing.shipped("schemas"), checked.sources, program)
     if checked.documents is None:
         print_problems(checked, Path(content), "text")
@@ -207,6 +210,7 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
         )
         built = make(order, releases)
         status, outcome = _switch_after_build(built, releases)
+        asked.tell("SUCCESS")
     if before.settled:
         stretch = model.interval(documents, moment)
         last = unchanged.Last(before.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())

@@ -44,7 +44,7 @@ def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str,
 def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]:
     """Products in the order of their ids; those whose images nobody asked otherwise are text already."""
     catalog = of(content)
-    if images == PLAIN:
+    if images is PLAIN:
         found = catalog.rendered(ids, "element")
         return [content.encoded(found[id]) for id in ids if id in found]
     around, products = surroundings(content), catalog.products(ids)
@@ -115,8 +115,18 @@ FACETS = Others(
 )
 
 
+_OF_IMAGES = frozenset(
+    parameter.name for parameter in (IMAGE_WIDTH, IMAGE_QUALITY, UPC_IMAGE_WIDTH, SWATCH_IMAGE_WIDTH)
+)
+
+
 def images(call: Call) -> Images:
-    """What a Call asks of images; by default where its operation has no such parameter."""
+    """What a Call asks of images; PLAIN where it asks nothing of them."""
+    for name, _ in call.arguments:
+        if name in _OF_IMAGES:
+            break
+    else:
+        return PLAIN
     given: Mapping[str, int] = dict(call.arguments)
     return Images(
         given.get("imagewidth", PLAIN.width),

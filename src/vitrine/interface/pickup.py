@@ -42,12 +42,11 @@ def by_upc(content: Content, call: Call) -> Json:
     owners = products_of_upcs(content, numbers, or_skus=True)
     products = of(content).products(sorted(set(owners.values())))
     texts = upcs(numbers)
-    sold = [
-        (products[id], upc)
-        for number, id in owners.items()
-        for upc in products[id].get("upcs", ())
-        if number in (texts.get(upc["upc"]), upc["sku"])
-    ]
+    sold: list[Sold] = []
+    for number, id in owners.items():
+        entries = [(products[id], upc) for upc in products[id].get("upcs", ())]
+        named = [pair for pair in entries if texts.get(pair[1]["upc"]) == number]
+        sold += named or [pair for pair in entries if pair[1]["sku"] == number]
     if not sold:
         raise nothing("no UPC has a number that was asked for", "upcId")
     return _answer(content, call, sold)

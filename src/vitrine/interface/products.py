@@ -74,7 +74,7 @@ def details_v3_by_upc(content: Content, call: Call) -> Json:
 
 def _version_3(content: Content, call: Call, ids: Sequence[int]) -> Mapping[int, Json]:
     catalog, shown = of(content), call["show"]
-    if shown is None and images(call) == PLAIN:
+    if shown is None and images(call) is PLAIN:
         heads, rests = catalog.rendered(ids, "element"), catalog.rendered(ids, "rest3")
         return {id: content.encoded(b"%b,%b" % (heads[id][:-1], rests[id][1:])) for id in ids if id in heads}
     around, products = surroundings(content), catalog.products(ids)
@@ -107,7 +107,7 @@ def _answer(
     """Products by id, beside an error for each number that leads to none (wire shapes §2). Raises Refusal for none."""
     if not told:
         raise nothing(f"no {what} has a number that was asked for" if key == "upc" else "no product has such an id")
-    value: dict[str, Json] = {"product": [told[id] for id in sorted(told)]}
+    value: dict[str, Json] = {"product": [told[id] for id in (sorted(told) if len(told) > 1 else told)]}
     known = told if found is None else found
     if len(known) < len(asked):
         value["errors"] = [_error(key, what, number) for number in asked if number not in known]

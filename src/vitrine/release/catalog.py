@@ -1,5 +1,7 @@
 """The catalog's part of a release: catalog.sqlite made, or taken over; two of them compared; one opened."""
 
+import errno
+import resource
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +19,7 @@ import orjson
 
 from vitrine.content.catalog import Catalog
 from vitrine.content.model import Content
-from vitrine.content.processes import Progress
+from vitrine.content.processes import Ended, Progress
 from vitrine.content.yaml import Json
 from vitrine.problems import Failure
 from vitrine.release.index import FORMAT, Index, Sources, open_index, renderer, write
@@ -79,7 +81,7 @@ def bring(
 def write_catalog(
     path: Path, catalog: Catalog, content: Content, jobs: int | None = None, progress: Progress | None = None
 ) -> str:
-    """Write the index of a checked catalog; the digest of its rows."""
+    """Write the index of a checked catalog; the digest of its rows. Raises Failure, or OSError for a full disk."""
     sources = Sources(
         content.value["site"],
         catalog.categories,
@@ -90,7 +92,20 @@ def write_catalog(
         catalog.recommendations,
         catalog.synonyms,
     )
-    return write(path, sources, renderer(content), jobs, progress).partition(":")[2]
+    try:
+        return write(path.resolve(), sources, renderer(content), jobs, progress).partition(":")[2]
+    except Ended as error:
+        raise Failure(str(error)) from None
+    except sqlite3.Error as error:
+        raise OSError(_number(error), str(error), str(path)) from error
+
+
+def _number(error: sqlite3.Error) -> int:
+    """The system's own number for what kept SQLite from writing: it only tells that the file did not grow."""
+    if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+        return errno.EIO
+    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
+    return errno.EFBIG if limited else errno.ENOSPC
 
 
 def _state(catalog: Catalog, content: Content, program: str) -> str:

@@ -126,6 +126,7 @@ def write(
     progress: Progress | None = None,
 ) -> str:
     """Write the catalog; the digest of its rows is returned, with `FORMAT` before it. ``path`` must not exist."""
+    path = path.absolute()  # a URI names nothing else
     with TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder:
         writer = _Writer(path, Path(folder), sources, render or (lambda product: {}), jobs or processors(), progress)
         return writer.write()

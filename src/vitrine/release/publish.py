@@ -92,9 +92,12 @@ class Releases:
         note |= {"ended": ended.isoformat(timespec="milliseconds"), "status": status}
         note |= {"description": description} if description else {}
         draft = self.out / f".last-build.json-{os.getpid()}"
-        with suppress(OSError):
+        try:
             draft.write_bytes(orjson.dumps(note) + b"\n")
             os.replace(draft, self.out / LAST_BUILD)
+        except OSError:
+            with suppress(OSError):
+                draft.unlink()
 
     def last_build(self) -> dict[str, Any]:
         """How the last build ended: started, ended (RFC 3339), status, description; empty where no one noted it."""
