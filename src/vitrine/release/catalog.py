@@ -66,7 +66,7 @@ def bring(
         return Made()
     state = _state(catalog, content, program)
     if before is not None and before.note.get("state") == state and before.path.is_file():
-        stage.link(NAME, str(before.path), before.note["sha256"])
+        stage.take(NAME, str(before.path), before.note["sha256"])
         made = Made({NAME: before.private}, {"catalog": before.note})
     else:
         rows = write_catalog(Path(stage.path(NAME)), catalog, content, jobs, progress)
