@@ -180,6 +180,7 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
     from vitrine.release.stage import failures
 
     content, out = asked.content, asked.out
+    note = _note(content)  # runs git, for a moment as a copy of this process: while that is small
     program = unchanged.program_digest()
     cached = None if asked.fresh else out / ".cache" / "documents"
     options = Options(asked.jobs, progress_bar("checking"), cached, program, scanned=scanned, most=asked.most)
@@ -192,6 +193,7 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
         return PROBLEMS, _wrong(checked)
     documents = checked.documents
     moment = moment_of(asked.at, documents)
+    stretch = model.interval(documents, moment)
     releases = Releases(out)
     with releases.lock(make=True):
         releases.reconcile()
@@ -201,7 +203,7 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
             moment,
             lambda live: digest(rules(live, schemas)),
             program,
-            _note(content) | {"started": asked.begun.isoformat(timespec="milliseconds")},
+            note | {"started": asked.begun.isoformat(timespec="milliseconds")},
             asked.jobs,
             asked.fresh,
             progress_bar("freezing"),
@@ -212,7 +214,6 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
         status, outcome = _switch_after_build(built, releases)
         asked.tell("SUCCESS")
     if before.settled:
-        stretch = model.interval(documents, moment)
         last = unchanged.Last(before.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
         unchanged.remember(out / ".cache" / "last.json", last)
     _say_built(built, outcome)
