@@ -204,7 +204,7 @@ def ordered(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) ->
         for number in range(len(items)):
             try:
                 failed, value = pickle.load(streams[number % jobs])
-            except EOFError:
+            except (EOFError, pickle.UnpicklingError):  # nothing, or the beginning of an answer
                 raise Ended("a process of this build was ended from outside; is there enough memory?") from None
             if failed:
                 raise value
