@@ -39,7 +39,7 @@ def test_what_is_another_thing_in_a_shop_has_another_stem(one: str, other: str) 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Men's Crème-Brûlée TORCH", ["mens", "creme", "brulee", "torch", "cremebrulee"]),
+        ("Men's Crème-Brûlée TORCH", ["men", "creme", "brulee", "torch", "cremebrulee"]),
         ("The T-shirt for you", ["t", "shirt", "tshirt"]),
         ("Straße, Ærø & Łódź", ["strasse", "aero", "lodz"]),
         ("8½ M", ["81", "2", "m"]),

@@ -34,6 +34,9 @@ MEANT = 4
 FREQUENT = 0.08
 """How much nearer a word seems that e times as many products have."""
 
+AGAIN = 0.25
+"""How much of its weight a word counts for that stands in a second field, too."""
+
 NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
 HEAD = 1.5
 WEIGHTS = (10.0, 5.0, 8.0, 4.0)
@@ -318,22 +321,26 @@ def _score(
     text: str, near: Mapping[str, Sequence[tuple[int, float]]], weights: Sequence[float], exact: set[str]
 ) -> float:
     """How well a product matches, from its name, brand, kind and attributes; 10 for all words in the name."""
-    best = [1.0] * len(weights)
+    best, beside_it = [1.0] * len(weights), [0.0] * len(weights)
     name: Sequence[str] = ()
     places: list[tuple[int, int]] = []
-    matched = 0
     for field, (line, weight) in enumerate(zip(text.split("\n"), WEIGHTS, strict=True)):
+        here: dict[int, float] = {}
         for place, word in enumerate(line.split()):
             for number, nearness in near.get(stem(word), ()):
                 value = weight * nearness * (1.1 if word in exact else 1.0)
-                best[number] = max(best[number], value)
+                here[number] = max(here.get(number, 0.0), value)
                 if field == 0:
                     places.append((place, number))
+        for number, value in here.items():
+            beside_it[number] += min(best[number], value) if best[number] > 1.0 else 0.0
+            best[number] = max(best[number], value)
         if field == 0:
             name = line.split()
-            matched = len({place for place, _ in places})
+    matched = len({place for place, _ in places})
     total = sum(weights) or 1.0
-    score = sum(value * weight for value, weight in zip(best, weights, strict=True)) / total
+    values = (one + AGAIN * more for one, more in zip(best, beside_it, strict=True))
+    score = sum(value * weight for value, weight in zip(values, weights, strict=True)) / total
     if matched:
         found = set(places)
         beside = sum((place + 1, number + 1) in found for place, number in found)

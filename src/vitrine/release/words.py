@@ -8,6 +8,7 @@ from itertools import pairwise
 MAX_WORD = 40
 _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
+_POSSESSIVE = re.compile("['’ʼ`´]s(?![a-z])")
 _HYPHENS = "-‐‑–"
 _JOINED = re.compile(rf"[^\W_]+(?:[{_HYPHENS}][^\W_]+)+")
 _LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
@@ -62,7 +63,7 @@ _VOWEL = re.compile("[aeiouy]")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order: no case, no accents, no apostrophes; men's is mens."""
+    """The words of a text in order: no case, no accents, no apostrophes; men's is men."""
     return _WORD.findall(_folded(text))
 
 
@@ -76,7 +77,7 @@ def indexed(text: str) -> list[str]:
 
 
 def _folded(text: str) -> str:
-    text = text.lower().translate(_APOSTROPHES)
+    text = _POSSESSIVE.sub("", text.lower()).translate(_APOSTROPHES)
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text.casefold())
@@ -148,7 +149,7 @@ def _neighbours() -> dict[str, set[str]]:
 
 
 NEIGHBOURS = _neighbours()
-VOWELS = frozenset("aeiouy")
+VOWELS = frozenset("aeiou")
 SOUNDS = tuple(map(frozenset, ("ckqsxz", "fpv", "dt", "gj", "mn", "bv")))
 """Letters that are taken for one another by ear."""
 
@@ -165,9 +166,10 @@ FIRST = 0.8
 """What it costs beside that the first letter is another, unless the first two are swapped: few err there."""
 
 _DOER = re.compile("[eo]rs?$")
-SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED, BESIDE, LETTER, ANOTHER = 0.5, 0.6, 0.6, 0.6, 0.7, 0.8, 0.9, 1.6
+SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED = 0.5, 0.6, 0.6, 0.6, 0.7
+BESIDE, MISSING, LETTER, ANOTHER = 0.8, 0.85, 0.9, 1.6
 """What one edit costs: y for i, two letters swapped, a letter doubled or not, a vowel left out or put in, one vowel for
-another, a letter whose key or sound is near, any letter left out or put in, any for another."""
+another; a letter whose key or sound is near, any letter left out, any put in, any for another."""
 
 
 def forms(word: str, deletions: int) -> set[str]:
@@ -193,13 +195,13 @@ def edits(one: str, other: str) -> float | None:
     before: list[tuple[int, float]] = []
     row: list[tuple[int, float]] = [(0, 0.0)]
     for column in range(1, len(other) + 1):
-        row.append(_more(row[-1], _single(other, column)))
+        row.append(_more(row[-1], _single(other, column, MISSING)))
     for line, letter in enumerate(one, 1):
         last, before, row = before, row, [_more(row[0], _single(one, line))]
         for column, wanted in enumerate(other, 1):
             ways = [
                 _more(before[column], _single(one, line)),
-                _more(row[column - 1], _single(other, column)),
+                _more(row[column - 1], _single(other, column, MISSING)),
                 before[column - 1] if letter == wanted else _more(before[column - 1], _replaced(letter, wanted)),
             ]
             if line > 1 and column > 1 and letter != wanted and (letter, one[line - 2]) == (other[column - 2], wanted):
@@ -219,16 +221,18 @@ def _more(so_far: tuple[int, float], cost: float) -> tuple[int, float]:
     return so_far[0] + 1, so_far[1] + cost
 
 
-def _single(word: str, place: int) -> float:
+def _single(word: str, place: int, letter_cost: float = LETTER) -> float:
     """What a letter too many costs: less where it doubles its neighbour, or is a vowel."""
     letter = word[place - 1]
     if place > 1 and letter == word[place - 2]:
         return DOUBLED
-    return VOWEL if letter in VOWELS else LETTER
+    return VOWEL if letter in VOWELS else letter_cost
 
 
 def _replaced(letter: str, wanted: str) -> float:
     if letter in VOWELS and wanted in VOWELS:
-        return SAME_SOUND if "y" in (letter, wanted) and "i" in (letter, wanted) else VOWELS_CHANGED
+        return VOWELS_CHANGED
+    if {letter, wanted} == {"i", "y"}:
+        return SAME_SOUND
     near = wanted in NEIGHBOURS.get(letter, ()) or any(letter in sound and wanted in sound for sound in SOUNDS)
     return BESIDE if near else ANOTHER
