@@ -13,7 +13,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -66,7 +66,7 @@ def bring(
         return Made()
     state = _state(catalog, content, program)
     if before is not None and before.note.get("state") == state and before.path.is_file():
-        stage.link(NAME, str(before.path), before.note["sha256"])
+        stage.take(NAME, str(before.path), before.note["sha256"])
         made = Made({NAME: before.private}, {"catalog": before.note})
     else:
         rows = write_catalog(Path(stage.path(NAME)), catalog, content, jobs, progress)
@@ -156,19 +156,13 @@ def changed(old: Path, new: Path) -> dict[str, list[str]]:
 
 def differing(old: Index | None, new: Index | None) -> Iterator[Named]:
     """The documents that differ between two catalogs, by kind and id; of products also their answers count."""
-    for kind, statement in _DIGESTS.items():
-        both = sorted_together(_rows(old, statement), _rows(new, statement))
+    for kind in KINDS:
+        before, after = (index.digests(kind) if index else () for index in (old, new))
+        both = sorted_together(before, after)
         yield from ((kind, id) for id, was, now in both if was != now)
 
 
-_DIGESTS = {
-    "category": "SELECT id, document FROM category ORDER BY id",
-    "product": "SELECT id, digest FROM number ORDER BY id",
-}
-
-
-def _rows(index: Index | None, statement: str) -> Iterator[tuple[int, bytes]]:
-    return iter(index.database.execute(statement)) if index is not None else iter(())
+KINDS: tuple[Literal["category", "product"], ...] = ("category", "product")
 
 
 def sorted_together(
