@@ -87,15 +87,15 @@ class PostgresServer:
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
         settings = [f"--{name}={value}" for name, value in self.settings.items()]
-        command = [self.programs / "postgres", "-D", self.folder / "data", "-h", ADDRESS, "-p", str(self.port)]
+        command = [f"{self.programs}/postgres", "-D", f"{self.folder}/data", "-k", str(self.folder)]
+        command += ["-h", ADDRESS, "-p", str(self.port), *settings]
         with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, "-k", self.folder, *settings], stdout=log, stderr=log, cwd=self.folder, **_account()
-            )
-        ready = [self.programs / "pg_isready", "-q", "-h", ADDRESS, "-p", str(self.port)]
+            process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **_account())
+        self.process = process
+        ready = [f"{self.programs}/pg_isready", "-q", "-h", ADDRESS, "-p", str(self.port)]
         deadline = time.monotonic() + 60
         while subprocess.run(ready).returncode:
-            assert self.process.poll() is None, (self.folder / "log").read_text()
+            assert process.poll() is None, (self.folder / "log").read_text()
             assert time.monotonic() < deadline, "PostgreSQL does not answer"
             time.sleep(0.02)
 
@@ -123,7 +123,7 @@ def postgresql_server(settings: Mapping[str, str] | None = None) -> Iterator[Pos
     try:
         if account := _account():
             os.chown(folder, account["user"], account["group"])
-        command = [programs / "initdb", "-D", folder / "data", "-U", "vitrine", "-A", "trust", "-E", "UTF8"]
+        command = [f"{programs}/initdb", "-D", f"{folder}/data", "-U", "vitrine", "-A", "trust", "-E", "UTF8"]
         options = ["--locale=C", "--no-sync", "--no-instructions"]
         done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=folder, **account)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -159,7 +159,7 @@ def _folders() -> Iterator[Path]:
 def _runs(folder: Path) -> bool:
     """Whether its programs are there for the account that they run under."""
     try:
-        command = [folder / "initdb", "--version"]
+        command = [f"{folder}/initdb", "--version"]
         return subprocess.run(command, capture_output=True, cwd="/", **_account()).returncode == 0
     except OSError:
         return False
