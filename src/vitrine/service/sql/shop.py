@@ -3,6 +3,7 @@
 from functools import cached_property
 
 from vitrine.service.sql.consents import Consents
+from vitrine.service.sql.migrate import level
 from vitrine.service.sql.retries import Retries
 from vitrine.service.sql.session import Session
 
@@ -12,6 +13,10 @@ class Shop:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+
+    def level(self) -> int:
+        """The last step of the database's form. Raises Failure where this program does not know it."""
+        return level(self._session)
 
     @cached_property
     def consents(self) -> Consents:
