@@ -2,6 +2,8 @@
 
 import click
 
+from vitrine.cli.store import DATABASE
+
 
 @click.command()
 @click.option("--out", default="dist", show_default=True, metavar="DIR", envvar="VITRINE_OUT", show_envvar=True)
@@ -34,14 +36,26 @@ import click
 )
 @click.option(
     "--database",
-    default="sqlite:///store/vitrine.sqlite",
+    default=DATABASE,
     show_default=True,
     metavar="URL",
     envvar="VITRINE_DATABASE",
     show_envvar=True,
     help="Where writes are kept: sqlite:///PATH or postgresql://…; empty: nowhere, and writes are refused.",
 )
-def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str) -> None:
+@click.option(
+    "--connections",
+    type=click.IntRange(1, 1000),
+    default=16,
+    show_default=True,
+    metavar="N",
+    envvar="VITRINE_CONNECTIONS",
+    show_envvar=True,
+    help="Of a worker to PostgreSQL, at most.",
+)
+def serve(
+    out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str, connections: int
+) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
     from pathlib import Path
 
@@ -54,6 +68,7 @@ def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, me
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database))
+        workers = workers or processors()
+        server.serve(server.Options(Path(out), *addresses, workers, threads, memo, database, connections))
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

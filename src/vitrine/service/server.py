@@ -8,6 +8,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+from vitrine.service.proxies import LOOPBACK, proxies
 from vitrine.service.sql.database import open_database
 
 FACTORY = "vitrine.service.wsgi:make"
@@ -16,7 +17,10 @@ ASK_AGAIN_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Options:
-    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker."""
+    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker.
+
+    ``database``: a URL, or empty. ``connections``: of a worker to a database server, at most.
+    """
 
     out: Path
     bind: tuple[str, int]
@@ -25,6 +29,7 @@ class Options:
     threads: int
     memo: int
     database: str
+    connections: int
 
 
 def address(text: str) -> tuple[str, int]:
@@ -42,15 +47,16 @@ def serve(options: Options) -> None:
     os.environ["VITRINE_OUT"] = str(options.out.absolute())
     os.environ["VITRINE_MEMO"] = str(options.memo)
     os.environ["VITRINE_DATABASE"] = options.database
-    if options.database:
-        database = open_database(options.database)
-        database.migrate()
-        database.close()
+    os.environ["VITRINE_CONNECTIONS"] = str(options.connections)
+    proxies(os.environ.get("VITRINE_TRUSTED_PROXIES", LOOPBACK))  # said here rather than by every worker
     try:
+        database = open_database(options.database) if options.database else None
+        if database:
+            database.migrate()
         if options.admin:
             from vitrine.service.metrics import Admin
 
-            Admin(options.out, shared).serve(*options.admin)
+            Admin(options.out, shared, database).serve(*options.admin)
         run(FACTORY, options.bind, options.workers, options.threads)
     finally:
         shutil.rmtree(shared, ignore_errors=True)

@@ -16,10 +16,11 @@ from vitrine.interface.call import Request
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
-from vitrine.service.metrics import Metrics
+from vitrine.service.metrics import Metrics, StoreMeter
+from vitrine.service.proxies import LOOPBACK, Proxies, proxies
 from vitrine.service.running import Backstage
 from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
-from vitrine.service.sql.database import open_database
+from vitrine.service.sql.database import CONNECTIONS, open_database
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Source = Callable[[falcon.Request], Serving | None]
@@ -41,9 +42,14 @@ MAX_UNWANTED = 2 * 1024 * 1024
 """Bytes of a body that are read though nobody asks for them; our configuration of nginx lets no more through."""
 
 
-def application(source: Source, metrics: Metrics | None = None, backstage: Backstage | None = None) -> Application:
-    """The WSGI callable that answers from what ``source`` gives for a request."""
-    app = falcon.App(middleware=[_Front(source, metrics, backstage or Backstage())])
+def application(
+    source: Source,
+    metrics: Metrics | None = None,
+    backstage: Backstage | None = None,
+    trusted: Proxies | None = None,
+) -> Application:
+    """The WSGI callable that answers from what ``source`` gives for a request. ``trusted``: by default, on loopback."""
+    app = falcon.App(middleware=[_Front(source, metrics, backstage or Backstage(), trusted or proxies(LOOPBACK))])
     app.add_error_handler(Exception, _failed)
     made: Application = app
     return made
@@ -52,26 +58,30 @@ def application(source: Source, metrics: Metrics | None = None, backstage: Backs
 def make() -> Application:
     """The callable for a server's factory, by the environment.
 
-    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_MEMO (MiB a worker) and VITRINE_ACCESS_LOG.
+    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_CONNECTIONS (to a database server), VITRINE_MEMO (MiB a
+    worker), VITRINE_TRUSTED_PROXIES and VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
-    url = os.environ.get("VITRINE_DATABASE", "")
-    return application(lambda request: watch(), metrics, Backstage(open_database(url) if url else None))
+    url, connections = os.environ.get("VITRINE_DATABASE", ""), int(os.environ.get("VITRINE_CONNECTIONS", CONNECTIONS))
+    database = open_database(url, StoreMeter(), connections) if url else None
+    trusted = proxies(os.environ.get("VITRINE_TRUSTED_PROXIES", LOOPBACK))
+    return application(lambda request: watch(), metrics, Backstage(database), trusted)
 
 
 class _Front:
     """Answers every path and method before Falcon looks for a route, which would take 1 µs to find the only one."""
 
-    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage) -> None:
+    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage, trusted: Proxies) -> None:
         self._source = source
         self._metrics = metrics
         self._backstage = backstage
+        self._trusted = trusted
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         started = time.perf_counter()
-        request = _request(req)
+        request = _request(req, self._trusted)
         done = exchange(request, self._source(req), self._backstage)
         _send(done, req, resp)
         if request.length and not request.body:
@@ -80,7 +90,7 @@ class _Front:
             self._metrics.note(done, req.method, time.perf_counter() - started)
 
 
-def _request(req: falcon.Request) -> Request:
+def _request(req: falcon.Request, trusted: Proxies) -> Request:
     environ = req.env
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
     method, length, body = environ["REQUEST_METHOD"], _length(environ), b""
@@ -91,6 +101,9 @@ def _request(req: falcon.Request) -> Request:
             length = len(body)
         elif length <= MAX_BODY:
             body = environ["wsgi.input"].read(length) if length else b""
+    address = environ.get("REMOTE_ADDR", "")
+    if "HTTP_X_FORWARDED_FOR" in environ:
+        address = trusted.client(address, environ["HTTP_X_FORWARDED_FOR"])
     return Request(
         _text(environ.get("PATH_INFO", "")).removeprefix("/"),
         _text(environ.get("QUERY_STRING", "")),
@@ -98,7 +111,7 @@ def _request(req: falcon.Request) -> Request:
         method,
         length,
         body,
-        environ.get("REMOTE_ADDR", ""),
+        address,
     )
 
 
