@@ -58,6 +58,7 @@ def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: 
     folder.mkdir(parents=True, exist_ok=True)
     out, err = folder / "stdout", folder / "stderr"
     with out.open("wb") as stdout, err.open("wb") as stderr:
+        env = {"VITRINE_DATABASE": f"sqlite:///{folder.absolute()}/store.sqlite", **env}
         process = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment(**env))
     server = Server(port, admin, process, out, err)
     try:
@@ -115,6 +116,19 @@ def waitress(folder: Path, out: Path) -> Iterator[Server]:
     """The callable behind waitress."""
     port = free_port()
     command = [sys.executable, "-c", _WAITRESS, f"{ADDRESS}:{port}"]
+    with running(folder, command, port, VITRINE_OUT=str(out)) as server:
+        yield server
+
+
+@contextmanager
+def uwsgi(folder: Path, out: Path) -> Iterator[Server]:
+    """The callable behind uWSGI."""
+    port = free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "served_by_uwsgi.py").write_text("from vitrine.service.wsgi import make\n\napplication = make()\n")
+    command = ["uwsgi", "--http", f"{ADDRESS}:{port}", "--http-keepalive", "--buffer-size", "32768"]
+    command += ["--module", "served_by_uwsgi", "--pythonpath", str(folder), "--virtualenv", sys.prefix]
+    command += ["--master", "--lazy-apps", "--threads", "4", "--die-on-term"]
     with running(folder, command, port, VITRINE_OUT=str(out)) as server:
         yield server
 
