@@ -41,7 +41,25 @@ import click
     show_envvar=True,
     help="Where writes are kept: sqlite:///PATH or postgresql://…; empty: nowhere, and writes are refused.",
 )
-def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str) -> None:
+@click.option(
+    "--log-dir",
+    default="store/log",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_LOG_DIR",
+    show_envvar=True,
+    help="Where the mobile log is written; empty: nowhere, and entries are refused.",
+)
+def serve(
+    out: str,
+    bind: str,
+    admin: str,
+    workers: int | None,
+    threads: int,
+    memo: int,
+    database: str,
+    log_dir: str,
+) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
     from pathlib import Path
 
@@ -54,6 +72,6 @@ def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, me
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database))
+        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database, log_dir))
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
-from vitrine.interface import events, promotions, stores, utility
+from vitrine.interface import events, mobilelog, promotions, stores, utility
 from vitrine.interface.body import Bodies, read
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
@@ -12,6 +12,7 @@ from vitrine.problems import Fault, Refusal
 
 OPERATIONS: tuple[Operation, ...] = (
     *utility.OPERATIONS,
+    *mobilelog.OPERATIONS,
     *events.OPERATIONS,
     *stores.OPERATIONS,
     *promotions.OPERATIONS,

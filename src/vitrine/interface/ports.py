@@ -1,6 +1,7 @@
 """What views and actions need and do not make themselves: the protocols, implemented above this package."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -41,15 +42,25 @@ class Store(Protocol):
 # -- the running service -------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class LogKeeping:
+    """How the mobile log is kept: brought to disk before it is acknowledged (``durable``), or handed to the operating
+    system; a new file is begun before one grows above ``max_bytes``, and once it is ``max_seconds`` old."""
+
+    durable: bool = True
+    max_bytes: int = 64 << 20
+    max_seconds: int = 24 * 3600
+
+
 class LogWriter(Protocol):
     """The mobile log."""
 
-    def write(self, lines: Sequence[str]) -> None:
+    def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
         """Append lines; they are kept when this returns. Raises Refusal where they cannot be kept."""
         ...
 
-    def count_refused(self, application: str, number: int) -> None:
-        """Note entries that the application's loggingInfo does not admit."""
+    def count_refused(self, application: str, reason: str, number: int) -> None:
+        """Note entries that the application's loggingInfo does not admit, and why: disabled, count or level."""
         ...
 
 

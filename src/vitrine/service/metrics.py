@@ -25,6 +25,14 @@ SECONDS = Histogram(
     buckets=(0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
 )
 
+LOG_LINES = Counter("vitrine_log_lines", "Lines of the mobile log that were kept.")
+LOG_REFUSED = Counter(
+    "vitrine_log_refused",
+    "Entries for the mobile log that the application's loggingInfo does not admit: disabled, count or level.",
+    ("application", "reason"),
+)
+LOG_FAILURES = Counter("vitrine_log_failures", "Requests whose lines could not be kept; they were answered 503.")
+
 
 class Metrics:
     """Notes each exchange. ``log``: also a line of JSON on standard output, never with keys or queries."""

@@ -16,6 +16,7 @@ from vitrine.interface.call import Request
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
+from vitrine.service.logfile import LogFile
 from vitrine.service.metrics import Metrics
 from vitrine.service.running import Backstage
 from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
@@ -52,13 +53,15 @@ def application(source: Source, metrics: Metrics | None = None, backstage: Backs
 def make() -> Application:
     """The callable for a server's factory, by the environment.
 
-    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_MEMO (MiB a worker) and VITRINE_ACCESS_LOG.
+    VITRINE_OUT, VITRINE_DATABASE and VITRINE_LOG_DIR (empty: none), VITRINE_MEMO (MiB a worker), VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
     url = os.environ.get("VITRINE_DATABASE", "")
-    return application(lambda request: watch(), metrics, Backstage(open_database(url) if url else None))
+    logs = os.environ.get("VITRINE_LOG_DIR", "")
+    backstage = Backstage(open_database(url) if url else None, LogFile(Path(logs)) if logs else None)
+    return application(lambda request: watch(), metrics, backstage)
 
 
 class _Front:
