@@ -567,7 +567,11 @@ NO_FEATURE = (
 )
 ONE_OF_THREE = "one of storeId, storeNumber, locationNumber is required"
 ONE_OF_TWO = "one of storeId, storeNumber is required"
-METHODS = "GET, HEAD, OPTIONS"
+METHODS = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"
+"""Of the whole interface."""
+
+READABLE = "GET, HEAD, OPTIONS"
+"""Of a path that can only be read."""
 PATHS = (
     "v2/utility/mobileapp",
     "store/v1/events?storeId=3",
@@ -1026,9 +1030,9 @@ def _routes() -> Iterator[Case]:
         yield from refused("no_mapping", target, fault)
     yield from refused("no_mapping", "nowhere", fault, method="POST", data=b"x")
     for target in PATHS:
-        allow = {"more": {"allow": METHODS}}
+        allow = {"more": {"allow": READABLE}}
         for method in ("POST", "PUT", "DELETE", "PATCH"):
-            wrong = f"the method must be {METHODS}, not {method}"
+            wrong = f"the method must be {READABLE}, not {method}"
             accept = XML if method in ("PUT", "PATCH") else JSON
             sent = {KEY: PHONE, "accept": accept}
             yield error("method", target, wrong, accept=accept, sent=sent, method=method, data=b"", **allow)
@@ -1227,7 +1231,7 @@ def _origins() -> Iterator[Case]:
         yield from refused("invalid", "store/v1/events", ONE_OF_THREE, sent={"origin": origin}, more=readable)
         fault = "the path is not one of the interface"
         yield from refused("no_mapping", "nowhere", fault, sent={"origin": origin}, more=readable)
-        wrong = f"the method must be {METHODS}, not POST"
+        wrong = f"the method must be {READABLE}, not POST"
         yield from refused(
             "method",
             "v2/promotions",
@@ -1235,7 +1239,7 @@ def _origins() -> Iterator[Case]:
             sent={"origin": origin},
             method="POST",
             data=b"",
-            more={"allow": METHODS} | readable,
+            more={"allow": READABLE} | readable,
         )
         asked = {"access-control-request-method": "GET", "access-control-request-headers": KEY}
         for target in ("v2/promotions", "nowhere"):

@@ -58,6 +58,7 @@ def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: 
     folder.mkdir(parents=True, exist_ok=True)
     out, err = folder / "stdout", folder / "stderr"
     with out.open("wb") as stdout, err.open("wb") as stderr:
+        env = {"VITRINE_DATABASE": f"sqlite:///{folder.absolute()}/store.sqlite", **env}
         process = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment(**env))
     server = Server(port, admin, process, out, err)
     try:

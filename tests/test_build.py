@@ -819,6 +819,7 @@ def test_the_list_of_operations_counts_the_files_and_writes_nothing(content: Pat
         type(ran)(
             0,
             "GET v2/utility/mobileapp  frozen, 4 files\n"
+            "POST v2/utility/mobileoptinout  live: it is in the store\n"
             "GET store/v1/events  frozen, 12 files\n"
             "GET v2/store/event  frozen, 8 files\n"
             "GET store/v2/stores/{locationNumber}  frozen, 4 files\n"

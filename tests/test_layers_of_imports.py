@@ -72,6 +72,8 @@ def test_each_library_has_one_home() -> None:
         "jsonschema": {"content/schema.py"},
         "jsonschema_rs": {"content/schema.py"},
         "lxml": {"interface/formats.py"},
+        "psycopg": {"service/sql/postgresql.py"},
+        "psycopg_pool": {"service/sql/postgresql.py"},
         "prometheus_client": {"service/metrics.py"},
         "referencing": {"content/schema.py"},
         "yaml": {"content/yaml.py"},

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -25,7 +26,9 @@ from served import called
 from trees import write
 from vitrine.content.schema import Schemas
 from vitrine.interface.bind import OPERATIONS
+from vitrine.service.running import Backstage
 from vitrine.service.serving import Serving, load
+from vitrine.service.sql.database import open_database
 from vitrine.service.wsgi import Application, application
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -51,8 +54,11 @@ def constant(serving: Serving, request: object) -> Serving:
 
 
 @pytest.fixture(scope="module")
-def service(out: Path, schemas: Schemas) -> Application:
-    return application(partial(constant, load(out, schemas)))
+def service(out: Path, schemas: Schemas) -> Iterator[Application]:
+    database = open_database(f"sqlite:///{out}/store.sqlite")
+    database.migrate()
+    yield application(partial(constant, load(out, schemas)), backstage=Backstage(database))
+    database.close()
 
 
 # -- the document ------------------------------------------------------------------------------------------------
@@ -71,10 +77,11 @@ def test_every_operation_and_parameter_is_there(document: Json) -> None:
         for method, operation in methods.items()
     }
     assert told == {
-        (each.method, each.path, each.name): {
-            (parameter.name, "path" if parameter.name in each.in_path else "query") for parameter in each.parameters
+        (operation.method, operation.path, operation.name): {
+            *((each.name, "path" if each.name in operation.in_path else "query") for each in operation.parameters),
+            *([("Idempotency-Key", "header")] if operation.method == "POST" else []),
         }
-        for each in OPERATIONS
+        for operation in OPERATIONS
     }
 
 
@@ -94,22 +101,25 @@ INTERFACE = {  # interface 4.4, 4.5, 4.10 and 4.11, wire shapes §4
 }
 
 
+def reads(document: Json) -> dict[str, Json]:
+    """Path → what a GET of it is, for what is answered from content."""
+    found = {path: methods["get"] for path, methods in document["paths"].items() if "get" in methods}
+    return {path: read for path, read in found.items() if "304" in read["responses"]}
+
+
 def test_the_parameters_are_those_of_the_interface(document: Json) -> None:
-    told = {
-        path: {parameter["name"] for parameter in methods["get"]["parameters"]}
-        for path, methods in document["paths"].items()
-    }
+    told = {path: {parameter["name"] for parameter in read["parameters"]} for path, read in reads(document).items()}
     assert told == {path: set(names.split()) for path, names in INTERFACE.items()}
 
 
 def test_answers_errors_and_the_key_are_described(document: Json) -> None:
     statuses = {"200", "304", "400", "401", "404", "405", "406", "413", "414", "415", "500", "503"}
-    described = [set(methods["get"]["responses"]) for methods in document["paths"].values()]
-    medias = [set(methods["get"]["responses"]["200"]["content"]) for methods in document["paths"].values()]
+    described = [set(read["responses"]) for read in reads(document).values()]
+    medias = [set(read["responses"]["200"]["content"]) for read in reads(document).values()]
     both = {"application/json", "application/xml"}
     assert described == [statuses] * len(INTERFACE)
     assert medias == [both | {"application/javascript"}] * len(INTERFACE)
-    assert [set(each["content"]) for each in document["components"]["responses"].values()] == [both] * 10
+    assert [set(each["content"]) for each in document["components"]["responses"].values()] == [both] * 13
     assert document["components"]["securitySchemes"]["key"] == {
         "type": "apiKey",
         "in": "header",
@@ -129,7 +139,8 @@ def test_everything_has_a_description(document: Json) -> None:
     silent = [
         (path, parameter["name"])
         for path, methods in document["paths"].items()
-        for parameter in methods["get"]["parameters"]
+        for operation in methods.values()
+        for parameter in operation["parameters"]
         if not parameter.get("description")
     ]
     assert silent == []
@@ -144,8 +155,8 @@ def texts(parameter: Json, value: Json) -> str:
 def examples(document: Json) -> dict[str, dict[str, str]]:
     """Path → parameter → its example as it is written."""
     return {
-        path: {each["name"]: texts(each, each["example"]) for each in methods["get"]["parameters"]}
-        for path, methods in document["paths"].items()
+        path: {each["name"]: texts(each, each["example"]) for each in read["parameters"]}
+        for path, read in reads(document).items()
     }
 
 

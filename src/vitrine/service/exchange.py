@@ -70,9 +70,8 @@ def _asked(request: Request, serving: Serving, format: Format, backstage: Backst
         if reads and isinstance(operation.source, FromContent):
             serving.memo.keep(question, done)
         return done
-    except Refusal:
-        if application is None:  # whatever the path: nothing is learned without a key
-            refusal = Refusal("no_key")
+    except Refusal as refused:
+        refusal = refused if application else Refusal("no_key")  # whatever the path: nothing is learned without a key
         response = _complete(refuse(refusal, format, serving.schemas, operation), serving.vary)
     except Exception as error:  # a fault of ours: told to the log whole, to the client without details
         traceback.print_exception(error, file=sys.stderr)
