@@ -302,6 +302,10 @@ class Content:
         promotions: list[Json] = self.value["promotions"]
         return promotions
 
+    def promotion(self, id: int) -> Json | None:
+        """The promotion with this id, or None."""
+        return self._promotions.get(id)
+
     def days(self) -> Sequence[tuple[str, str]]:
         """The days for which opening hours are told, each with its weekday's name."""
         return self._days
@@ -344,6 +348,10 @@ class Content:
     @cached_property
     def _stores(self) -> dict[str, dict[int, Json]]:
         return {number: {store[number]: store for store in self.value["stores"]} for number in STORE_NUMBERS}
+
+    @cached_property
+    def _promotions(self) -> dict[int, Json]:
+        return {promotion["promoId"]: promotion for promotion in self.value["promotions"]}
 
     @cached_property
     def _events(self) -> dict[int, list[Json]]:

@@ -1,6 +1,7 @@
 """What views and actions need and do not make themselves: the protocols, implemented above this package."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -32,11 +33,109 @@ class Consents(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class SingleUseCode:
+    """What is known of a code: its promotion, and the order and reservation that have won it, if any."""
+
+    promotion: int
+    order: str | None = None
+    reservation: str | None = None
+
+
+@dataclass(frozen=True)
+class Issue:
+    """The codes of a promotion: how many there are and how many are used, and when; times are UTC, as ISO 8601."""
+
+    promotion: int
+    issued: int
+    used: int
+    first_issued: str
+    last_issued: str
+    first_used: str | None
+    last_used: str | None
+
+
+class Codes(Protocol):
+    """Single-use codes, known by their digests alone."""
+
+    def mark(self) -> str | None:
+        """What tells the secret that the digests were made with; None before there are any."""
+        ...
+
+    def find(self, digest: str) -> SingleUseCode | None: ...
+
+    def use(self, digest: str, order: str, reservation: str, application: str, at: datetime) -> bool:
+        """Whether the code was free, and is now this order's: of all who try, one is told so."""
+        ...
+
+
+@dataclass(frozen=True)
+class Line:
+    """An item of a bag."""
+
+    sequence: int
+    upc: int
+    quantity: int
+
+
+@dataclass(frozen=True)
+class Bag:
+    """A bag. Its lines stand by sequence number; ``last`` is the highest that a line of it ever had."""
+
+    guid: str
+    id: int
+    user: int
+    revision: int
+    last: int = 0
+    lines: tuple[Line, ...] = ()
+
+
+class Bags(Protocol):
+    """Shopping bags, each with its guest user, each of one application alone."""
+
+    def make(self, application: str, guid: str, bag: int, user: int, at: datetime) -> Bag | None:
+        """A new bag, empty; None where one of its numbers is another's."""
+        ...
+
+    def find(self, application: str, name: str, value: Any) -> Bag | None:
+        """The bag by `bagGuid`, `bagId` or `userId`, if it is the application's."""
+        ...
+
+    def take(self, bag: Bag, at: datetime) -> Bag | None:
+        """The bag as it is now, at its next revision; until the transaction ends nobody else changes it."""
+        ...
+
+    def put(self, bag: Bag, lines: Iterable[Line]) -> Bag:
+        """A bag that was taken, with these lines and no others."""
+        ...
+
+
+class Limits(Protocol):
+    """So many times in a while, by name."""
+
+    def wait(self, name: str, limit: int, seconds: int, at: datetime) -> int:
+        """Seconds until another one is admitted; 0: it is now."""
+        ...
+
+    def count(self, name: str, limit: int, seconds: int, at: datetime) -> int:
+        """Count one and return 0, or count none and return the seconds until another one is admitted."""
+        ...
+
+
 class Store(Protocol):
     """What actions do in one transaction: all of it is kept, or nothing."""
 
     @property
     def consents(self) -> Consents: ...
+
+    @property
+    def codes(self) -> Codes: ...
+
+    @property
+    def bags(self) -> Bags: ...
+
+    @property
+    def limits(self) -> Limits: ...
 
 
 # -- the running service -------------------------------------------------------------------------------------------

@@ -51,6 +51,14 @@ class LogFile:
         self._forget()
         os.register_at_fork(after_in_child=self._forget)  # a lock that a fork inherits keeps nobody out
 
+    def _forget(self) -> None:
+        self._mutex = threading.Lock()
+        self._queue: deque[_Waiting] = deque()
+        self._is_busy = False
+        self._lock: int | None = None
+        self._file: int | None = None
+        self._is_doubtful = False
+
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
         waiting = _Waiting(lines, keeping)
         with self._mutex:
@@ -68,14 +76,6 @@ class LogFile:
         LOG_REFUSED.labels(application, reason).inc(number)
 
     # -- one process ---------------------------------------------------------------------------------------------
-
-    def _forget(self) -> None:
-        self._mutex = threading.Lock()
-        self._queue: deque[_Waiting] = deque()
-        self._is_busy: bool = False
-        self._lock: int | None = None
-        self._file: int | None = None
-        self._is_doubtful = False
 
     def _write_what_waits(self) -> None:
         """Write for all that wait, and hand on to the next who does."""

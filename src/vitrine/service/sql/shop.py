@@ -2,7 +2,10 @@
 
 from functools import cached_property
 
+from vitrine.service.sql.bags import Bags
+from vitrine.service.sql.codes import Codes
 from vitrine.service.sql.consents import Consents
+from vitrine.service.sql.limits import Limits
 from vitrine.service.sql.retries import Retries
 from vitrine.service.sql.session import Session
 
@@ -20,3 +23,15 @@ class Shop:
     @cached_property
     def retries(self) -> Retries:
         return Retries(self._session)
+
+    @cached_property
+    def codes(self) -> Codes:
+        return Codes(self._session)
+
+    @cached_property
+    def bags(self) -> Bags:
+        return Bags(self._session)
+
+    @cached_property
+    def limits(self) -> Limits:
+        return Limits(self._session)
