@@ -20,7 +20,7 @@ def read(file: BinaryIO) -> None:
     """
     import sys
 
-    out, wrong = click.get_binary_stream("stdout"), 0
+    out, wrong = sys.stdout.buffer, 0
     for number, found in enumerate(_parsed(file), 1):
         if isinstance(found, bytes):
             out.write(found)

@@ -50,6 +50,23 @@ import click
     show_envvar=True,
     help="Where the mobile log is written; empty: nowhere, and entries are refused.",
 )
+@click.option(
+    "--mail/--no-mail",
+    default=True,
+    show_default=True,
+    envvar="VITRINE_MAIL",
+    show_envvar=True,
+    help="Send shared promotions, where VITRINE_SMTP_HOST names a mail server (see `vitrine mail`).",
+)
+@click.option(
+    "--templates",
+    default="content/templates",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_TEMPLATES",
+    show_envvar=True,
+    help="Where the mail's templates are looked for before the program's own.",
+)
 def serve(
     out: str,
     bind: str,
@@ -59,6 +76,8 @@ def serve(
     memo: int,
     database: str,
     log_dir: str,
+    mail: bool,
+    templates: str,
 ) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
     from pathlib import Path
@@ -72,6 +91,9 @@ def serve(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database, log_dir))
+        options = server.Options(
+            Path(out), *addresses, workers or processors(), threads, memo, database, log_dir, mail, Path(templates)
+        )
+        server.serve(options)
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

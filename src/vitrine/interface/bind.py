@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
-from vitrine.interface import events, mobilelog, promotions, stores, utility
+from vitrine.interface import events, mobilelog, promotions, sharing, stores, utility
 from vitrine.interface.body import Bodies, read
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
@@ -16,6 +16,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *events.OPERATIONS,
     *stores.OPERATIONS,
     *promotions.OPERATIONS,
+    *sharing.OPERATIONS,
 )
 
 

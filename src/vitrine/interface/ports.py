@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
+
+from vitrine.content.yaml import Json
 
 Point = tuple[float, float]
 """Latitude and longitude in degrees."""
@@ -122,6 +123,14 @@ class Limits(Protocol):
         ...
 
 
+class Outbox(Protocol):
+    """Mail that is promised with the transaction, and sent after it."""
+
+    def add(self, id: str, recipient: str, document: Json, at: datetime) -> None:
+        """A mail to one recipient, made of a document when it is sent. ``id`` is unguessable and unique."""
+        ...
+
+
 class Store(Protocol):
     """What actions do in one transaction: all of it is kept, or nothing."""
 
@@ -136,6 +145,9 @@ class Store(Protocol):
 
     @property
     def limits(self) -> Limits: ...
+
+    @property
+    def outbox(self) -> Outbox: ...
 
 
 # -- the running service -------------------------------------------------------------------------------------------
