@@ -21,8 +21,8 @@ ASK_AGAIN_SECONDS = 0.2
 class Options:
     """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker.
 
-    ``database`` and ``log_dir`` may be empty: there is none. ``mail``: send what is in the outbox, where the environment
-    names a mail server; ``templates`` is where its own templates would be.
+    ``database`` and ``log_dir`` may be empty: there is none. ``mail``: send what is in the outbox, where the
+    environment names a mail server; ``templates`` is where its own templates would be.
     """
 
     out: Path
