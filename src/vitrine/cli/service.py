@@ -41,19 +41,39 @@ import click
     show_envvar=True,
     help="Where writes are kept: sqlite:///PATH or postgresql://…; empty: nowhere, and writes are refused.",
 )
-def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str) -> None:
+@click.option(
+    "--proxies",
+    default="127.0.0.0/8,::1",
+    show_default=True,
+    metavar="NETWORKS",
+    envvar="VITRINE_PROXIES",
+    show_envvar=True,
+    help="Proxies, by comma, that are believed where a request comes from (X-Forwarded-For); empty: none.",
+)
+def serve(
+    out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str, proxies: str
+) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
+    import os
     from pathlib import Path
 
     from vitrine.content.processes import processors
+    from vitrine.interface.codes import SECRET, read_secret
     from vitrine.problems import Failure
     from vitrine.service import server
+    from vitrine.service.proxies import read_proxies
 
     try:
         addresses = server.address(bind), server.address(admin) if admin else None
+        if os.environ.get(SECRET):
+            read_secret(os.environ[SECRET])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database))
+        read_proxies(proxies)
+    except ValueError as error:
+        raise click.UsageError(f"--proxies {proxies}: {error}; write addresses or networks by comma") from None
+    try:
+        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database, proxies))
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

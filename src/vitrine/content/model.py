@@ -240,6 +240,8 @@ class Content:
         self._texts = Texts()
         self.places = places
         """The port Places (interface.ports), where there is one."""
+        self.catalog: Any = None
+        """The port Catalog, where the release has a catalog."""
 
     def encode(self) -> bytes:
         """The bytes of content.json: a line a document, so that two of them are compared line by line."""

@@ -202,6 +202,25 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Guid:
+    """A GUID, in small letters."""
+
+    def parse(self, text: str) -> str:
+        if not re.fullmatch(_GUID, text.lower(), re.ASCII):
+            raise ValueError(f"must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c, not {text[:40]!r}")
+        return text.lower()
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": f"^{_GUID}$"}
+
+
+_GUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+@dataclass(frozen=True)
 class Text:
     """Any text of some length."""
 

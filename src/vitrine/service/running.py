@@ -33,14 +33,18 @@ class Parts:
 
 @dataclass(frozen=True)
 class Backstage:
-    """What a service process keeps: the store, and the mobile log's writer. Either may be missing."""
+    """What a service process keeps: the store, and the mobile log's writer. Either may be missing.
+
+    ``secret``: what digests of single-use codes are made with; empty where there is none.
+    """
 
     database: Database | None = None
     log: LogWriter | None = None
+    secret: bytes = b""
 
     def perform(self, call: Call, request: Request, content: Content) -> Outcome:
         """Do what a Call asks for, once, however often it is asked under one Idempotency-Key. Raises Refusal."""
-        moment = Moment(datetime.now(UTC), os.urandom, request.address)
+        moment = Moment(datetime.now(UTC), os.urandom, request.address, self.secret)
         source, retry = call.operation.source, _retry(call, request)
         if isinstance(source, FromStore) and not source.writes:
             return self._store.read(lambda shop: source.action(shop, content, call, moment))

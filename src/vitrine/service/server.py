@@ -25,6 +25,7 @@ class Options:
     threads: int
     memo: int
     database: str
+    proxies: str
 
 
 def address(text: str) -> tuple[str, int]:
@@ -42,6 +43,7 @@ def serve(options: Options) -> None:
     os.environ["VITRINE_OUT"] = str(options.out.absolute())
     os.environ["VITRINE_MEMO"] = str(options.memo)
     os.environ["VITRINE_DATABASE"] = options.database
+    os.environ["VITRINE_PROXIES"] = options.proxies
     if options.database:
         database = open_database(options.database)
         database.migrate()

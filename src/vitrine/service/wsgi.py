@@ -13,10 +13,12 @@ import falcon
 
 from vitrine.interface.answer import refuse
 from vitrine.interface.call import Request
+from vitrine.interface.codes import SECRET, read_secret
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
 from vitrine.service.metrics import Metrics
+from vitrine.service.proxies import LOCAL, Proxies, read_proxies
 from vitrine.service.running import Backstage
 from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
 from vitrine.service.sql.database import open_database
@@ -32,8 +34,9 @@ _HEADERS = {
     "HTTP_ORIGIN": "origin",
     "CONTENT_TYPE": "content-type",
     "HTTP_HOST": "host",
+    "HTTP_IF_MATCH": "if-match",
 }
-_OF_WRITES = {"HTTP_IF_MATCH": "if-match", "HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
+_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -41,9 +44,17 @@ MAX_UNWANTED = 2 * 1024 * 1024
 """Bytes of a body that are read though nobody asks for them; our configuration of nginx lets no more through."""
 
 
-def application(source: Source, metrics: Metrics | None = None, backstage: Backstage | None = None) -> Application:
-    """The WSGI callable that answers from what ``source`` gives for a request."""
-    app = falcon.App(middleware=[_Front(source, metrics, backstage or Backstage())])
+def application(
+    source: Source,
+    metrics: Metrics | None = None,
+    backstage: Backstage | None = None,
+    proxies: Proxies | None = None,
+) -> Application:
+    """The WSGI callable that answers from what ``source`` gives for a request.
+
+    ``proxies``: whom to believe where a request comes from; None: nobody but the connection.
+    """
+    app = falcon.App(middleware=[_Front(source, metrics, backstage or Backstage(), proxies or read_proxies(""))])
     app.add_error_handler(Exception, _failed)
     made: Application = app
     return made
@@ -52,26 +63,31 @@ def application(source: Source, metrics: Metrics | None = None, backstage: Backs
 def make() -> Application:
     """The callable for a server's factory, by the environment.
 
-    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_MEMO (MiB a worker) and VITRINE_ACCESS_LOG.
+    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_MEMO (MiB a worker), VITRINE_PROXIES, VITRINE_CODE_SECRET and
+    VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
     url = os.environ.get("VITRINE_DATABASE", "")
-    return application(lambda request: watch(), metrics, Backstage(open_database(url) if url else None))
+    secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
+    backstage = Backstage(open_database(url) if url else None, secret=secret)
+    proxies = read_proxies(os.environ.get("VITRINE_PROXIES", LOCAL))
+    return application(lambda request: watch(), metrics, backstage, proxies)
 
 
 class _Front:
     """Answers every path and method before Falcon looks for a route, which would take 1 µs to find the only one."""
 
-    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage) -> None:
+    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage, proxies: Proxies) -> None:
         self._source = source
         self._metrics = metrics
         self._backstage = backstage
+        self._proxies = proxies
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         started = time.perf_counter()
-        request = _request(req)
+        request = _request(req, self._proxies)
         done = exchange(request, self._source(req), self._backstage)
         _send(done, req, resp)
         if request.length and not request.body:
@@ -80,11 +96,13 @@ class _Front:
             self._metrics.note(done, req.method, time.perf_counter() - started)
 
 
-def _request(req: falcon.Request) -> Request:
+def _request(req: falcon.Request, proxies: Proxies) -> Request:
     environ = req.env
+    address = environ.get("REMOTE_ADDR", "")
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
     method, length, body = environ["REQUEST_METHOD"], _length(environ), b""
     if method in _WITH_BODY:
+        address = proxies.client(address, environ.get("HTTP_X_FORWARDED_FOR"))
         headers |= {name: environ[key] for key, name in _OF_WRITES.items() if key in environ}
         if not length and "HTTP_TRANSFER_ENCODING" in environ:
             body = environ["wsgi.input"].read(MAX_BODY + 1)
@@ -98,7 +116,7 @@ def _request(req: falcon.Request) -> Request:
         method,
         length,
         body,
-        environ.get("REMOTE_ADDR", ""),
+        address,
     )
 
 
