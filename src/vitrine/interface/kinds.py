@@ -27,6 +27,9 @@ class Kind(Protocol):
     def schema(self) -> Schema: ...
 
 
+_ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
+
+
 @dataclass(frozen=True)
 class Ids:
     """Whole numbers by comma: kept ascending and each once, as answers list them (wire shapes §1)."""
@@ -36,7 +39,7 @@ class Ids:
     def parse(self, text: str) -> tuple[int, ...]:
         found = set()
         for part in text.split(","):
-            match = re.fullmatch(r"\s*0*([1-9][0-9]{0,15})\s*", part, re.ASCII)
+            match = _ID.fullmatch(part)
             if match is None or int(match[1]) > MAX_ID:
                 raise ValueError(f"must be whole numbers from 1 to {MAX_ID}, separated by commas, not {part[:40]!r}")
             found.add(int(match[1]))

@@ -91,7 +91,10 @@ class AnyOf:
 
     def fault(self, given: Collection[str], arguments: Arguments) -> str:
         """What is wrong, or nothing. ``given`` names what was sent, ``arguments`` what of it could be read."""
-        return "" if any(name in given for name in self.names) else f"one of {', '.join(self.names)} is required"
+        for name in self.names:
+            if name in given:
+                return ""
+        return f"one of {', '.join(self.names)} is required"
 
 
 @dataclass(frozen=True)

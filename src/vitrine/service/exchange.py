@@ -3,7 +3,6 @@
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import replace
 
 from vitrine.interface.answer import (
     KEY_HEADER,
@@ -40,7 +39,7 @@ def exchange(request: Request, serving: Serving | None, backstage: Backstage) ->
         return Exchange(_with_cors(_options(), request, serving), "options")
     done = _asked(request, serving, format, backstage)
     response = _with_cors(_conditional(done.response, request), request, serving)
-    return done if response is done.response else replace(done, response=response)
+    return done if response is done.response else done._replace(response=response)
 
 
 def _unserved(format: Format) -> Response:
@@ -93,7 +92,7 @@ def _placed(request: Request, serving: Serving) -> tuple[Request, bool]:
     for order_host, base in urls:
         if base and not request.path.startswith(f"{base}/"):
             continue
-        inner = replace(request, path=request.path[len(base) + 1 :]) if base else request
+        inner = request._replace(path=request.path[len(base) + 1 :]) if base else request
         if len(urls) == 1 or ROUTES.of(inner.path.removesuffix("/"), order_host):
             return inner, order_host
     raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
@@ -110,11 +109,11 @@ def _sizes(request: Request) -> None:
 
 def _complete(response: Response, varies: str) -> Response:
     """A response with the headers that every reader of it gets."""
-    status, media_type, body, lifetime = response.status, response.media_type, response.body, response.lifetime
-    headers = [("Content-Type", media_type), ("Cache-Control", cache_control(lifetime)), ("Vary", varies)]
+    status, media_type, body, lifetime, own = response
     if status == 200 and lifetime is not None:
-        headers.append(("ETag", etag(body)))
-    return Response(status, media_type, body, lifetime, (*headers, *response.headers))
+        own = (("ETag", etag(body)), *own)
+    common = (("Content-Type", media_type), ("Cache-Control", cache_control(lifetime)), ("Vary", varies))
+    return Response(status, media_type, body, lifetime, common + own)
 
 
 def _conditional(response: Response, request: Request) -> Response:
@@ -129,7 +128,7 @@ def _conditional(response: Response, request: Request) -> Response:
     if "*" not in tags and tag not in tags:
         return response
     kept = tuple((name, value) for name, value in response.headers if name != "Content-Type")
-    return replace(response, status=304, body=b"", headers=kept)
+    return response._replace(status=304, body=b"", headers=kept)
 
 
 def _options() -> Response:
@@ -151,4 +150,4 @@ def _with_cors(response: Response, request: Request, serving: Serving) -> Respon
             "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
             "Vary": "Origin",
         }
-    return replace(response, headers=(*response.headers, *headers.items()))
+    return response._replace(headers=(*response.headers, *headers.items()))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from vitrine.content.listing import shipped
@@ -31,8 +32,7 @@ def shipped_schemas() -> Schemas:
     return Schemas([shipped("schemas")])
 
 
-@dataclass(frozen=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A response, with what the access log and the metrics say of it."""
 
     response: Response
@@ -58,6 +58,8 @@ class Memo:
         return self._known.get(question)
 
     def keep(self, question: Question, done: Exchange) -> None:
+        if not self._limit:
+            return
         size = len(done.response.body) + len(question[0]) + len(question[1]) + 500
         if size > self._limit // 16:
             return
