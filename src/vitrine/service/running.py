@@ -59,7 +59,7 @@ class Backstage:
             return outcome
 
         if isinstance(source, FromStore) or retry:
-            return self._store.write(work)
+            return self._store.write(work, repeatable=retry is not None or call.operation.method == "PUT")
         return self._act(call, None, content, moment)
 
     def _act(self, call: Call, shop: Shop | None, content: Content, moment: Moment) -> Outcome:
