@@ -16,6 +16,8 @@ COMMANDS = {
     "prune": ("releases", "Delete old releases."),
     "verify": ("releases", "Compare every file of a release with its digest."),
     "serve": ("service", "Answer requests from the current release."),
+    "mail": ("mail", "Send the mails of the outbox."),
+    "logs": ("logs", "The mobile log."),
     "codes": ("codes", "Single-use codes: issue, import, report."),
     "key": ("edge", "API keys."),
     "edge": ("edge", "What stands in front of the files."),

@@ -132,7 +132,7 @@ def _build(
             moment,
             lambda live: digest(rules(live, schemas)),
             program,
-            _note(content),
+            lambda: _note(content, time.perf_counter() - started),
             jobs,
             fresh,
             progress_bar("freezing"),
@@ -166,11 +166,11 @@ def _switch_after_build(built: "Built", releases: "Releases") -> tuple[int, str]
     return 0, words if built.edge_changed else "current"
 
 
-def _note(content: str) -> dict[str, Any]:
-    """What build.json tells beside the release: when, from what commit, by which version."""
+def _note(content: str, seconds: float) -> dict[str, Any]:
+    """What build.json tells beside the release: when, from what commit, by which version; it took ``seconds``."""
     import os
     import subprocess
-    from datetime import UTC, datetime
+    from datetime import UTC, datetime, timedelta
     from importlib.metadata import version
 
     commit = os.environ.get("GITHUB_SHA") or os.environ.get("CI_COMMIT_SHA")
@@ -180,8 +180,11 @@ def _note(content: str) -> dict[str, Any]:
             commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError):
             commit = None
+    now = datetime.now(UTC)
     return {
-        "built": datetime.now(UTC).isoformat(timespec="microseconds"),
+        "built": now.isoformat(timespec="microseconds"),
+        "startTime": (now - timedelta(seconds=seconds)).isoformat(timespec="milliseconds"),
+        "endTime": now.isoformat(timespec="milliseconds"),
         "commit": commit,
         "version": version("vitrine"),
     }

@@ -50,8 +50,44 @@ import click
     show_envvar=True,
     help="Proxies, by comma, that are believed where a request comes from (X-Forwarded-For); empty: none.",
 )
+@click.option(
+    "--log-dir",
+    default="store/log",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_LOG_DIR",
+    show_envvar=True,
+    help="Where the mobile log is written; empty: nowhere, and entries are refused.",
+)
+@click.option(
+    "--mail/--no-mail",
+    default=True,
+    show_default=True,
+    envvar="VITRINE_MAIL",
+    show_envvar=True,
+    help="Send shared promotions, where VITRINE_SMTP_HOST names a mail server (see `vitrine mail`).",
+)
+@click.option(
+    "--templates",
+    default="content/templates",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_TEMPLATES",
+    show_envvar=True,
+    help="Where the mail's templates are looked for before the program's own.",
+)
 def serve(
-    out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str, proxies: str
+    out: str,
+    bind: str,
+    admin: str,
+    workers: int | None,
+    threads: int,
+    memo: int,
+    database: str,
+    proxies: str,
+    log_dir: str,
+    mail: bool,
+    templates: str,
 ) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
     import os
@@ -74,6 +110,18 @@ def serve(
     except ValueError as error:
         raise click.UsageError(f"--proxies {proxies}: {error}; write addresses or networks by comma") from None
     try:
-        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database, proxies))
+        options = server.Options(
+            Path(out),
+            *addresses,
+            workers or processors(),
+            threads,
+            memo,
+            database,
+            proxies,
+            log_dir,
+            mail,
+            Path(templates),
+        )
+        server.serve(options)
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

@@ -94,7 +94,8 @@ def _media(file: str) -> Json:
 def _rules(operation: Operation) -> Iterable[str]:
     for rule in operation.rules:
         if isinstance(rule, AnyOf):
-            yield f"One of {', '.join(rule.names)} is required."
+            if len(rule.names) > 1:
+                yield f"One of {', '.join(rule.names)} is required."
         elif isinstance(rule, Together):
             yield f"{' and '.join(rule.names)} are given together."
         elif isinstance(rule, OnlyOne):
@@ -163,7 +164,7 @@ def _parameter(operation: Operation, parameter: Parameter, examples: Mapping[str
         "name": parameter.name,
         "in": "path" if in_path else "query",
         "description": parameter.about,
-        "required": in_path,
+        "required": in_path or AnyOf((parameter.name,)) in operation.rules,
         "schema": schema,
     }
     if schema["type"] == "array":

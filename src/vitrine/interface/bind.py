@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
-from vitrine.interface import bags, events, orders, promotions, stores, utility
+from vitrine.interface import bags, events, mobilelog, orders, promotions, sharing, stores, utility
 from vitrine.interface.body import Bodies, read
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
@@ -12,9 +12,11 @@ from vitrine.problems import Fault, Refusal
 
 OPERATIONS: tuple[Operation, ...] = (
     *utility.OPERATIONS,
+    *mobilelog.OPERATIONS,
     *events.OPERATIONS,
     *stores.OPERATIONS,
     *promotions.OPERATIONS,
+    *sharing.OPERATIONS,
     *orders.OPERATIONS,
     *bags.OPERATIONS,
 )

@@ -94,7 +94,7 @@ class AnyOf:
         for name in self.names:
             if name in given:
                 return ""
-        return f"one of {', '.join(self.names)} is required"
+        return f"{'' if len(self.names) == 1 else 'one of '}{', '.join(self.names)} is required"
 
 
 @dataclass(frozen=True)

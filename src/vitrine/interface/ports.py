@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from vitrine.content.yaml import Json
+
 Point = tuple[float, float]
 """Latitude and longitude in degrees."""
 
@@ -121,6 +123,14 @@ class Limits(Protocol):
         ...
 
 
+class Outbox(Protocol):
+    """Mail that is promised with the transaction, and sent after it."""
+
+    def add(self, id: str, recipient: str, document: Json, at: datetime) -> None:
+        """A mail to one recipient, made of a document when it is sent. ``id`` is unguessable and unique."""
+        ...
+
+
 class Store(Protocol):
     """What actions do in one transaction: all of it is kept, or nothing."""
 
@@ -136,19 +146,32 @@ class Store(Protocol):
     @property
     def limits(self) -> Limits: ...
 
+    @property
+    def outbox(self) -> Outbox: ...
+
 
 # -- the running service -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LogKeeping:
+    """How the mobile log is kept: brought to disk before it is acknowledged (``durable``), or handed to the operating
+    system; a new file is begun before one grows above ``max_bytes``, and once it is ``max_seconds`` old."""
+
+    durable: bool = True
+    max_bytes: int = 64 << 20
+    max_seconds: int = 24 * 3600
 
 
 class LogWriter(Protocol):
     """The mobile log."""
 
-    def write(self, lines: Sequence[str]) -> None:
+    def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
         """Append lines; they are kept when this returns. Raises Refusal where they cannot be kept."""
         ...
 
-    def count_refused(self, application: str, number: int) -> None:
-        """Note entries that the application's loggingInfo does not admit."""
+    def count_refused(self, application: str, reason: str, number: int) -> None:
+        """Note entries that the application's loggingInfo does not admit, and why: disabled, count or level."""
         ...
 
 

@@ -32,7 +32,7 @@ Queue = Callable[[], Iterator[Sequence[Asking]]]
 class Order:
     """What to build, and from what. ``fresh``: nothing is taken over from an earlier release.
 
-    ``program``: a digest of this program; ``note``: what else build.json shall say.
+    ``program``: a digest of this program; ``note``: what else build.json shall say, asked when it is written.
     """
 
     documents: Documents
@@ -40,7 +40,7 @@ class Order:
     moment: datetime
     edge: Callable[[Content], str]
     program: str
-    note: Mapping[str, Any]
+    note: Callable[[], Mapping[str, Any]]
     jobs: int | None = None
     fresh: bool = False
     progress: Progress | None = None
@@ -101,7 +101,7 @@ def build(order: Order, releases: Releases) -> Built:
             stage.write(CONTENT, data, own.digest)
             stage.write("manifest.json", encoded, id)
             gzip = {f"{record.path}.gz": record.gzip for record in records if record.gzip}
-            note = {**order.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
+            note = {**order.note(), "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
             stage.add("sources.json", own.sources)
             _into_place(releases, stage, id)

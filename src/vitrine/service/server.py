@@ -8,7 +8,10 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from vitrine.service.sql.database import open_database
+from vitrine.service.letters import Letters
+from vitrine.service.mail import Counts, Senders
+from vitrine.service.smtp import server_of
+from vitrine.service.sql.database import Database, open_database
 
 FACTORY = "vitrine.service.wsgi:make"
 ASK_AGAIN_SECONDS = 0.2
@@ -16,7 +19,11 @@ ASK_AGAIN_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Options:
-    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker."""
+    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker.
+
+    ``database`` and ``log_dir`` may be empty: there is none. ``mail``: send what is in the outbox, where the
+    environment names a mail server; ``templates`` is where its own templates would be.
+    """
 
     out: Path
     bind: tuple[str, int]
@@ -26,6 +33,9 @@ class Options:
     memo: int
     database: str
     proxies: str
+    log_dir: str = ""
+    mail: bool = False
+    templates: Path = Path("content/templates")
 
 
 def address(text: str) -> tuple[str, int]:
@@ -44,18 +54,33 @@ def serve(options: Options) -> None:
     os.environ["VITRINE_MEMO"] = str(options.memo)
     os.environ["VITRINE_DATABASE"] = options.database
     os.environ["VITRINE_PROXIES"] = options.proxies
-    if options.database:
-        database = open_database(options.database)
-        database.migrate()
-        database.close()
+    os.environ["VITRINE_LOG_DIR"] = options.log_dir
+    database = open_database(options.database) if options.database else None
     try:
+        if database:
+            database.migrate()
+        senders = _senders(options, database)
         if options.admin:
             from vitrine.service.metrics import Admin
 
-            Admin(options.out, shared).serve(*options.admin)
+            Admin(options.out, shared, Counts(database) if database else None).serve(*options.admin)
         run(FACTORY, options.bind, options.workers, options.threads)
+        if senders:
+            senders.stop()
     finally:
+        if database:
+            database.close()
         shutil.rmtree(shared, ignore_errors=True)
+
+
+def _senders(options: Options, database: Database | None) -> Senders | None:
+    """The outbox's senders at work, where there is a mail server. Raises Failure."""
+    server = server_of(os.environ) if options.mail else None
+    if server is None or database is None:
+        return None
+    senders = Senders(database, server, Letters([options.templates]))
+    senders.start()
+    return senders
 
 
 def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None:

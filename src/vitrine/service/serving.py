@@ -4,12 +4,12 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from vitrine.content.listing import shipped
@@ -82,6 +82,8 @@ class Serving:
     schemas: Schemas
     memo: Memo = field(default_factory=lambda: Memo(MEMO_BYTES))
     loaded: datetime = field(default_factory=lambda: datetime.now(UTC))
+    status: Mapping[str, Any] = field(default_factory=dict)
+    """What is told of its build: jobName, startTime, endTime, status (wire shapes §2)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.content))
@@ -127,7 +129,7 @@ def load(out: Path, schemas: Schemas, memo_bytes: int = MEMO_BYTES) -> Serving:
     content.places = ZipCodes()
     content.events(0)  # the indexes, before a request waits for them
     content.near(0, 0, 1)
-    return Serving(id, content, schemas, Memo(memo_bytes))
+    return Serving(id, content, schemas, Memo(memo_bytes), status=releases.status(id))
 
 
 class Watch:

@@ -15,6 +15,7 @@ from vitrine.interface.codes import SECRET, read_secret
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
+from vitrine.service.logfile import LogFile
 from vitrine.service.metrics import Metrics
 from vitrine.service.proxies import LOCAL, Proxies, read_proxies
 from vitrine.service.running import Backstage
@@ -63,15 +64,17 @@ def application(
 def make() -> Application:
     """The callable for a server's factory, by the environment.
 
-    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_MEMO (MiB a worker), VITRINE_PROXIES, VITRINE_CODE_SECRET and
-    VITRINE_ACCESS_LOG.
+    VITRINE_OUT, VITRINE_DATABASE and VITRINE_LOG_DIR (empty: none), VITRINE_MEMO (MiB a worker), VITRINE_PROXIES,
+    VITRINE_CODE_SECRET and VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
     url = os.environ.get("VITRINE_DATABASE", "")
+    logs = os.environ.get("VITRINE_LOG_DIR", "")
     secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
-    backstage = Backstage(open_database(url) if url else None, secret=secret)
+    database = open_database(url) if url else None
+    backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
     proxies = read_proxies(os.environ.get("VITRINE_PROXIES", LOCAL))
     return application(lambda request: watch(), metrics, backstage, proxies)
 

@@ -6,6 +6,7 @@ from vitrine.service.sql.bags import Bags
 from vitrine.service.sql.codes import Codes
 from vitrine.service.sql.consents import Consents
 from vitrine.service.sql.limits import Limits
+from vitrine.service.sql.outbox import Outbox
 from vitrine.service.sql.retries import Retries
 from vitrine.service.sql.session import Session
 
@@ -35,3 +36,7 @@ class Shop:
     @cached_property
     def limits(self) -> Limits:
         return Limits(self._session)
+
+    @cached_property
+    def outbox(self) -> Outbox:
+        return Outbox(self._session)
