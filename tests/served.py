@@ -123,6 +123,19 @@ def waitress(folder: Path, out: Path) -> Iterator[Server]:
         yield server
 
 
+@contextmanager
+def uwsgi(folder: Path, out: Path) -> Iterator[Server]:
+    """The callable behind uWSGI."""
+    port = free_port()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "served_by_uwsgi.py").write_text("from vitrine.service.wsgi import make\n\napplication = make()\n")
+    command = ["uwsgi", "--http", f"{ADDRESS}:{port}", "--http-keepalive", "--buffer-size", "32768"]
+    command += ["--module", "served_by_uwsgi", "--pythonpath", str(folder), "--virtualenv", sys.prefix]
+    command += ["--master", "--lazy-apps", "--threads", "4", "--die-on-term"]
+    with running(folder, command, port, VITRINE_OUT=str(out)) as server:
+        yield server
+
+
 def called(application: Any, target: str, headers: Mapping[str, str], method: str = "GET", body: bytes = b"") -> Answer:
     """What a WSGI callable answers, by PEP 3333 alone."""
     import io

@@ -113,3 +113,23 @@ def test_any_line_has_a_value_or_a_fault_in_it(line: bytes) -> None:
     if fault := refusal(line):
         assert fault.place.line == 7
         assert fault.place.column >= 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("{a: 1}", "a key in double quotes is missing here"),
+        ('{"a" 1}', "a colon is missing here"),
+        ('{"a": 1 "b": 2}', "a comma, or the end of the list or object, is missing here"),
+        ('{"a": }', "a value is missing here"),
+        ('{"a": 1}x', "something stands after the object"),
+        ('{"a": "x', "a text without its closing quote"),
+        ('{"a": "\x01"}', "a control character in a text"),
+        ('{"a": "\\q"}', "a backslash before what it cannot stand before"),
+        ('{"a": "\\u12"}', "\\u without four hexadecimal digits"),
+    ],
+)
+def test_what_is_no_json_is_said_in_an_editors_words(line: str, said: str) -> None:
+    with pytest.raises(Malformed) as raised:
+        feed.load(line.encode(), 1)
+    assert raised.value.found == f"no JSON: {said}"

@@ -33,6 +33,47 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("storeId: 1\n", "storeId: ‸1.0\n", "storeId", "1.0 has a fraction", "a whole number without a fraction: 1", ""),
     ("storeId: 1\n", "storeId:‸\n", "storeId", "nothing is written here", "a whole number", ""),
     ("storeId: 1\n", "storeId: ‸true\n", "storeId", "true is not a whole number", "a whole number", ""),
+    (
+        "storeId: 1\n",
+        "storeId: ‸'1'\n",
+        "storeId",
+        "'1' is not a whole number",
+        "a whole number, without quotes: 1",
+        "",
+    ),
+    (
+        "storeId: 1\n",
+        "storeId: ‸0101\n",
+        "storeId",
+        "'0101' is not a whole number",
+        "a whole number, without leading zeros: 101",
+        "",
+    ),
+    (
+        "latitude: 42.36",
+        "latitude: ‸'42,36'",
+        "location/latitude",
+        "'42,36' is not a number",
+        "a number, with a decimal point: 42.36",
+        "",
+    ),
+    (
+        "hours:",
+        "attributes: {SL_BRIDAL: ‸true}\nhours:",
+        "attributes/SL_BRIDAL",
+        "true is not a list",
+        "a list: `[TRUE]`",
+        "",
+    ),
+    (
+        "hours:",
+        "publish: {from: ‸2027}\nhours:",
+        "publish/from",
+        "2027 is not text",
+        "an instant with its offset as 2026-11-27T06:00:00-05:00, a time in the site's zone as 2026-11-27 06:00, "
+        "or a day as 2026-11-27",
+        "",
+    ),
     ("name: First", "name: ‸1.0", "name", "1.0 is not text", 'text: put it in quotes, "1.0"', ""),
     ("name: First", "name: ‸null", "name", "null is not text", "text", ""),
     ("name: First", "name: ‸{a: b}", "name", "an object is not text", "text", ""),
@@ -268,7 +309,8 @@ def test_a_place_in_a_feed_is_its_line(minimal: Path, schemas: Schemas) -> None:
     second = event.replace('"id": 5', '"id": ‸"6"')
     write(minimal, {"events/one.yaml": "[]", "events.jsonl": f"{event}\n\n  {second}\n"})
     assert unmark(minimal, "events.jsonl") == ["events.jsonl:3:10"]
-    assert told(minimal, schemas) == [("events.jsonl:3:10", "1/id", "'6' is not a whole number", "a whole number", "")]
+    allowed = "a whole number, without quotes: 6"
+    assert told(minimal, schemas) == [("events.jsonl:3:10", "1/id", "'6' is not a whole number", allowed, "")]
 
 
 def test_what_is_wrong_with_an_alias_is_told_wherever_it_stands(minimal: Path, schemas: Schemas) -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import threading
 import time
@@ -19,7 +20,7 @@ from conformance import AT, CODES, METHODS, OLD_TABLET, PHONE, TABLET, documents
 from nginx import ADDRESS, Answer, ask, ask_raw, free_port
 from releases import app, built, current, small, store, vitrine
 from releases import write as write_documents
-from served import Server, called, granian, running, waitress
+from served import Server, called, granian, running, uwsgi, waitress
 from test_conformance import differing
 from trees import write
 from vitrine.cli.service import serve
@@ -365,6 +366,13 @@ def test_wrong_use_is_said(options: list[str]) -> None:
 def test_waitress_serves_the_callable_too(tmp_path: Path, out: Path) -> None:
     cases = [case for case in table() if not case.data]
     with waitress(tmp_path, out) as server:
+        assert differing(server.port, "", cases) == []
+
+
+@pytest.mark.skipif(shutil.which("uwsgi") is None, reason="uWSGI is not installed")
+def test_uwsgi_serves_the_callable_too(tmp_path: Path, out: Path) -> None:
+    cases = [case for case in table() if not case.data]
+    with uwsgi(tmp_path, out) as server:
         assert differing(server.port, "", cases) == []
 
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "serve": ("service", "Answer requests from the current release."),
     "mail": ("mail", "Send the mails of the outbox."),
     "logs": ("logs", "The mobile log."),
+    "codes": ("codes", "Single-use codes: issue, import, report."),
     "key": ("edge", "API keys."),
     "edge": ("edge", "What stands in front of the files."),
 }

@@ -42,6 +42,15 @@ import click
     help="Where writes are kept: sqlite:///PATH or postgresql://…; empty: nowhere, and writes are refused.",
 )
 @click.option(
+    "--proxies",
+    default="127.0.0.0/8,::1",
+    show_default=True,
+    metavar="NETWORKS",
+    envvar="VITRINE_PROXIES",
+    show_envvar=True,
+    help="Proxies, by comma, that are believed where a request comes from (X-Forwarded-For); empty: none.",
+)
+@click.option(
     "--log-dir",
     default="store/log",
     show_default=True,
@@ -75,24 +84,43 @@ def serve(
     threads: int,
     memo: int,
     database: str,
+    proxies: str,
     log_dir: str,
     mail: bool,
     templates: str,
 ) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
+    import os
     from pathlib import Path
 
     from vitrine.content.processes import processors
+    from vitrine.interface.codes import SECRET, read_secret
     from vitrine.problems import Failure
     from vitrine.service import server
+    from vitrine.service.proxies import read_proxies
 
     try:
         addresses = server.address(bind), server.address(admin) if admin else None
+        if os.environ.get(SECRET):
+            read_secret(os.environ[SECRET])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
+        read_proxies(proxies)
+    except ValueError as error:
+        raise click.UsageError(f"--proxies {proxies}: {error}; write addresses or networks by comma") from None
+    try:
         options = server.Options(
-            Path(out), *addresses, workers or processors(), threads, memo, database, log_dir, mail, Path(templates)
+            Path(out),
+            *addresses,
+            workers or processors(),
+            threads,
+            memo,
+            database,
+            proxies,
+            log_dir,
+            mail,
+            Path(templates),
         )
         server.serve(options)
     except ModuleNotFoundError as error:

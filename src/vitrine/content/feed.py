@@ -21,13 +21,30 @@ def load(line: bytes, number: int) -> Json:
     except json.JSONDecodeError as error:
         column = error.pos + 1 + len(text) - len(text.lstrip(_BLANKS))
         spot = Place(number, column, number, column + 1)
-        raise Malformed("feed.syntax", f"no JSON: {error.msg}", "one JSON object a line", spot) from None
+        found = f"no JSON: {_WORDS.get(error.msg, error.msg)}"
+        raise Malformed("feed.syntax", found, "one JSON object a line", spot) from None
     except (_Unfit, RecursionError, TypeError):
         locate(line, number)  # which says what is wrong where
         raise
     if text.count("{") + text.count("[") > yaml.MAX_DEPTH:
         locate(line, number)
     return value
+
+
+_WORDS = {
+    "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
+    "Expecting ':' delimiter": "a colon is missing here",
+    "Expecting ',' delimiter": "a comma, or the end of the list or object, is missing here",
+    "Expecting value": "a value is missing here",
+    "Extra data": "something stands after the object",
+    "Unterminated string starting at": "a text without its closing quote",
+    "Invalid control character at": "a control character in a text",
+    "Invalid \\escape": "a backslash before what it cannot stand before",
+    "Invalid \\uXXXX escape": "\\u without four hexadecimal digits",
+    "Illegal trailing comma before end of object": "a comma before the end of the object",
+    "Illegal trailing comma before end of array": "a comma before the end of the list",
+}
+"""What Python's reader says, in an editor's words."""
 
 
 def _text(line: bytes, number: int) -> str:

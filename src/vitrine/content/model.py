@@ -1,12 +1,12 @@
 """Content, as views see it: the documents live at an instant, reached through verbs."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib import resources
-from math import cos, radians
+from io import BytesIO
+from math import cos, floor, radians
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -20,7 +20,7 @@ Made = TypeVar("Made")
 FORMAT = 1
 """Of content.json; a reader refuses a higher one."""
 
-KEPT = 512
+KEPT = 64
 """How many values `once` keeps before it begins anew: a build asks for the same ones soon, a service for any."""
 
 DAYS_SHOWN = 21
@@ -231,6 +231,26 @@ class Texts:
         return text
 
 
+class Packed(Sequence[Json]):
+    """Documents that are read anew from their JSON by whoever walks along them.
+
+    For forked processes: they share bytes, while each Python object that they look at is copied for them.
+    """
+
+    def __init__(self, data: bytes, spans: Sequence[tuple[int, int]]) -> None:
+        self._data = data
+        self._spans = spans
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __iter__(self) -> Iterator[Json]:
+        return iter(orjson.loads(b"[%b]" % b",".join([self._data[start:end] for start, end in self._spans])))
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index]
+
+
 class Content:
     """The live documents. ``value`` is what content.json holds; views use the verbs and never look into it."""
 
@@ -240,17 +260,30 @@ class Content:
         self._texts = Texts()
         self.places = places
         """The port Places (interface.ports), where there is one."""
+        self.catalog: Any = None
+        """The port Catalog, where the release has a catalog."""
 
     def encode(self) -> bytes:
         """The bytes of content.json: a line a document, so that two of them are compared line by line."""
-        parts = []
+        return self._encoded()[0]
+
+    def _encoded(self) -> tuple[bytes, dict[int, tuple[int, int]]]:
+        """The bytes of content.json, and where each document (by its Python id) begins and ends in them."""
+        file, spans = BytesIO(), {}
         for key, part in self.value.items():
-            if isinstance(part, list):
-                lines = b",\n".join(orjson.dumps(document) for document in part)
-                parts.append(b'"%s":[\n%s\n]' % (key.encode(), lines))
-            else:
-                parts.append(b'"%s":%s' % (key.encode(), orjson.dumps(part)))
-        return b"{" + b",\n".join(parts) + b"}\n"
+            file.write(b'%b"%b":' % (b",\n" if file.tell() else b"{", key.encode()))
+            if not isinstance(part, list):
+                file.write(orjson.dumps(part))
+                continue
+            file.write(b"[\n")
+            for number, document in enumerate(part):
+                start = file.tell() + (2 if number else 0)
+                file.write(b",\n" if number else b"")
+                file.write(orjson.dumps(document))
+                spans[id(document)] = (start, file.tell())
+            file.write(b"\n]")
+        file.write(b"}\n")
+        return file.getvalue(), spans
 
     def setting(self, name: str) -> Json:
         """An entry of site.yaml, or None."""
@@ -280,16 +313,18 @@ class Content:
     def near(self, latitude: float, longitude: float, radius: float) -> list[tuple[float, Json]]:
         """The stores within ``radius`` miles of a point, each after its distance: nearest first, then by number."""
         reach, breadth = geo.box(latitude, radius)  # the exact distance decides
-        latitudes, places = self._by_latitude
-        first, last = bisect_left(latitudes, latitude - reach), bisect_right(latitudes, latitude + reach)
-        west, east = longitude - breadth, longitude + breadth
+        south, north, west, east = latitude - reach, latitude + reach, longitude - breadth, longitude + breadth
         if west < -180 or east > 180:  # around the other side of the earth, too: the distance is left to decide
             west, east = -180, 180
-        miles = geo.miles_from(latitude, longitude)
+        cells, miles = self._cells, geo.miles_from(latitude, longitude)
         found = [
             (distance, number, store)
-            for place, other, cosine, number, store in places[first:last]
-            if west <= place <= east and (distance := miles(other, cosine, place)) <= radius
+            for row in range(floor(south), floor(north) + 1)
+            for column in range(floor(west), floor(east) + 1)
+            if (row, column) in cells
+            for other, place, angle, cosine, number, store in cells[row, column]
+            if west <= place <= east and south <= other <= north
+            if (distance := miles(angle, cosine, place)) <= radius
         ]
         return [(distance, store) for distance, _, store in sorted(found)]
 
@@ -331,15 +366,15 @@ class Content:
         return self.once(make, *documents) if between is None else make(*documents, between)
 
     @cached_property
-    def _by_latitude(self) -> tuple[list[float], list[tuple[float, float, float, int, Json]]]:
-        """The stores' latitudes in order; of each its longitude, what `miles_from` asks, its number and itself."""
-        stores = sorted(self.value["stores"], key=lambda store: store["location"]["latitude"])
-        latitudes = [store["location"]["latitude"] for store in stores]
-        angles = [radians(latitude) for latitude in latitudes]
-        return latitudes, [
-            (store["location"]["longitude"], angle, cos(angle), store["locationNumber"], store)
-            for store, angle in zip(stores, angles, strict=True)
-        ]
+    def _cells(self) -> dict[tuple[int, int], list[tuple[float, float, float, float, int, Json]]]:
+        """The stores by whole degrees of where they are; of each its place, what `miles_from` asks, and its number."""
+        cells: dict[tuple[int, int], list[tuple[float, float, float, float, int, Json]]] = {}
+        for store in self.value["stores"]:
+            latitude, longitude = store["location"]["latitude"], store["location"]["longitude"]
+            angle = radians(latitude)
+            place = (latitude, longitude, angle, cos(angle), store["locationNumber"], store)
+            cells.setdefault((floor(latitude), floor(longitude)), []).append(place)
+        return cells
 
     @cached_property
     def _apps(self) -> dict[str, Json]:
@@ -349,12 +384,20 @@ class Content:
     def _stores(self) -> dict[str, dict[int, Json]]:
         return {number: {store[number]: store for store in self.value["stores"]} for number in STORE_NUMBERS}
 
+    def pack(self) -> bytes:
+        """The bytes of content.json, from which events are read from now on: before processes are forked."""
+        data, spans = self._encoded()
+        self._events = {
+            location: Packed(data, [spans[id(event)] for event in events]) for location, events in self._events.items()
+        }
+        return data
+
     @cached_property
     def _promotions(self) -> dict[int, Json]:
         return {promotion["promoId"]: promotion for promotion in self.value["promotions"]}
 
     @cached_property
-    def _events(self) -> dict[int, list[Json]]:
+    def _events(self) -> Mapping[int, Sequence[Json]]:
         at: dict[int, list[Json]] = {}
         for event in sorted(self.value["events"], key=lambda event: (event["start"], event["id"])):
             for location in self.locations(event):

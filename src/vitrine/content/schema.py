@@ -281,7 +281,7 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
     rule = f"schema.{keyword or 'false'}"
     if keyword == "type":
         if "enum" not in schema:  # which says what is allowed
-            yield _wrong_type(pointer, instance, str(value), about)
+            yield _wrong_type(pointer, instance, str(value), shape.at(pointer), about)
     elif keyword in ("required", "dependentRequired"):
         for name in _missing(keyword, value, instance):
             about = _about(shape, (*pointer, name))
@@ -328,17 +328,55 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
         yield Finding(rule, where, str(error.message)[:200], str(schema.get("x-allowed", "")), about, on_key=in_name)
 
 
-def _wrong_type(pointer: Pointer, instance: Json, wanted: str, about: str) -> Finding:
+def _wrong_type(pointer: Pointer, instance: Json, wanted: str, place: Shape | None, about: str) -> Finding:
     kind = _TYPES.get(wanted, wanted)
     found = NOTHING if instance == "" else f"{shown(instance)} is not {kind}"
     allowed = f"{kind}: {_WRITTEN[wanted]}" if wanted in _WRITTEN else kind
-    if wanted == "string" and (instance is None or isinstance(instance, (int, float))):
-        allowed = "text" if instance is None else f'text: put it in quotes, "{shown(instance)}"'
-    elif wanted == "array" and isinstance(instance, (str, int, float)) and instance != "":
-        allowed = f"a list: `[{instance if isinstance(instance, str) else shown(instance)}]`"
-    elif wanted == "boolean" and isinstance(instance, str) and instance.lower() in ("true", "false"):
-        allowed = f"{kind}, in small letters and without quotes"
-    return Finding("schema.type", pointer, found, allowed, about)
+    return Finding("schema.type", pointer, found, _advice(instance, wanted, place) or allowed, about)
+
+
+def _advice(instance: Json, wanted: str, place: Shape | None) -> str:
+    """What to write in place of a value of the wrong type, where that can be guessed; nothing elsewhere."""
+    scalar = shown(instance) if isinstance(instance, (str, int, float)) and instance != "" else ""
+    if wanted == "string" and scalar:
+        return _as_text(scalar, place)
+    if wanted == "array" and scalar:
+        return f"a list: `[{_as_item(instance, place.items if place else None)}]`"
+    if wanted == "object" and scalar and place is not None and len(place.required) == 1:
+        return f"an object: `{{{place.required[0]}: {scalar}}}`"
+    if wanted == "boolean" and isinstance(instance, str) and instance.lower() in ("true", "false"):
+        return f"{_TYPES[wanted]}, in small letters and without quotes"
+    if wanted in ("integer", "number") and isinstance(instance, str):
+        return _as_number(instance, wanted)
+    return ""
+
+
+def _as_text(scalar: str, place: Shape | None) -> str:
+    """A number or a word in quotes, where the text is of the right form then."""
+    pattern = place.keyword("pattern") if place else None
+    if place is not None and pattern and not re.search(pattern, scalar):
+        return str(place.keyword("x-allowed") or "text")
+    return f'text: put it in quotes, "{scalar}"'
+
+
+def _as_item(instance: Json, items: Shape | None) -> str:
+    """A value as the item of a list. Truth in a list of texts is written TRUE and FALSE (wire shapes §3)."""
+    if isinstance(instance, str):
+        return instance
+    if items is None or items.type != "string":
+        return shown(instance)
+    return str(instance).upper() if isinstance(instance, bool) else f'"{shown(instance)}"'
+
+
+def _as_number(text: str, wanted: str) -> str:
+    kind = _TYPES[wanted]
+    if re.fullmatch(r"0+[0-9]+", text):
+        return f"{kind}, without leading zeros: {int(text)}" if len(text) < 20 else kind
+    if re.fullmatch(r"-?[0-9]{1,15}", text):
+        return f"{kind}, without quotes: {text}"
+    if wanted == "number" and re.fullmatch(r"-?[0-9]+,[0-9]+", text):
+        return f"{kind}, with a decimal point: {text.replace(',', '.')}"
+    return ""
 
 
 def _misfit(text: Json, wanted: Json) -> str:

@@ -192,12 +192,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")  # perhaps 7.0 where a whole number is wanted: to be looked at closely
 
 # A cheap look at the JSON bytes for what XML 1.0 §2.2 cannot hold; the exact look follows where it strikes.
-_SIGNS = (
-    rb"\u00",
-    rb"\b",
-    rb"\f",
-    b"\xef\xbf",
-)
+_SIGNS = (b"\\", b"\xef")  # single bytes, which are found soonest
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
 
 

@@ -11,7 +11,7 @@ from vitrine.interface.answer import CODES, ERROR_SCHEMA, FAILURE_SCHEMA, JAVASC
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.formats import FORMATS
 from vitrine.interface.kinds import Schema, plain
-from vitrine.interface.operation import AnyOf, FromContent, Operation, Parameter, Together
+from vitrine.interface.operation import AnyOf, FromContent, OnlyOne, Operation, Parameter, Together
 
 ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "method", "not_acceptable", "too_large")
 ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
@@ -98,6 +98,8 @@ def _rules(operation: Operation) -> Iterable[str]:
                 yield f"One of {', '.join(rule.names)} is required."
         elif isinstance(rule, Together):
             yield f"{' and '.join(rule.names)} are given together."
+        elif isinstance(rule, OnlyOne):
+            yield f"{'Exactly' if rule.required else 'At most'} one of {', '.join(rule.names)} is given."
         else:
             yield f"{rule.finish} is not before {rule.start}."
 
@@ -233,7 +235,26 @@ def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
         target = target or file
         waiting.append(target)
         value["$ref"] = f"#/components/schemas/{_name(target)}{fragment}"
-    return value
+    return _accepted(value)
+
+
+def _accepted(schema: Json) -> Json:
+    """A place of a request's schema as clients may write it: what `body.coerced` makes one type of is several here."""
+    description = {"description": schema["description"]} if "description" in schema else {}
+    plain = {key: part for key, part in schema.items() if key not in (*_SPELT, "description")}
+    others = [other(plain) for keyword, other in _SPELT.items() if schema.get(keyword)]
+    return {**description, "anyOf": [plain, *others]} if others else schema
+
+
+_DIGITS: Mapping[bool, str] = {True: "^[1-9][0-9]{0,15}$", False: "^(0|[1-9][0-9]{0,15})$"}
+"""A whole number as text, by whether it is above 0."""
+
+_SPELT: Mapping[str, Callable[[Json], Json]] = {
+    "x-textual": lambda schema: {"type": "string", "pattern": _DIGITS[bool(schema["minimum"])]},
+    "x-numeric": lambda schema: {"type": "integer"},
+    "x-single": lambda schema: schema["items"],
+}
+"""Keyword of a request's schema → the other spelling that it admits."""
 
 
 def _name(file: str) -> str:

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from typing import NamedTuple
 
 from vitrine.content.model import Content, InJson
 from vitrine.content.schema import Schemas
@@ -48,8 +50,7 @@ ERROR_SCHEMA = "responses/error.json"
 FAILURE_SCHEMA = "responses/supc_failure.json"
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """An answer. ``lifetime``: seconds for which it may be kept; None: not at all."""
 
     status: int
@@ -84,7 +85,7 @@ def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Respons
     if outcome.refusal:
         raise outcome.refusal
     response = _respond(call, outcome.value, schemas, None)
-    return response if outcome.etag is None else replace(response, headers=(*response.headers, ("ETag", outcome.etag)))
+    return response if outcome.etag is None else response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
 
 
 def _respond(call: Call, value: Json, schemas: Schemas, lifetime: int | None) -> Response:
@@ -151,6 +152,7 @@ def etag(body: bytes) -> str:
     return f'"{modified(sha256(body).digest()):x}-{len(body):x}"'
 
 
+@cache
 def cache_control(lifetime: int | None) -> str:
     """The one Cache-Control of an operation's answers, in file, edge and service alike."""
     return "no-store" if lifetime is None else f"max-age={lifetime}"

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 
 import orjson
 
@@ -12,7 +11,7 @@ from vitrine.content.schema import Finding, Schemas, Shape
 from vitrine.content.yaml import MAX_DEPTH, Json
 from vitrine.interface.call import Request
 from vitrine.interface.formats import FORMATS, JSON, Format, Undecodable
-from vitrine.interface.operation import Operation
+from vitrine.interface.operation import Cookie, Operation
 from vitrine.problems import Fault, Refusal, pointer_text
 
 
@@ -31,6 +30,8 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
     """
     shape = bodies.schemas.shape(operation.request_schema)
     value: Json = {}
+    if not request.body and operation.body_optional:
+        return None
     if request.body or "content-type" in request.headers:
         format = _format(request.headers.get("content-type"))
         try:
@@ -38,12 +39,10 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
         except Undecodable as error:
             faults.append(Fault("body", str(error)))
             return None
-    if not request.body and operation.body_optional:
-        return None
     if not isinstance(value, dict):
         faults.append(Fault("body", "must be an object"))
         return None
-    if operation.cookie and operation.cookie not in value:
+    if operation.cookie:
         value = {**_cookie(operation.cookie, request, bodies.content), **value}
     if not value:
         faults.append(Fault("body", f"is missing; it holds {', '.join(shape.properties)}"))
@@ -108,14 +107,18 @@ def coerced(value: Json, shape: Shape | None) -> Json:
     return value
 
 
-def _cookie(name: str, request: Request, content: Content) -> dict[str, Json]:
-    """What a cookie gives of the body: its name is a setting of site.yaml."""
-    cookie = content.setting(f"{name}_cookie")
-    try:
-        known = SimpleCookie(request.headers.get("cookie", ""))
-    except CookieError:
-        return {}
-    return {name: known[cookie].value} if cookie in known else {}
+def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Json]:
+    """What a cookie gives of the body. Of two of one name it is the first (RFC 6265 §5.4): its path fits best.
+
+    The header is taken apart by hand: the standard library's reader gives up at the first cookie that is not as it
+    should be, whoever has set it.
+    """
+    name = content.setting(cookie.setting)
+    for part in request.headers.get("cookie", "").split(";"):
+        key, _, text = part.partition("=")
+        if key.strip() == name:
+            return {cookie.property: text.strip().removeprefix('"').removesuffix('"')}
+    return {}
 
 
 def _fault(finding: Finding) -> Fault:

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import orjson
@@ -19,13 +20,12 @@ SAFE = ",()"
 """What the canonical spelling leaves as it is, beside letters, digits and `-._~`."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """An HTTP request below the base URL: ``path`` decoded, without its first slash; header names in lower case."""
 
     path: str
     query: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = MappingProxyType({})
     method: str = "GET"
     length: int = 0
     """Bytes of the body, as its Content-Length says."""

@@ -27,6 +27,9 @@ class Kind(Protocol):
     def schema(self) -> Schema: ...
 
 
+_ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
+
+
 @dataclass(frozen=True)
 class Ids:
     """Whole numbers by comma: kept ascending and each once, as answers list them (wire shapes §1)."""
@@ -36,7 +39,7 @@ class Ids:
     def parse(self, text: str) -> tuple[int, ...]:
         found = set()
         for part in text.split(","):
-            match = re.fullmatch(r"\s*0*([1-9][0-9]{0,15})\s*", part, re.ASCII)
+            match = _ID.fullmatch(part)
             if match is None or int(match[1]) > MAX_ID:
                 raise ValueError(f"must be whole numbers from 1 to {MAX_ID}, separated by commas, not {part[:40]!r}")
             found.add(int(match[1]))
@@ -199,6 +202,25 @@ class Count:
 
     def schema(self) -> Schema:
         return {"type": "integer", "minimum": 1, "maximum": self.maximum}
+
+
+@dataclass(frozen=True)
+class Guid:
+    """A GUID, in small letters."""
+
+    def parse(self, text: str) -> str:
+        if not re.fullmatch(_GUID, text.lower(), re.ASCII):
+            raise ValueError(f"must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c, not {text[:40]!r}")
+        return text.lower()
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": f"^{_GUID}$"}
+
+
+_GUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from vitrine.content.schema import Schemas
 from vitrine.problems import Failure
 from vitrine.release import freeze, manifest
 from vitrine.release.changes import documents_changed
-from vitrine.release.freeze import FEW, Asking, Known
+from vitrine.release.freeze import FEW, Asking, File, Known
 from vitrine.release.manifest import Manifest
 from vitrine.release.publish import Releases
 from vitrine.release.stage import Stage, fsync_folder, staging
@@ -89,9 +89,9 @@ def build(order: Order, releases: Releases) -> Built:
     next_change = model.interval(order.documents, order.moment).end.isoformat(timespec="seconds")
     with staging(releases.out) as stage:
         written: list[_Private] = []
-        records = _files(order, content, last, stage, lambda: written.append(_private(order, content, last)))
+        data = content.pack()
+        records = _files(order, content, last, stage, lambda: written.append(_private(order, data, last)))
         (own,) = written
-        data = own.content
         private = {CONTENT: {"size": len(data), "sha256": own.digest}}
         edge = order.edge(content)
         encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, edge)
@@ -119,18 +119,16 @@ def build(order: Order, releases: Releases) -> Built:
 
 
 class _Private(NamedTuple):
-    """What is made of the documents themselves: content.json, its digest, sources.json, what changed."""
+    """What is made of the documents themselves: content.json's digest, sources.json, what changed."""
 
-    content: bytes
     digest: str
     sources: bytes
     changed: Mapping[str, Sequence[str]]
 
 
-def _private(order: Order, content: Content, last: _Last) -> _Private:
-    data = content.encode()
+def _private(order: Order, data: bytes, last: _Last) -> _Private:
     changed = documents_changed(last.content, data) if last.content else {}
-    return _Private(data, sha256(data).hexdigest(), orjson.dumps(_sources(order.documents)), changed)
+    return _Private(sha256(data).hexdigest(), orjson.dumps(_sources(order.documents)), changed)
 
 
 def _replaceable(order: Order, releases: Releases, id: str) -> bool:
@@ -182,7 +180,6 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
     lists = freeze.askings(content)
     for operation in {asking.operation for asked in lists for asking in asked}:
         order.schemas.validator(operation.schema)  # compiled before the fork, for all
-    content.events(0)  # so are the indexes
     with ExitStack() as stack:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
 
@@ -215,24 +212,34 @@ def _freeze_part(
     asked: Iterable[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
 ) -> Iterator[_Record]:
     """One process's share: bytes that exist, in the last release or in this one, are linked; others are written."""
-    sources = {digest: f"{last.files}/{path}" for digest, path in last.paths.items()}
+    staged: dict[str, str] = {}  # by this process: digest → full path
     for file in freeze.freeze(asked, content, order.schemas, last.known, step):
         digest, path = file.entry["sha256"], file.entry["path"]
-        name, source = f"files/{path}", sources.get(digest)
-        if source is None:
-            sources[digest] = stage.write(name, file.body or b"", digest)
-            if file.gzip:
-                stage.write(f"{name}.gz", file.compressed or b"", file.gzip[0])
-        else:
+        name, source = f"files/{path}", staged.get(digest)
+        if source is not None:
             stage.link(name, source, digest)
-            held = last.paths.get(digest)
-            of_last = source == f"{last.files}/{held}"
-            if file.gzip and file.compressed and of_last and last.gzip.get(f"{held}.gz") != file.gzip:
-                stage.write(f"{name}.gz", file.compressed, file.gzip[0])  # another program compressed the last one's
-                sources[digest] = stage.path(name)
-            elif file.gzip:
+            if file.gzip:
                 stage.link(f"{name}.gz", f"{source}.gz", file.gzip[0])
-        yield _Record(path, digest, orjson.dumps(file.entry), file.gzip, source is None)
+        else:
+            staged[digest] = stage.path(name)
+            _bring(file, name, last, stage)
+        yield _Record(
+            path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, source is None and digest not in last.paths
+        )
+
+
+def _bring(file: File, name: str, last: _Last, stage: Stage) -> None:
+    """Bytes that this process has not staged yet: from the last release where that has them."""
+    digest = file.entry["sha256"]
+    held = last.paths.get(digest)
+    if held is None:
+        stage.write(name, file.body or b"", digest)
+    else:
+        stage.take(name, f"{last.files}/{held}", digest)
+    if file.gzip and file.compressed and (held is None or last.gzip.get(f"{held}.gz") != file.gzip):
+        stage.write(f"{name}.gz", file.compressed, file.gzip[0])  # anew, too, where another program compressed it
+    elif file.gzip:
+        stage.take(f"{name}.gz", f"{last.files}/{held}.gz", file.gzip[0])
 
 
 def _store_once(records: Sequence[_Record], stage: Stage) -> None:

@@ -46,10 +46,10 @@ class Stage:
             os.close(descriptor)
         return path
 
-    def link(self, name: str, source: str, digest: str) -> None:
-        """A file with the bytes of ``source``: a link where possible.
+    def take(self, name: str, source: str, digest: str) -> None:
+        """A file of an earlier release, linked.
 
-        Raises Failure where the source is gone, or was changed: its time tells, for it is made from its digest.
+        Raises Failure where it is gone, or was changed: its time tells, for it is made from its digest.
         """
         try:
             changed = int(os.stat(source).st_mtime) != modified(bytes.fromhex(digest[:8]))
@@ -57,6 +57,10 @@ class Stage:
             changed = True
         if changed:
             raise Failure(f"{source}: gone or changed since it was built; --no-cache writes every file anew")
+        self.link(name, source, digest)
+
+    def link(self, name: str, source: str, digest: str) -> None:
+        """A file with the bytes of ``source``: a link where possible."""
         try:
             os.link(source, self.path(name))
         except OSError as error:

@@ -3,7 +3,6 @@
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import replace
 
 from vitrine.interface.answer import (
     KEY_HEADER,
@@ -15,7 +14,7 @@ from vitrine.interface.answer import (
     refuse,
     respond_to_action,
 )
-from vitrine.interface.bind import METHODS, bind, route
+from vitrine.interface.bind import METHODS, ROUTES, bind, owner, route
 from vitrine.interface.body import Bodies
 from vitrine.interface.call import Call, Request
 from vitrine.interface.formats import JSON, Format, negotiate
@@ -40,7 +39,7 @@ def exchange(request: Request, serving: Serving | None, backstage: Backstage) ->
         return Exchange(_with_cors(_options(), request, serving), "options")
     done = _asked(request, serving, format, backstage)
     response = _with_cors(_conditional(done.response, request), request, serving)
-    return done if response is done.response else replace(done, response=response)
+    return done if response is done.response else done._replace(response=response)
 
 
 def _unserved(format: Format) -> Response:
@@ -58,8 +57,10 @@ def _asked(request: Request, serving: Serving, format: Format, backstage: Backst
         if known:
             return known
     operation: Operation | None = None
+    asked: Operation | None = None  # what the path is of, though the method may be another's
     try:
-        inner = _below_base(request, serving.order_path if order_host else serving.base_path)
+        inner, order_host = _placed(request, serving)
+        asked = owner(inner, order_host) if order_host else None
         operation, texts = route(inner, order_host=order_host)
         if application is None:
             raise Refusal("no_key")
@@ -72,10 +73,10 @@ def _asked(request: Request, serving: Serving, format: Format, backstage: Backst
         return done
     except Refusal as refused:
         refusal = refused if application else Refusal("no_key")  # whatever the path: nothing is learned without a key
-        response = _complete(refuse(refusal, format, serving.schemas, operation), serving.vary)
+        response = _complete(refuse(refusal, format, serving.schemas, operation or asked), serving.vary)
     except Exception as error:  # a fault of ours: told to the log whole, to the client without details
         traceback.print_exception(error, file=sys.stderr)
-        response = _complete(refuse(Refusal("internal"), format, serving.schemas, operation), serving.vary)
+        response = _complete(refuse(Refusal("internal"), format, serving.schemas, operation or asked), serving.vary)
     return Exchange(response, operation.name if operation and application else "none", application)
 
 
@@ -86,13 +87,16 @@ def _answer(call: Call, request: Request, serving: Serving, backstage: Backstage
     return respond_to_action(call, outcome, serving.schemas)
 
 
-def _below_base(request: Request, base: str) -> Request:
-    """The request as seen from the base URL, which may have a path. Raises Refusal."""
-    if not base:
-        return request
-    if not request.path.startswith(f"{base}/"):
-        raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
-    return replace(request, path=request.path[len(base) + 1 :])
+def _placed(request: Request, serving: Serving) -> tuple[Request, bool]:
+    """The request as seen from the URL that it came to, and whether that is the order host's. Raises Refusal."""
+    urls = serving.urls(request.headers.get("host"))
+    for order_host, base in urls:
+        if base and not request.path.startswith(f"{base}/"):
+            continue
+        inner = request._replace(path=request.path[len(base) + 1 :]) if base else request
+        if len(urls) == 1 or ROUTES.of(inner.path.removesuffix("/"), order_host):
+            return inner, order_host
+    raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
 
 
 def _sizes(request: Request) -> None:
@@ -106,17 +110,17 @@ def _sizes(request: Request) -> None:
 
 def _complete(response: Response, varies: str) -> Response:
     """A response with the headers that every reader of it gets."""
-    status, media_type, body, lifetime = response.status, response.media_type, response.body, response.lifetime
-    headers = [("Content-Type", media_type), ("Cache-Control", cache_control(lifetime)), ("Vary", varies)]
+    status, media_type, body, lifetime, own = response
     if status == 200 and lifetime is not None:
-        headers.append(("ETag", etag(body)))
-    return Response(status, media_type, body, lifetime, (*headers, *response.headers))
+        own = (("ETag", etag(body)), *own)
+    common = (("Content-Type", media_type), ("Cache-Control", cache_control(lifetime)), ("Vary", varies))
+    return Response(status, media_type, body, lifetime, common + own)
 
 
 def _conditional(response: Response, request: Request) -> Response:
     """304 where the client has the answer already (RFC 9110 §13.1.2)."""
     condition = request.headers.get("if-none-match")
-    if response.status != 200 or condition is None:
+    if condition is None or response.status != 200 or request.method not in ("GET", "HEAD"):
         return response
     tag = dict(response.headers).get("ETag")
     if tag is None:
@@ -125,7 +129,7 @@ def _conditional(response: Response, request: Request) -> Response:
     if "*" not in tags and tag not in tags:
         return response
     kept = tuple((name, value) for name, value in response.headers if name != "Content-Type")
-    return replace(response, status=304, body=b"", headers=kept)
+    return response._replace(status=304, body=b"", headers=kept)
 
 
 def _options() -> Response:
@@ -147,4 +151,4 @@ def _with_cors(response: Response, request: Request, serving: Serving) -> Respon
             "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
             "Vary": "Origin",
         }
-    return replace(response, headers=(*response.headers, *headers.items()))
+    return response._replace(headers=(*response.headers, *headers.items()))

@@ -40,10 +40,14 @@ class Parts:
 
 @dataclass(frozen=True)
 class Backstage:
-    """What a service process keeps: the store, and the mobile log's writer. Either may be missing."""
+    """What a service process keeps: the store, and the mobile log's writer. Either may be missing.
+
+    ``secret``: what digests of single-use codes are made with; empty where there is none.
+    """
 
     database: Database | None = None
     log: LogWriter | None = None
+    secret: bytes = b""
 
     def perform(
         self, call: Call, request: Request, content: Content, status: Mapping[str, Any] | None = None
@@ -52,7 +56,7 @@ class Backstage:
 
         ``status``: what is told of the build of the release that the content is of.
         """
-        moment = Moment(datetime.now(UTC), os.urandom, request.address)
+        moment = Moment(datetime.now(UTC), os.urandom, request.address, self.secret)
         source, retry = call.operation.source, _retry(call, request)
         if isinstance(source, FromStore) and not source.writes:
             return self._store.read(lambda shop: source.action(shop, content, call, moment))
@@ -76,7 +80,7 @@ class Backstage:
             return outcome
 
         if isinstance(source, FromStore) or retry:
-            return self._store.write(work)
+            return self._store.write(work, repeatable=retry is not None or call.operation.method == "PUT")
         return self._view(source, content, call, moment, status)
 
     def _view(

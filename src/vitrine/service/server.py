@@ -32,6 +32,7 @@ class Options:
     threads: int
     memo: int
     database: str
+    proxies: str
     log_dir: str = ""
     mail: bool = False
     templates: Path = Path("content/templates")
@@ -52,6 +53,7 @@ def serve(options: Options) -> None:
     os.environ["VITRINE_OUT"] = str(options.out.absolute())
     os.environ["VITRINE_MEMO"] = str(options.memo)
     os.environ["VITRINE_DATABASE"] = options.database
+    os.environ["VITRINE_PROXIES"] = options.proxies
     os.environ["VITRINE_LOG_DIR"] = options.log_dir
     database = open_database(options.database) if options.database else None
     try:

@@ -1,29 +1,30 @@
-"""Falcon in front: an HTTP request becomes a Request, a Response becomes HTTP. Decides nothing."""
+"""The WSGI callable (PEP 3333): an HTTP request becomes a Request, a Response becomes HTTP. Decides nothing."""
 
 import os
-import re
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import falcon
-
-from vitrine.interface.answer import refuse
+from vitrine.interface.answer import Response, refuse
 from vitrine.interface.call import Request
+from vitrine.interface.codes import SECRET, read_secret
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
 from vitrine.service.logfile import LogFile
 from vitrine.service.metrics import Metrics
+from vitrine.service.proxies import LOCAL, Proxies, read_proxies
 from vitrine.service.running import Backstage
 from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
 from vitrine.service.sql.database import open_database
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-Source = Callable[[falcon.Request], Serving | None]
+Environ = dict[str, Any]
+Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
+Source = Callable[[Environ], Serving | None]
 """What a request is answered from: the current release, or whatever a caller puts there."""
 
 _HEADERS = {
@@ -33,61 +34,86 @@ _HEADERS = {
     "HTTP_ORIGIN": "origin",
     "CONTENT_TYPE": "content-type",
     "HTTP_HOST": "host",
+    "HTTP_IF_MATCH": "if-match",
 }
-_OF_WRITES = {"HTTP_IF_MATCH": "if-match", "HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
+_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
+
+_STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
+_BODILESS = (204, 304)
+"""Statuses without a body (RFC 9110 §6.4.1)."""
 
 MAX_UNWANTED = 2 * 1024 * 1024
 """Bytes of a body that are read though nobody asks for them; our configuration of nginx lets no more through."""
 
 
-def application(source: Source, metrics: Metrics | None = None, backstage: Backstage | None = None) -> Application:
-    """The WSGI callable that answers from what ``source`` gives for a request."""
-    app = falcon.App(middleware=[_Front(source, metrics, backstage or Backstage())])
-    app.add_error_handler(Exception, _failed)
-    made: Application = app
-    return made
+def application(
+    source: Source,
+    metrics: Metrics | None = None,
+    backstage: Backstage | None = None,
+    proxies: Proxies | None = None,
+) -> Application:
+    """The WSGI callable that answers from what ``source`` gives for a request.
+
+    ``proxies``: whom to believe where a request comes from; None: nobody but the connection.
+    """
+    return _Front(source, metrics, backstage or Backstage(), proxies or read_proxies(""))
 
 
 def make() -> Application:
     """The callable for a server's factory, by the environment.
 
-    VITRINE_OUT, VITRINE_DATABASE and VITRINE_LOG_DIR (empty: none), VITRINE_MEMO (MiB a worker), VITRINE_ACCESS_LOG.
+    VITRINE_OUT, VITRINE_DATABASE and VITRINE_LOG_DIR (empty: none), VITRINE_MEMO (MiB a worker), VITRINE_PROXIES,
+    VITRINE_CODE_SECRET and VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
     url = os.environ.get("VITRINE_DATABASE", "")
     logs = os.environ.get("VITRINE_LOG_DIR", "")
-    backstage = Backstage(open_database(url) if url else None, LogFile(Path(logs)) if logs else None)
-    return application(lambda request: watch(), metrics, backstage)
+    secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
+    database = open_database(url) if url else None
+    backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
+    proxies = read_proxies(os.environ.get("VITRINE_PROXIES", LOCAL))
+    return application(lambda request: watch(), metrics, backstage, proxies)
 
 
 class _Front:
-    """Answers every path and method before Falcon looks for a route, which would take 1 µs to find the only one."""
+    """The callable. A class, so that a request looks nothing up outside itself."""
 
-    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage) -> None:
+    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage, proxies: Proxies) -> None:
         self._source = source
         self._metrics = metrics
         self._backstage = backstage
+        self._proxies = proxies
 
-    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         started = time.perf_counter()
-        request = _request(req)
-        done = exchange(request, self._source(req), self._backstage)
-        _send(done, req, resp)
-        if request.length and not request.body:
-            _drain(req)
+        try:
+            request = _request(environ, self._proxies)
+            done = exchange(request, self._source(environ), self._backstage)
+            if request.length and not request.body:
+                _drain(environ, request.length)
+        except Exception as error:  # a fault of ours: told to the log whole, to the client without details
+            traceback.print_exception(error, file=sys.stderr)
+            done = Exchange(_failed(environ))
+        response, method = done.response, environ["REQUEST_METHOD"]
+        headers = list(response.headers)
+        if response.status not in _BODILESS:
+            headers.append(("Content-Length", str(len(response.body))))
+        start_response(_STATUS_LINES[response.status], headers)
         if self._metrics:
-            self._metrics.note(done, req.method, time.perf_counter() - started)
+            self._metrics.note(done, method, time.perf_counter() - started)
+        return () if method == "HEAD" else (response.body,)
 
 
-def _request(req: falcon.Request) -> Request:
-    environ = req.env
+def _request(environ: Environ, proxies: Proxies) -> Request:
+    address = environ.get("REMOTE_ADDR", "")
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
     method, length, body = environ["REQUEST_METHOD"], _length(environ), b""
     if method in _WITH_BODY:
+        address = proxies.client(address, environ.get("HTTP_X_FORWARDED_FOR"))
         headers |= {name: environ[key] for key, name in _OF_WRITES.items() if key in environ}
         if not length and "HTTP_TRANSFER_ENCODING" in environ:
             body = environ["wsgi.input"].read(MAX_BODY + 1)
@@ -101,20 +127,20 @@ def _request(req: falcon.Request) -> Request:
         method,
         length,
         body,
-        environ.get("REMOTE_ADDR", ""),
+        address,
     )
 
 
-def _drain(req: falcon.Request) -> None:
+def _drain(environ: Environ, length: int) -> None:
     """Read a body that nobody wanted: a proxy that is still sending it takes our answer for a failure."""
-    if 0 < (length := _length(req.env)) <= MAX_UNWANTED:
-        req.env["wsgi.input"].read(length)
+    if length <= MAX_UNWANTED:
+        environ["wsgi.input"].read(length)
 
 
-def _length(environ: dict[str, Any]) -> int:
+def _length(environ: Environ) -> int:
     """Bytes of the body; 0 where nothing is said, or nothing that is a number."""
-    length = environ.get("CONTENT_LENGTH") or "0"
-    return int(length) if re.fullmatch("[0-9]{1,18}", length) else 0
+    length: str | None = environ.get("CONTENT_LENGTH")
+    return int(length) if length and length.isascii() and length.isdecimal() and len(length) <= 18 else 0
 
 
 def _text(native: str) -> str:
@@ -122,19 +148,7 @@ def _text(native: str) -> str:
     return native if native.isascii() else native.encode("latin-1").decode("utf-8", "replace")
 
 
-def _send(done: Exchange, req: falcon.Request, resp: falcon.Response) -> None:
-    response = done.response
-    resp.status = response.status
-    resp.data = response.body
-    resp.set_headers(response.headers)
-    resp.complete = True
-
-
-def _failed(req: falcon.Request, resp: falcon.Response, error: Exception, params: dict[str, Any]) -> None:
-    """A fault of ours: told to the log whole, to the client without details."""
-    traceback.print_exception(error, file=sys.stderr)
-    format = negotiate(req.env.get("HTTP_ACCEPT")) or JSON
+def _failed(environ: Environ) -> Response:
+    format = negotiate(environ.get("HTTP_ACCEPT")) or JSON
     response = refuse(Refusal("internal"), format, shipped_schemas())
-    resp.status = response.status
-    resp.data = response.body
-    resp.set_headers((("Content-Type", response.media_type), ("Cache-Control", "no-store")))
+    return response._replace(headers=(("Content-Type", response.media_type), ("Cache-Control", "no-store")))
