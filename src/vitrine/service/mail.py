@@ -66,12 +66,13 @@ class Senders:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """Finish the mails that are being sent, and claim no more."""
+    def stop(self, seconds: float = 30) -> None:
+        """Claim no more, and wait for the mails that are being sent, though no longer than this."""
         self._stop.set()
+        last = time.monotonic() + seconds
         for thread in self._threads:
             if thread.ident is not None:
-                thread.join()
+                thread.join(max(0, last - time.monotonic()))
 
     def send_what_is_due(self) -> bool:
         """Send until nothing is due, in this thread; whether the server could be had."""
