@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import unquote
 
@@ -30,6 +30,7 @@ from vitrine.interface.kinds import (
     FieldMask,
     Guid,
     Ids,
+    Instant,
     Kind,
     Number,
     Radius,
@@ -161,6 +162,10 @@ IN_XML = st.characters(
     codec="utf-8", exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"
 ) | st.sampled_from("\t\n\r")
 
+INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)).map(
+    lambda moment: f"{moment.isoformat(timespec='milliseconds')}Z"
+)
+
 KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Ids: lambda kind: st.sets(st.integers(1, MAX_ID), min_size=1, max_size=kind.limit).map(
         lambda ids: tuple(sorted(ids))
@@ -175,6 +180,7 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Radius: lambda kind: decimals(0, kind.maximum).filter(bool),
     Count: lambda kind: st.integers(1, kind.maximum),
     Guid: lambda kind: st.uuids().map(str),
+    Instant: lambda kind: INSTANTS,
     Verbatim: lambda kind: st.text(IN_XML, min_size=kind.minimum, max_size=kind.maximum),
     Text: lambda kind: st.text(TEXT, min_size=1, max_size=kind.maximum).map(str.strip).filter(bool),
     FieldMask: lambda kind: MASKS,
@@ -208,6 +214,9 @@ def bodies_of(shape: Shape) -> st.SearchStrategy[Any]:
         return st.integers(told("minimum"), told("maximum"))
     if told("enum"):
         return st.sampled_from(told("enum"))
+    if told("format"):
+        assert told("format") == "date-time"
+        return INSTANTS
     if told("pattern"):
         return st.from_regex(re.compile(told("pattern"), re.ASCII), fullmatch=True).filter(
             lambda text: len(text) <= (told("maxLength") or 1000)

@@ -26,6 +26,7 @@ from served import called
 from trees import write
 from vitrine.content.schema import Schemas
 from vitrine.interface.bind import OPERATIONS
+from vitrine.service.logfile import LogFile
 from vitrine.service.running import Backstage
 from vitrine.service.serving import Serving, load
 from vitrine.service.sql.database import open_database
@@ -57,7 +58,7 @@ def constant(serving: Serving, request: object) -> Serving:
 def service(out: Path, schemas: Schemas) -> Iterator[Application]:
     database = open_database(f"sqlite:///{out}/store.sqlite")
     database.migrate()
-    yield application(partial(constant, load(out, schemas)), backstage=Backstage(database))
+    yield application(partial(constant, load(out, schemas)), backstage=Backstage(database, LogFile(out / "log")))
     database.close()
 
 
