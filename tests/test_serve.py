@@ -323,7 +323,19 @@ def test_a_fault_of_ours_is_told_without_details_and_counted(
 
 def test_every_option_is_an_environment_variable_too() -> None:
     named = {option.name: option.envvar for option in serve.params}
-    names = ("out", "bind", "admin", "workers", "threads", "memo", "database")
+    names = (
+        "out",
+        "bind",
+        "admin",
+        "workers",
+        "threads",
+        "memo",
+        "database",
+        "proxies",
+        "log_dir",
+        "mail",
+        "templates",
+    )
     assert named == {name: f"VITRINE_{name.upper()}" for name in names}
 
 

@@ -56,7 +56,7 @@ def _operation(operation: Operation, content: Content) -> Json:
     parameters = [_parameter(operation, parameter, examples) for parameter in operation.parameters]
     is_read = isinstance(operation.source, FromContent)
     responses: dict[str, Json] = {"200": _success(operation)}
-    if is_read:
+    if is_read or (operation.tagged and operation.method == "GET"):
         responses["304"] = {"description": "The client has this answer already (If-None-Match)."}
     for name in ANSWERED if is_read else (*ANSWERED, *_OF_WRITES):
         responses[str(CODES[name].status)] = {"$ref": f"#/components/responses/{name}"}
@@ -67,7 +67,11 @@ def _operation(operation: Operation, content: Content) -> Json:
         "operationId": operation.name,
         "summary": operation.about,
         "description": " ".join(_rules(operation)) or operation.about,
-        "parameters": parameters + ([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
+        "parameters": [
+            *parameters,
+            *([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
+            *([_IF_MATCH] if operation.tagged else []),
+        ],
         "responses": responses,
     }
     if operation.body:
@@ -83,6 +87,14 @@ _IDEMPOTENCY_KEY = {
     "description": "A request repeated under the same key is answered as the first time, and done once.",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+
+_IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "An ETag of an earlier answer: nothing is done if something was changed since.",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[ -~]+$"},
 }
 
 
@@ -187,6 +199,8 @@ def _success(operation: Operation) -> Json:
     headers = {"Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}}}
     if isinstance(operation.source, FromContent):
         headers = {"ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}}, **headers}
+    elif operation.tagged:
+        headers = {"ETag": {"description": "Of this state, in any format.", "schema": {"type": "string"}}, **headers}
     if "callback" in operation.named:
         media[JAVASCRIPT] = {"schema": {"type": "string", "description": "The JSON as the argument of `callback`."}}
     return {"description": operation.about, "headers": headers, "content": media}

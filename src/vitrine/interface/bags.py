@@ -286,7 +286,8 @@ _OPTIONS = Parameter("bagOptions", Words((PRODUCT_INFO,)), "What to tell beside:
 def _operation(
     name: str, path: str, source: FromStore, about: str, parameters: Sequence[Parameter], **more: Any
 ) -> Operation:
-    return Operation(name, path, source, "bag", about, (*parameters, _OPTIONS), by_application=True, **more)
+    parameters = (*parameters, _OPTIONS)
+    return Operation(name, path, source, "bag", about, parameters, by_application=True, tagged=True, **more)
 
 
 OPERATIONS = (

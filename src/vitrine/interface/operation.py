@@ -159,7 +159,8 @@ class Operation:
     ``body`` names the schema of the request's body in schemas/requests/; ``body_optional``: it may be missing;
     ``cookie``: what a cookie may give of it.
     ``order_host``: it is served on the order host alone. ``own_failures``: it answers failures in the form of
-    single-use codes (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD.
+    single-use codes (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD. ``tagged``: its answers
+    have an ETag of what is asked for, and If-Match is honoured.
     """
 
     name: str
@@ -178,6 +179,7 @@ class Operation:
     order_host: bool = False
     own_failures: bool = False
     safe: bool = True
+    tagged: bool = False
 
     @property
     def schema(self) -> str:
