@@ -243,7 +243,7 @@ def test_an_id_is_used_once_within_a_file_too(minimal: Path, schemas: Schemas) -
     (expected,) = unmark(minimal, "events/one.yaml")
     assert found(minimal, schemas) == [f"{expected} unique 2/id"]
     (problem,) = problems(minimal, schemas)
-    assert problem.found == "the id 5 is also that of the event in events/one.yaml"
+    assert problem.found == "the id 5 is also that of the event in events/one.yaml:1"
 
 
 # Two windows in New York, and whether they overlap.

@@ -67,6 +67,7 @@ class _Check:
         self.unrendered: dict[str, set[Pointer]] = {}
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.users: Mapping[str, set[str]] = {}
+        self.spots: dict[str, dict[Pointer, yaml.Spot]] = {}
 
     def run(self) -> Checked:
         own, names = self._site()
@@ -212,8 +213,9 @@ class _Check:
                 spot = spots.get(whole) or spots.get(whole[:-1])
                 place = (spot.key if finding.on_key and spot.key else spot.value) if spot else None
                 shown = finding.pointer if layer.index is None else (layer.index, *finding.pointer)
+                found = finding.found + self._line(finding)
                 problem = Problem(
-                    finding.rule, path, finding.found, place, shown, finding.allowed, finding.about, finding.nearest
+                    finding.rule, path, found, place, shown, finding.allowed, finding.about, finding.nearest
                 )
                 problems[problem] |= {document.layers[-1].path} - {path}
         return [
@@ -225,8 +227,18 @@ class _Check:
         """What is wrong with a base itself concerns every file that builds on it."""
         return replace(problem, used_by=tuple(sorted(self.users.get(problem.path, set()) - {problem.path})))
 
+    def _line(self, finding: Finding) -> str:
+        """The line of the other place that a finding names, as it is written after its file."""
+        if finding.beside is None:
+            return ""
+        path, index, pointer = finding.beside
+        spot = self._spots(path).get(pointer if index is None else (index, *pointer))
+        return f":{spot.value.line}" if spot else ""
+
     def _spots(self, path: str) -> dict[Pointer, yaml.Spot]:
-        try:
-            return tree.spots_of(self.folder, self.by_path[path])
-        except (Malformed, OSError):  # changed since it was read
-            return {}
+        if path not in self.spots:
+            try:
+                self.spots[path] = tree.spots_of(self.folder, self.by_path[path])
+            except (Malformed, OSError):  # changed since it was read
+                self.spots[path] = {}
+        return self.spots[path]

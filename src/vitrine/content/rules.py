@@ -87,12 +87,15 @@ def _once(case: Case, kind: str, name: str, uses: Iterable[tuple[Document, Point
         by_value[value].append((document, pointer))
     for value, users in by_value.items():
         for number, (document, pointer) in enumerate(users):
-            for other, _ in users[:number]:
+            for other, there in users[:number]:
                 live, others = case.window(document), case.window(other)
                 if live and others and live.overlaps(others):
-                    found = f"the {name} {value} is also that of the {kind} in {other.layers[-1].path}"
+                    layer = other.layers[-1]
+                    found = f"the {name} {value} is also that of the {kind} in {layer.path}"
                     allowed = "each once; two documents may share one if their publish windows do not overlap"
-                    yield document, Finding("unique", pointer, found, "each once" if kind == "app" else allowed)
+                    if kind == "app":
+                        allowed = "each once"
+                    yield document, Finding("unique", pointer, found, allowed, beside=(layer.path, layer.index, there))
                     break
 
 

@@ -54,6 +54,8 @@ class Finding:
     """Something wrong in one document, not yet located in a file.
 
     ``on_key``: the key is the fault, not the value. ``missing``: the key that is missing at ``pointer``.
+    ``beside``: another place that has to do with it, whose file ``found`` ends with: the file, the document's number in
+    a list or feed, and the pointer.
     """
 
     rule: str
@@ -64,6 +66,7 @@ class Finding:
     nearest: str = ""
     on_key: bool = False
     missing: str | None = None
+    beside: tuple[str, int | None, Pointer] | None = None
 
 
 def shown(value: Json, limit: int = 60) -> str:
