@@ -7,7 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -86,7 +86,8 @@ class LogFile:
                 self._bring_to_disk()
             kept = True
         except OSError as error:
-            print(f"vitrine: {self._path}: {error.strerror}", file=sys.stderr, flush=True)
+            with suppress(OSError):  # standard error may be a file of the same full disk
+                print(f"vitrine: {self._path}: {error.strerror}", file=sys.stderr, flush=True)
         finally:
             with self._mutex:
                 following = self._queue[0] if self._queue else None

@@ -7,6 +7,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -172,7 +173,8 @@ def _tell(mail: Mail, outcome: str, reason: str = "") -> None:
         "deferred": mail.deferred,
         **({"code": reason[:3]} if reason[:3].isdecimal() else {}),
     }
-    os.write(1, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+    with suppress(OSError):  # standard output may be a file of a full disk
+        os.write(1, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
 
 class Counts:
