@@ -102,12 +102,12 @@ def granian(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Serv
 
 
 @contextmanager
-def gunicorn(folder: Path, out: Path) -> Iterator[Server]:
+def gunicorn(folder: Path, out: Path, **env: str) -> Iterator[Server]:
     """The callable behind gunicorn, with the options that it needs."""
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "--bind", f"{ADDRESS}:{port}", "--limit-request-line", "0"]
     command += ["--worker-class", "gthread", "vitrine.service.wsgi:make()"]
-    with running(folder, command, port, VITRINE_OUT=str(out)) as server:
+    with running(folder, command, port, 0, VITRINE_OUT=str(out), **env) as server:
         yield server
 
 

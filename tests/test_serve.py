@@ -331,7 +331,7 @@ def test_every_option_is_an_environment_variable_too() -> None:
         "threads",
         "memo",
         "database",
-        "proxies",
+        "connections",
         "log_dir",
         "mail",
         "templates",

@@ -16,6 +16,11 @@ COMMANDS = {
     "prune": ("releases", "Delete old releases."),
     "verify": ("releases", "Compare every file of a release with its digest."),
     "serve": ("service", "Answer requests from the current release."),
+    "migrate": ("store", "Bring the store to this program's form."),
+    "backup": ("store", "Copy a SQLite store, also while it is in use."),
+    "restore": ("store", "Put a backup in a SQLite store's place."),
+    "prune-store": ("store", "Remove what the store keeps for a while only."),
+    "optins": ("store", "Who opted in or out."),
     "mail": ("mail", "Send the mails of the outbox."),
     "logs": ("logs", "The mobile log."),
     "codes": ("codes", "Single-use codes: issue, import, report."),
@@ -38,7 +43,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"vitrine.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -6,19 +6,11 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from vitrine.cli.steps import OUT, PROBLEMS
+from vitrine.cli.store import database_option, opened
 
 if TYPE_CHECKING:
     from vitrine.service.sql.database import Database
 
-DATABASE = click.option(
-    "--database",
-    default="sqlite:///store/vitrine.sqlite",
-    show_default=True,
-    metavar="URL",
-    envvar="VITRINE_DATABASE",
-    show_envvar=True,
-    help="The service's store: sqlite:///PATH or postgresql://…",
-)
 PROMOTION = click.option(
     "--promotion", required=True, type=click.IntRange(1), metavar="ID", help="Its promoId in the current release."
 )
@@ -36,7 +28,7 @@ def codes() -> None:
 @codes.command("issue")
 @PROMOTION
 @click.option("--count", required=True, type=click.IntRange(1, 10_000_000), metavar="N", help="How many.")
-@DATABASE
+@database_option
 @OUT
 def issue(promotion: int, count: int, database: str, out: str) -> None:
     """Make codes that nobody can guess and print them, one a line: this once, for only digests are kept."""
@@ -63,7 +55,7 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
 @codes.command("import")
 @click.argument("file", type=click.File("rb"))
 @PROMOTION
-@DATABASE
+@database_option
 @OUT
 def import_codes(file: BinaryIO, promotion: int, database: str, out: str) -> None:
     """Take over codes made elsewhere: FILE holds one a line (-: standard input). All of them, or none."""
@@ -95,18 +87,15 @@ def import_codes(file: BinaryIO, promotion: int, database: str, out: str) -> Non
 
 
 @codes.command("report")
-@DATABASE
+@database_option
 @click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
 def report(database: str, form: str) -> None:
     """Say of each promotion how many codes were issued and used, and when (UTC)."""
     import json
     from dataclasses import asdict
 
-    store = _open(database)
-    try:
+    with opened(database) as store:
         issues = store.read(lambda shop: shop.codes.report())
-    finally:
-        store.close()
     if form == "json":
         click.echo(json.dumps([asdict(each) for each in issues], indent=1))
         return

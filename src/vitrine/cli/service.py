@@ -2,6 +2,8 @@
 
 import click
 
+from vitrine.cli.store import DATABASE
+
 
 @click.command()
 @click.option("--out", default="dist", show_default=True, metavar="DIR", envvar="VITRINE_OUT", show_envvar=True)
@@ -34,7 +36,7 @@ import click
 )
 @click.option(
     "--database",
-    default="sqlite:///store/vitrine.sqlite",
+    default=DATABASE,
     show_default=True,
     metavar="URL",
     envvar="VITRINE_DATABASE",
@@ -42,13 +44,14 @@ import click
     help="Where writes are kept: sqlite:///PATH or postgresql://…; empty: nowhere, and writes are refused.",
 )
 @click.option(
-    "--proxies",
-    default="127.0.0.0/8,::1",
+    "--connections",
+    type=click.IntRange(1, 1000),
+    default=16,
     show_default=True,
-    metavar="NETWORKS",
-    envvar="VITRINE_PROXIES",
+    metavar="N",
+    envvar="VITRINE_CONNECTIONS",
     show_envvar=True,
-    help="Proxies, by comma, that are believed where a request comes from (X-Forwarded-For); empty: none.",
+    help="Of a worker to PostgreSQL, at most.",
 )
 @click.option(
     "--log-dir",
@@ -84,7 +87,7 @@ def serve(
     threads: int,
     memo: int,
     database: str,
-    proxies: str,
+    connections: int,
     log_dir: str,
     mail: bool,
     templates: str,
@@ -97,7 +100,6 @@ def serve(
     from vitrine.interface.codes import SECRET, read_secret
     from vitrine.problems import Failure
     from vitrine.service import server
-    from vitrine.service.proxies import read_proxies
 
     try:
         addresses = server.address(bind), server.address(admin) if admin else None
@@ -106,10 +108,6 @@ def serve(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        read_proxies(proxies)
-    except ValueError as error:
-        raise click.UsageError(f"--proxies {proxies}: {error}; write addresses or networks by comma") from None
-    try:
         options = server.Options(
             Path(out),
             *addresses,
@@ -117,7 +115,7 @@ def serve(
             threads,
             memo,
             database,
-            proxies,
+            connections,
             log_dir,
             mail,
             Path(templates),

@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from vitrine.content.model import Content
+from vitrine.content.yaml import Json
 from vitrine.interface.body import encoded
 from vitrine.interface.call import Call, Request
 from vitrine.interface.operation import FromRunning, FromStore, Moment, Outcome, Source
@@ -106,4 +107,11 @@ def _retry(call: Call, request: Request) -> Retry | None:
         raise Refusal("invalid", (Fault("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"),))
     asked = [[name, str(value)] for name, value in call.arguments]
     digest = sha256(encoded([asked, call.body, call.if_match])).hexdigest()
-    return Retry(str(call.application), call.operation.method, request.path, key, digest)
+    person = _named(call.body, "deviceID", "deviceId"), _named(call.body, "svcUID", "svcUid", "userId")
+    return Retry(str(call.application), call.operation.method, request.path, key, digest, *person)
+
+
+def _named(body: Json, *names: str) -> str | None:
+    """The first of some properties that a body has."""
+    found = [body[name] for name in names if body.get(name) is not None] if isinstance(body, dict) else []
+    return str(found[0]) if found else None

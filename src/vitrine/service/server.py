@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vitrine.service.letters import Letters
 from vitrine.service.mail import Counts, Senders
+from vitrine.service.proxies import LOOPBACK, proxies
 from vitrine.service.smtp import server_of
 from vitrine.service.sql.database import Database, open_database
 
@@ -21,8 +22,9 @@ ASK_AGAIN_SECONDS = 0.2
 class Options:
     """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker.
 
-    ``database`` and ``log_dir`` may be empty: there is none. ``mail``: send what is in the outbox, where the
-    environment names a mail server; ``templates`` is where its own templates would be.
+    ``database`` and ``log_dir`` may be empty: there is none. ``connections``: of a worker to a database server, at
+    most. ``mail``: send what is in the outbox, where the environment names a mail server; ``templates`` is where its
+    own templates would be.
     """
 
     out: Path
@@ -32,7 +34,7 @@ class Options:
     threads: int
     memo: int
     database: str
-    proxies: str
+    connections: int
     log_dir: str = ""
     mail: bool = False
     templates: Path = Path("content/templates")
@@ -53,8 +55,9 @@ def serve(options: Options) -> None:
     os.environ["VITRINE_OUT"] = str(options.out.absolute())
     os.environ["VITRINE_MEMO"] = str(options.memo)
     os.environ["VITRINE_DATABASE"] = options.database
-    os.environ["VITRINE_PROXIES"] = options.proxies
+    os.environ["VITRINE_CONNECTIONS"] = str(options.connections)
     os.environ["VITRINE_LOG_DIR"] = options.log_dir
+    proxies(os.environ.get("VITRINE_TRUSTED_PROXIES", LOOPBACK))  # said here rather than by every worker
     database = open_database(options.database) if options.database else None
     try:
         if database:
@@ -63,7 +66,8 @@ def serve(options: Options) -> None:
         if options.admin:
             from vitrine.service.metrics import Admin
 
-            Admin(options.out, shared, Counts(database) if database else None).serve(*options.admin)
+            mails = Counts(database) if database else None
+            Admin(options.out, shared, database, mails).serve(*options.admin)
         run(FACTORY, options.bind, options.workers, options.threads)
         if senders:
             senders.stop()

@@ -16,11 +16,11 @@ from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
 from vitrine.service.logfile import LogFile
-from vitrine.service.metrics import Metrics
-from vitrine.service.proxies import LOCAL, Proxies, read_proxies
+from vitrine.service.metrics import Metrics, StoreMeter
+from vitrine.service.proxies import LOOPBACK, Proxies, proxies
 from vitrine.service.running import Backstage
 from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
-from vitrine.service.sql.database import open_database
+from vitrine.service.sql.database import CONNECTIONS, open_database
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -52,46 +52,43 @@ def application(
     source: Source,
     metrics: Metrics | None = None,
     backstage: Backstage | None = None,
-    proxies: Proxies | None = None,
+    trusted: Proxies | None = None,
 ) -> Application:
-    """The WSGI callable that answers from what ``source`` gives for a request.
-
-    ``proxies``: whom to believe where a request comes from; None: nobody but the connection.
-    """
-    return _Front(source, metrics, backstage or Backstage(), proxies or read_proxies(""))
+    """The WSGI callable that answers from what ``source`` gives for a request. ``trusted``: by default, on loopback."""
+    return _Front(source, metrics, backstage or Backstage(), trusted or proxies(LOOPBACK))
 
 
 def make() -> Application:
     """The callable for a server's factory, by the environment.
 
-    VITRINE_OUT, VITRINE_DATABASE and VITRINE_LOG_DIR (empty: none), VITRINE_MEMO (MiB a worker), VITRINE_PROXIES,
-    VITRINE_CODE_SECRET and VITRINE_ACCESS_LOG.
+    VITRINE_OUT, VITRINE_DATABASE and VITRINE_LOG_DIR (empty: none), VITRINE_CONNECTIONS (to a database server),
+    VITRINE_MEMO (MiB a worker), VITRINE_TRUSTED_PROXIES, VITRINE_CODE_SECRET and VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
-    url = os.environ.get("VITRINE_DATABASE", "")
+    url, connections = os.environ.get("VITRINE_DATABASE", ""), int(os.environ.get("VITRINE_CONNECTIONS", CONNECTIONS))
+    database = open_database(url, StoreMeter(), connections) if url else None
+    trusted = proxies(os.environ.get("VITRINE_TRUSTED_PROXIES", LOOPBACK))
     logs = os.environ.get("VITRINE_LOG_DIR", "")
     secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
-    database = open_database(url) if url else None
     backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
-    proxies = read_proxies(os.environ.get("VITRINE_PROXIES", LOCAL))
-    return application(lambda request: watch(), metrics, backstage, proxies)
+    return application(lambda request: watch(), metrics, backstage, trusted)
 
 
 class _Front:
     """The callable. A class, so that a request looks nothing up outside itself."""
 
-    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage, proxies: Proxies) -> None:
+    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage, trusted: Proxies) -> None:
         self._source = source
         self._metrics = metrics
         self._backstage = backstage
-        self._proxies = proxies
+        self._trusted = trusted
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         started = time.perf_counter()
         try:
-            request = _request(environ, self._proxies)
+            request = _request(environ, self._trusted)
             done = exchange(request, self._source(environ), self._backstage)
             if request.length and not request.body:
                 _drain(environ, request.length)
@@ -108,18 +105,19 @@ class _Front:
         return () if method == "HEAD" else (response.body,)
 
 
-def _request(environ: Environ, proxies: Proxies) -> Request:
-    address = environ.get("REMOTE_ADDR", "")
+def _request(environ: Environ, trusted: Proxies) -> Request:
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
     method, length, body = environ["REQUEST_METHOD"], _length(environ), b""
     if method in _WITH_BODY:
-        address = proxies.client(address, environ.get("HTTP_X_FORWARDED_FOR"))
         headers |= {name: environ[key] for key, name in _OF_WRITES.items() if key in environ}
         if not length and "HTTP_TRANSFER_ENCODING" in environ:
             body = environ["wsgi.input"].read(MAX_BODY + 1)
             length = len(body)
         elif length <= MAX_BODY:
             body = environ["wsgi.input"].read(length) if length else b""
+    address = environ.get("REMOTE_ADDR", "")
+    if "HTTP_X_FORWARDED_FOR" in environ:
+        address = trusted.client(address, environ["HTTP_X_FORWARDED_FOR"])
     return Request(
         _text(environ.get("PATH_INFO", "")).removeprefix("/"),
         _text(environ.get("QUERY_STRING", "")),

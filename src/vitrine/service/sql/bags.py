@@ -55,7 +55,7 @@ class Bags:
             self._run("UPDATE bags SET last_sequence = ? WHERE guid = ?", last, bag.guid)
         return Bag(bag.guid, bag.id, bag.user, bag.revision, last, tuple(after[each] for each in sorted(after)))
 
-    def prune(self, before: datetime, limit: int = 1000) -> int:
+    def prune(self, before: datetime, limit: int) -> int:
         """Forget at most so many bags that nobody has changed since; how many."""
         when = written(before)
         gone = self._run(

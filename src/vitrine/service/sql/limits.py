@@ -1,9 +1,12 @@
 """So many times in a while: counted exactly, whatever the number of processes."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from math import ceil
 
 from vitrine.service.sql.session import Session, written
+
+KEPT = timedelta(days=2)
+"""Longer than any window."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -32,8 +35,15 @@ class Limits:
             self._run("UPDATE limits SET times = ?, at = ? WHERE name = ?", kept, written(at), name)
         return wait
 
-    def prune(self, before: datetime) -> int:
-        return len(self._run("DELETE FROM limits WHERE at < ? RETURNING 1", written(before)))
+    def prune(self, now: datetime, limit: int) -> int:
+        """Forget at most so many names under which nothing was counted of late; how many."""
+        when = written(now - KEPT)
+        gone = self._run(
+            "DELETE FROM limits WHERE at < ? AND name IN"
+            " (SELECT name FROM limits WHERE at < ? ORDER BY at LIMIT ?) RETURNING 1",
+            *(when, when, limit),
+        )
+        return len(gone)
 
 
 def _wait(known: str, limit: int, seconds: int, at: datetime) -> tuple[int, list[int]]:

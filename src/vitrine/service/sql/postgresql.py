@@ -16,7 +16,7 @@ from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from vitrine.problems import Failure
 from vitrine.service.sql.database import CONNECTIONS, PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
-from vitrine.service.sql.migrate import level, migrate
+from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
 from vitrine.service.sql.shop import Shop
 
@@ -126,8 +126,8 @@ class PostgreSQL:
     def fault(self) -> str:
         try:
             with psycopg.connect(self._url, **_LIBPQ) as connection:
-                level(_Session(connection))
-        except (psycopg.Error, Failure) as error:
+                reached(_Session(connection))
+        except psycopg.Error as error:
             return f"the database: {_line(error)}"
         return ""
 
@@ -180,7 +180,7 @@ class PostgreSQL:
                     committing = not reads
                     connection.commit()
             except psycopg.Error as error:
-                if committing and connection.closed:
+                if committing and not _rolled_back(error):
                     raise _Unknown(_line(error)) from error
                 raise
         return result
@@ -241,6 +241,12 @@ def _configure(connection: Connection) -> None:
     connection.commit()
     connection.read_only = False
     connection.isolation_level = IsolationLevel.SERIALIZABLE
+
+
+def _rolled_back(error: psycopg.Error) -> bool:
+    """Whether the server said that a transaction failed. That it ends itself (57P0x) it may say after a COMMIT."""
+    state = error.sqlstate
+    return state is not None and not state.startswith(("08", "57P", "58", "XX"))
 
 
 def _line(error: Exception) -> str:

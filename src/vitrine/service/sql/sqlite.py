@@ -14,7 +14,7 @@ from typing import Any
 
 from vitrine.problems import Failure
 from vitrine.service.sql.database import PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
-from vitrine.service.sql.migrate import level, migrate
+from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
 from vitrine.service.sql.shop import Shop
 from vitrine.service.sql.sqlite_file import Locks, refuse_network
@@ -117,7 +117,7 @@ class SQLite:
                 connection.execute("ROLLBACK")
                 self._readers.append(connection)
         except sqlite3.Error as error:
-            if _own_fault(error):
+            if _own_fault(error) or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY:
                 raise
             raise self._unavailable(error, "read") from error
 
@@ -139,10 +139,10 @@ class SQLite:
         try:
             connection = self._connect("PRAGMA query_only = ON")
             try:
-                level(_Session(connection))
+                reached(_Session(connection))
             finally:
                 connection.close()
-        except (sqlite3.Error, Failure) as error:
+        except sqlite3.Error as error:
             return f"{self._path}: {error}"
         return ""
 

@@ -194,11 +194,14 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _keep(part: Path, target: Path) -> None:
     """Bring a file to the disk, then under its name."""
-    for name in (part, target.parent):
-        if name is target.parent:
-            os.replace(part, target)
-        descriptor = os.open(name, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    _sync(part)
+    os.replace(part, target)
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
