@@ -432,6 +432,9 @@ def test_limits_of_different_names_and_sizes_do_not_meet(database: Database) -> 
 @pytest.fixture
 def command(engine: Engine, out: Path) -> Callable[..., Json]:
     """`vitrine codes …` on an engine, with the secret in the environment."""
+    database = engine.open()
+    database.migrate()
+    database.close()
 
     def run(*arguments: str, secret: str = SECRET_TEXT, of_release: bool = True) -> Json:
         where = ("--out", str(out)) if of_release else ()
