@@ -467,7 +467,8 @@ def test_a_full_disk_is_a_503_and_a_metric_and_loses_nothing_acknowledged(
     dist: Path, tmp_path: Path, tiny_disk: Path
 ) -> None:
     kept = 0
-    with granian(tmp_path / "server", dist, "--workers", "2", "--log-dir", str(tiny_disk)) as server:
+    options = ("--workers", "2", "--log-dir", str(tiny_disk))
+    with granian(tmp_path / "server", dist, *options, TMPDIR=str(tiny_disk)) as server:
         body, headers = json.dumps({"entry": [{**ENTRY, "logMessage": "x" * 4000}] * 3}).encode(), dict[str, str]()
         headers = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
         statuses = []
