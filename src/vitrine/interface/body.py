@@ -51,10 +51,7 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
         return None
     value = coerced(value, shape)
     found = [_fault(finding) for finding in bodies.schemas.findings(operation.request_schema, value, MOST)]
-    found += [
-        Fault(_cut(pointer_text(pointer)), f"{char}, in JSON neither")
-        for pointer, char in islice(_barred(value, shape), MOST)
-    ]
+    found += islice(_barred(value, shape), MOST)
     faults += found[:MOST]
     if len(found) >= MOST:
         faults.append(Fault("body", f"has more faults; the first {MOST} are named"))
