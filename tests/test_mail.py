@@ -306,7 +306,7 @@ def _claim_and_give_up(id: str, now: datetime, shop: Shop) -> None:
 
 
 def _prune(before: datetime, shop: Shop) -> int:
-    return shop.outbox.prune(before)
+    return shop.outbox.prune(before, 9)
 
 
 # -- the whole way -----------------------------------------------------------------------------------------------

@@ -506,6 +506,21 @@ def test_files_are_pruned_by_their_last_entry(tmp_path: Path) -> None:
     assert numbered(tmp_path) == ["after"]
 
 
+def test_prune_store_deletes_old_files_of_the_log(engine: Engine, tmp_path: Path) -> None:
+    database = engine.open()
+    database.migrate()
+    database.close()
+    log = LogFile(tmp_path)
+    for number in range(3):
+        log.write([str(number)], LogKeeping(max_bytes=1))
+    for path in tmp_path.glob("mobile-*.log"):
+        old = time.time() - 8 * 24 * 3600
+        os.utime(path, (old, old))
+    command = ("prune-store", "--database", engine.url, "--log-dir", tmp_path)
+    told = [vitrine(*command, "--logs", days).out.splitlines()[-1] for days in ("9", "7")]
+    assert (told, numbered(tmp_path)) == (["log files: 0 removed", "log files: 2 removed"], ["2"])
+
+
 def test_the_build_of_a_release_is_told(dist: Path, schemas: Schemas) -> None:
     status = load(dist, schemas).status
     assert (list(status), status["status"]) == (["jobName", "startTime", "endTime", "status"], "SUCCESS")

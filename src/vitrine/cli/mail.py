@@ -4,20 +4,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vitrine.cli.store import database_option, opened
+
 if TYPE_CHECKING:
-    from vitrine.service.sql.database import Database
+    from vitrine.service.mail import Senders
 
 
 @click.command()
-@click.option(
-    "--database",
-    default="sqlite:///store/vitrine.sqlite",
-    show_default=True,
-    metavar="URL",
-    envvar="VITRINE_DATABASE",
-    show_envvar=True,
-    help="The store of the service: sqlite:///PATH or postgresql://…",
-)
+@database_option
 @click.option(
     "--templates",
     default="content/templates",
@@ -58,28 +52,21 @@ def mail(
 
     import orjson
 
-    from vitrine.service.sql.database import open_database
-
-    store = open_database(database)
-    store.migrate()
-    try:
+    if not (retry_dead or list_dead):
+        _send(database, templates, connections, lease, once=once)
+        return
+    with opened(database) as store:
         if retry_dead:
             ids = None if "all" in retry_dead else retry_dead
             number = store.write(lambda shop: shop.outbox.retry(ids, datetime.now(UTC)))
             click.echo(f"{number} to be tried again")
-        elif list_dead:
+        else:
             for each in store.read(lambda shop: shop.outbox.dead()):
                 sys.stdout.buffer.write(orjson.dumps(each) + b"\n")
-        else:
-            _send(store, templates, connections, lease, once=once)
-    finally:
-        store.close()
 
 
-def _send(store: "Database", templates: str, connections: int, lease: float, *, once: bool) -> None:
+def _send(database: str, templates: str, connections: int, lease: float, *, once: bool) -> None:
     import os
-    import signal
-    import threading
     from pathlib import Path
 
     from vitrine.problems import Failure
@@ -90,11 +77,19 @@ def _send(store: "Database", templates: str, connections: int, lease: float, *, 
     server = server_of(os.environ)
     if server is None:
         raise Failure("VITRINE_SMTP_HOST is not set: it names the mail server")
-    senders = Senders(store, server, Letters([Path(templates)]), connections, Patience(lease=lease))
-    if once:
-        if not senders.send_what_is_due():
+    letters = Letters([Path(templates)])
+    with opened(database) as store:
+        senders = Senders(store, server, letters, connections, Patience(lease=lease))
+        if not once:
+            _until_told(senders)
+        elif not senders.send_what_is_due():
             raise Failure("the mail server cannot be had; `vitrine mail` tries again later")
-        return
+
+
+def _until_told(senders: "Senders") -> None:
+    import signal
+    import threading
+
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: ended.set())

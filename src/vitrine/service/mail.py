@@ -155,13 +155,13 @@ class Senders:
         _tell(mail, "postponed", reason)
 
     def _noted(self, work: Callable[[Shop], None]) -> None:
-        """Note what became of a mail; as long as the store cannot be had, again. What is not noted is repeated."""
+        """Note what became of a mail; as long as the store cannot be had, again. Noted twice it is as good as once."""
         while True:
             try:
-                return self._database.write(work)
+                return self._database.write(work, repeatable=True)
             except Refusal:
                 if self._stop.wait(self._patience.poll):
-                    return self._database.write(work)
+                    return self._database.write(work, repeatable=True)
 
 
 def _tell(mail: Mail, outcome: str, reason: str = "") -> None:

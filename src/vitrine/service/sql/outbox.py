@@ -100,9 +100,15 @@ class Outbox:
             found[f"ended {state}"] = number
         return found
 
-    def prune(self, before: datetime) -> int:
-        """Delete the dead mails that were promised before an instant; how many there were."""
-        return len(self._run("DELETE FROM outbox WHERE state = 'dead' AND at < ? RETURNING 1", written(before)))
+    def prune(self, before: datetime, limit: int) -> int:
+        """Delete dead mails that were promised before an instant, so many at most; how many there were."""
+        return len(
+            self._run(
+                "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE state = 'dead' AND at < ? LIMIT ?)"
+                " RETURNING 1",
+                *(written(before), limit),
+            )
+        )
 
     def _count(self, state: str) -> None:
         self._run(

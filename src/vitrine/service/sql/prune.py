@@ -19,14 +19,25 @@ PRUNERS: dict[str, Pruner] = {
 BAGS_KEPT = timedelta(days=90)
 """How long a bag is kept that nobody changes, unless told otherwise."""
 
+MAILS_KEPT = timedelta(days=30)
+"""How long a mail is kept that was given up, unless told otherwise."""
 
-def prune(database: Database, now: datetime, bags: timedelta = BAGS_KEPT) -> Iterator[tuple[str, int]]:
-    """Remove all that is too old: what, and how many rows of it. ``bags``: how long one is kept that nobody changes."""
+
+def prune(
+    database: Database, now: datetime, bags: timedelta = BAGS_KEPT, mails: timedelta = MAILS_KEPT
+) -> Iterator[tuple[str, int]]:
+    """Remove all that is too old: what, and how many rows of it.
+
+    ``bags``: how long one is kept that nobody changes; ``mails``: how long one that was given up.
+    """
+
+    def mails_of(shop: Shop, now: datetime, limit: int) -> int:
+        return shop.outbox.prune(now - mails, limit)
 
     def bags_of(shop: Shop, now: datetime, limit: int) -> int:
         return shop.bags.prune(now - bags, limit)
 
-    for what, pruner in {**PRUNERS, "bags": bags_of}.items():
+    for what, pruner in {**PRUNERS, "bags": bags_of, "dead mails": mails_of}.items():
         total = 0
         while removed := database.write(lambda shop, pruner=pruner: pruner(shop, now, STEP)):  # type: ignore[misc]
             total += removed
