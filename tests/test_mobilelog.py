@@ -520,10 +520,3 @@ def test_prune_store_deletes_old_files_of_the_log(engine: Engine, tmp_path: Path
     command = ("prune-store", "--database", engine.url, "--log-dir", tmp_path)
     told = [vitrine(*command, "--logs", days).out.splitlines()[-1] for days in ("9", "7")]
     assert (told, numbered(tmp_path)) == (["log files: 0 removed", "log files: 2 removed"], ["2"])
-
-
-def test_the_build_of_a_release_is_told(dist: Path, schemas: Schemas) -> None:
-    status = load(dist, schemas).status
-    assert (list(status), status["status"]) == (["jobName", "startTime", "endTime", "status"], "SUCCESS")
-    began, ended = (datetime.fromisoformat(status[name]) for name in ("startTime", "endTime"))
-    assert (began < ended, ended.utcoffset(), len(status["endTime"])) == (True, timedelta(0), 29)
