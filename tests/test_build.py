@@ -820,13 +820,21 @@ def test_the_list_of_operations_counts_the_files_and_writes_nothing(content: Pat
             0,
             "GET v2/utility/mobileapp  frozen, 4 files\n"
             "POST v2/utility/mobileoptinout  live: it is in the store\n"
+            "GET v2/utility/mobilelog  live: only the running service knows\n"
+            "POST v2/utility/mobilelog  live: only the running service knows\n"
             "GET store/v1/events  frozen, 12 files\n"
             "GET v2/store/event  frozen, 8 files\n"
             "GET store/v2/stores/{locationNumber}  frozen, 4 files\n"
             "GET store/v2/stores  frozen, 2 files\n"
             "GET v2/promotions  frozen, 2 files\n"
             "GET v3/promotions  frozen, 6 files\n"
-            "GET v3/promotions/sorted  frozen, 6 files\n",
+            "GET v3/promotions/sorted  frozen, 6 files\n"
+            "POST v3/promotions/share  live: it is in the store\n"
+            "PUT v3/order/supc  live: it is in the store\n"
+            "GET order/v1/bags  live: it is in the store\n"
+            "POST order/v1/bags  live: it is in the store\n"
+            "PATCH order/v1/bags/{bagGuid}/items  live: it is in the store\n"
+            "DELETE order/v1/bags/{bagGuid}/items/{sequenceNumber}  live: it is in the store\n",
             "",
         ),
         False,

@@ -21,6 +21,9 @@ COMMANDS = {
     "restore": ("store", "Put a backup in a SQLite store's place."),
     "prune-store": ("store", "Remove what the store keeps for a while only."),
     "optins": ("store", "Who opted in or out."),
+    "mail": ("mail", "Send the mails of the outbox."),
+    "logs": ("logs", "The mobile log."),
+    "codes": ("codes", "Single-use codes: issue, import, report."),
     "key": ("edge", "API keys."),
     "edge": ("edge", "What stands in front of the files."),
 }

@@ -112,6 +112,7 @@ def _build(
 
     if out.absolute().is_relative_to(Path(content).absolute()):
         raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
+    note = _note(content)  # runs git, for a moment as a copy of this process: while that is small
     program = unchanged.program_digest()
     cached = None if fresh else out / ".cache" / "documents"
     options = Options(jobs, progress_bar("checking"), cached, program, scanned=scanned)
@@ -123,6 +124,7 @@ def _build(
         return PROBLEMS
     documents = checked.documents
     moment = moment_of(at, documents)
+    stretch = model.interval(documents, moment)
     releases = Releases(out)
     with releases.lock(make=True):
         releases.reconcile()
@@ -132,7 +134,7 @@ def _build(
             moment,
             lambda live: digest(rules(live, schemas)),
             program,
-            _note(content),
+            note,
             jobs,
             fresh,
             progress_bar("freezing"),
@@ -140,7 +142,6 @@ def _build(
         built = make(order, releases)
         status, outcome = _switch_after_build(built, releases)
     if before.settled:
-        stretch = model.interval(documents, moment)
         last = unchanged.Last(before.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
         unchanged.remember(out / ".cache" / "last.json", last)
     _say_built(built, outcome)

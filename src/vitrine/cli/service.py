@@ -60,22 +60,73 @@ from vitrine.cli.store import DATABASE
     show_envvar=True,
     help="Of a worker to PostgreSQL, at most.",
 )
+@click.option(
+    "--log-dir",
+    default="store/log",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_LOG_DIR",
+    show_envvar=True,
+    help="Where the mobile log is written; empty: nowhere, and entries are refused.",
+)
+@click.option(
+    "--mail/--no-mail",
+    default=True,
+    show_default=True,
+    envvar="VITRINE_MAIL",
+    show_envvar=True,
+    help="Send shared promotions, where VITRINE_SMTP_HOST names a mail server (see `vitrine mail`).",
+)
+@click.option(
+    "--templates",
+    default="content/templates",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_TEMPLATES",
+    show_envvar=True,
+    help="Where the mail's templates are looked for before the program's own.",
+)
 def serve(
-    out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str, connections: int
+    out: str,
+    bind: str,
+    admin: str,
+    workers: int | None,
+    threads: int,
+    memo: int,
+    database: str,
+    connections: int,
+    log_dir: str,
+    mail: bool,
+    templates: str,
 ) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
+    import os
     from pathlib import Path
 
     from vitrine.content.processes import processors
+    from vitrine.interface.codes import SECRET, read_secret
     from vitrine.problems import Failure
     from vitrine.service import server
 
     try:
         addresses = server.address(bind), server.address(admin) if admin else None
+        if os.environ.get(SECRET):
+            read_secret(os.environ[SECRET])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        workers = workers or processors()
-        server.serve(server.Options(Path(out), *addresses, workers, threads, memo, database, connections))
+        options = server.Options(
+            Path(out),
+            *addresses,
+            workers or processors(),
+            threads,
+            memo,
+            database,
+            connections,
+            log_dir,
+            mail,
+            Path(templates),
+        )
+        server.serve(options)
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

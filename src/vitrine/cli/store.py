@@ -98,15 +98,54 @@ def restore(database: str, source: str) -> None:
 
 @click.command()
 @database_option
-def prune_store(database: str) -> None:
-    """Remove what the store keeps for a while only, in small steps, also while a service runs."""
-    from datetime import UTC, datetime
+@click.option(
+    "--bags",
+    type=click.IntRange(1, 3650),
+    default=90,
+    show_default=True,
+    metavar="DAYS",
+    help="How long a bag is kept that nobody changes.",
+)
+@click.option(
+    "--mails",
+    type=click.IntRange(1, 3650),
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="How long a mail is kept that was given up.",
+)
+@click.option(
+    "--log-dir",
+    default="store/log",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_LOG_DIR",
+    show_envvar=True,
+    help="Where the mobile log is.",
+)
+@click.option(
+    "--logs",
+    type=click.IntRange(1, 3650),
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="How long a file of the mobile log is kept after its last entry.",
+)
+def prune_store(database: str, bags: int, mails: int, log_dir: str, logs: int) -> None:
+    """Remove what the store and the mobile log keep for a while only, in small steps, also while a service runs."""
+    from datetime import UTC, datetime, timedelta
+    from pathlib import Path
 
+    from vitrine.service import logfile
     from vitrine.service.sql.prune import prune
 
+    now = datetime.now(UTC)
     with opened(database) as store:
-        for what, removed in prune(store, datetime.now(UTC)):
+        for what, removed in prune(store, now, timedelta(days=bags), timedelta(days=mails)):
             click.echo(f"{what}: {removed:,} removed")
+    if log_dir:
+        deleted = logfile.prune(Path(log_dir), now - timedelta(days=logs))
+        click.echo(f"log files: {len(deleted):,} removed")
 
 
 @click.group()

@@ -260,6 +260,8 @@ class Content:
         self._texts = Texts()
         self.places = places
         """The port Places (interface.ports), where there is one."""
+        self.catalog: Any = None
+        """The port Catalog, where the release has a catalog."""
 
     def encode(self) -> bytes:
         """The bytes of content.json: a line a document, so that two of them are compared line by line."""
@@ -335,6 +337,10 @@ class Content:
         promotions: list[Json] = self.value["promotions"]
         return promotions
 
+    def promotion(self, id: int) -> Json | None:
+        """The promotion with this id, or None."""
+        return self._promotions.get(id)
+
     def days(self) -> Sequence[tuple[str, str]]:
         """The days for which opening hours are told, each with its weekday's name."""
         return self._days
@@ -384,7 +390,12 @@ class Content:
         self._events = {
             location: Packed(data, [spans[id(event)] for event in events]) for location, events in self._events.items()
         }
+        self.value = {**self.value, "events": Packed(data, [spans[id(event)] for event in self.value["events"]])}
         return data
+
+    @cached_property
+    def _promotions(self) -> dict[int, Json]:
+        return {promotion["promoId"]: promotion for promotion in self.value["promotions"]}
 
     @cached_property
     def _events(self) -> Mapping[int, Sequence[Json]]:

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import orjson
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from vitrine.problems import Failure
 from vitrine.release.publish import Releases
@@ -27,6 +27,13 @@ SECONDS = Histogram(
     buckets=(0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
 )
 
+LOG_LINES = Counter("vitrine_log_lines", "Lines of the mobile log that were kept.")
+LOG_REFUSED = Counter(
+    "vitrine_log_refused",
+    "Entries for the mobile log that the application's loggingInfo does not admit: disabled, count or level.",
+    ("application", "reason"),
+)
+LOG_FAILURES = Counter("vitrine_log_failures", "Requests whose lines could not be kept; they were answered 503.")
 BATCHES = Histogram(
     "vitrine_store_batch_actions",
     "Actions that one transaction of the store kept.",
@@ -92,9 +99,16 @@ class Metrics:
 class Admin:
     """/healthz, /readyz and /metrics, for operators, on an address of their own."""
 
-    def __init__(self, out: Path, multiprocess_dir: str | None, database: Database | None = None) -> None:
+    def __init__(
+        self,
+        out: Path,
+        multiprocess_dir: str | None,
+        database: Database | None = None,
+        mails: Callable[[], Mapping[str, int]] | None = None,
+    ) -> None:
         self._releases = Releases(out)
         self._database = database
+        self._mails = mails
         self._registry = CollectorRegistry()
         self._next_change: tuple[str, str] = ("", "")
         if multiprocess_dir:
@@ -135,7 +149,14 @@ class Admin:
         return "200 OK", "text/plain; version=0.0.4; charset=utf-8", generate_latest(self._registry)
 
     def collect(self) -> Any:
-        """What is known without the workers: the release, and how long it should have been replaced."""
+        """What is known without the workers: the mails, the release, and how long it should have been replaced."""
+        if self._mails and (counts := self._mails()):
+            now = GaugeMetricFamily("vitrine_mails", "Mails of the outbox: waiting, or dead.", labels=("state",))
+            ended = CounterMetricFamily("vitrine_mails_ended", "Mails that were sent, or given up.", labels=("how",))
+            for state, number in counts.items():
+                family, label = (ended, state[6:]) if state.startswith("ended ") else (now, state)
+                family.add_metric((label,), number)
+            yield from (now, ended)
         id = self._releases.current()
         if not id:
             return

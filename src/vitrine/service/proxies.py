@@ -35,7 +35,7 @@ class Proxies:
 def proxies(text: str) -> Proxies:
     """Addresses and networks, comma-separated, such as `127.0.0.0/8,10.1.2.3`. Raises Failure."""
     try:
-        return Proxies(tuple(ip_network(part.strip()) for part in text.split(",") if part.strip()))
+        return Proxies(tuple(ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip()))
     except ValueError as error:
         raise Failure(f"VITRINE_TRUSTED_PROXIES: {error}; it lists addresses and networks: {LOOPBACK}") from None
 
@@ -48,6 +48,7 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
     elif bare.count(":") == 1:
         bare = bare.partition(":")[0]
     try:
-        return ip_address(bare)
+        address = ip_address(bare.partition("%")[0])
     except ValueError:
         return None
+    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address

@@ -1,6 +1,7 @@
 """What runs beside the release: the store and what else actions need; the way from a Call to its Outcome."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -10,7 +11,7 @@ from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.body import encoded
 from vitrine.interface.call import Call, Request
-from vitrine.interface.operation import FromContent, FromRunning, FromStore, Moment, Outcome
+from vitrine.interface.operation import FromRunning, FromStore, Moment, Outcome, Source
 from vitrine.interface.ports import LogWriter
 from vitrine.problems import Fault, Refusal
 from vitrine.service.sql.database import Database, unavailable
@@ -25,58 +26,76 @@ MAX_KEY = 255
 class Parts:
     """The port Running (interface.ports): what only the running service knows."""
 
-    log: LogWriter
-    told: dict[str, Any]
+    writer: LogWriter | None
+    told: Callable[[], dict[str, Any]]
+
+    @property
+    def log(self) -> LogWriter:
+        if self.writer is None:
+            raise unavailable("this service has no mobile log")
+        return self.writer
 
     def status(self) -> dict[str, Any]:
-        return self.told
+        return self.told()
 
 
 @dataclass(frozen=True)
 class Backstage:
-    """What a service process keeps: the store, and the mobile log's writer. Either may be missing."""
+    """What a service process keeps: the store, and the mobile log's writer. Either may be missing.
+
+    ``secret``: what digests of single-use codes are made with; empty where there is none.
+    """
 
     database: Database | None = None
     log: LogWriter | None = None
+    secret: bytes = b""
 
-    def perform(self, call: Call, request: Request, content: Content) -> Outcome:
-        """Do what a Call asks for, once, however often it is asked under one Idempotency-Key. Raises Refusal."""
-        moment = Moment(datetime.now(UTC), os.urandom, request.address)
+    def perform(
+        self, call: Call, request: Request, content: Content, status: Callable[[], dict[str, Any]] = dict
+    ) -> Outcome:
+        """Do what a Call asks for, once, however often it is asked under one Idempotency-Key. Raises Refusal.
+
+        ``status``: of the build of the release being served.
+        """
+        moment = Moment(datetime.now(UTC), os.urandom, request.address, self.secret)
         source, retry = call.operation.source, _retry(call, request)
         if isinstance(source, FromStore) and not source.writes:
             return self._store.read(lambda shop: source.action(shop, content, call, moment))
+
+        done: list[Outcome] = []
+
+        def act(shop: Shop) -> Outcome:
+            if isinstance(source, FromStore):
+                return source.action(shop, content, call, moment)
+            if not done:  # a transaction may be repeated; what is done outside the store is done once
+                done.append(self._view(source, content, call, moment, status))
+            return done[0]
 
         def work(shop: Shop) -> Outcome:
             known = shop.retries.begin(retry, moment.now) if retry else None
             if known is not None:
                 return known
-            outcome = self._act(call, shop, content, moment)
+            outcome = act(shop)
             if retry and outcome.refusal is None:
                 shop.retries.finish(retry, outcome)
             return outcome
 
         if isinstance(source, FromStore) or retry:
             return self._store.write(work, repeatable=retry is not None or call.operation.method == "PUT")
-        return self._act(call, None, content, moment)
+        return self._view(source, content, call, moment, status)
 
-    def _act(self, call: Call, shop: Shop | None, content: Content, moment: Moment) -> Outcome:
-        source = call.operation.source
-        if isinstance(source, FromRunning):
-            return source.view(self._running(), content, call, moment)
-        if isinstance(source, FromContent) or shop is None:
+    def _view(
+        self, source: Source, content: Content, call: Call, moment: Moment, status: Callable[[], dict[str, Any]]
+    ) -> Outcome:
+        if not isinstance(source, FromRunning):
             raise TypeError(f"{call.operation.name} is no action")
-        return source.action(shop, content, call, moment)
+        return source.view(Parts(self.log, status), content, call, moment)
 
     @property
     def _store(self) -> Database:
         if self.database is None:
             raise unavailable("this service has no store")
         return self.database
-
-    def _running(self) -> Parts:
-        if self.log is None:
-            raise unavailable("this service has no mobile log")
-        return Parts(self.log, {})
 
 
 def _retry(call: Call, request: Request) -> Retry | None:

@@ -11,9 +11,11 @@ from typing import Any
 
 from vitrine.interface.answer import Response, refuse
 from vitrine.interface.call import Request
+from vitrine.interface.codes import SECRET, read_secret
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
+from vitrine.service.logfile import LogFile
 from vitrine.service.metrics import Metrics, StoreMeter
 from vitrine.service.proxies import LOOPBACK, Proxies, proxies
 from vitrine.service.running import Backstage
@@ -32,8 +34,9 @@ _HEADERS = {
     "HTTP_ORIGIN": "origin",
     "CONTENT_TYPE": "content-type",
     "HTTP_HOST": "host",
+    "HTTP_IF_MATCH": "if-match",
 }
-_OF_WRITES = {"HTTP_IF_MATCH": "if-match", "HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
+_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -58,8 +61,8 @@ def application(
 def make() -> Application:
     """The callable for a server's factory, by the environment.
 
-    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_CONNECTIONS (to a database server), VITRINE_MEMO (MiB a
-    worker), VITRINE_TRUSTED_PROXIES and VITRINE_ACCESS_LOG.
+    VITRINE_OUT, VITRINE_DATABASE and VITRINE_LOG_DIR (empty: none), VITRINE_CONNECTIONS (to a database server),
+    VITRINE_MEMO (MiB a worker), VITRINE_TRUSTED_PROXIES, VITRINE_CODE_SECRET and VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
@@ -67,7 +70,10 @@ def make() -> Application:
     url, connections = os.environ.get("VITRINE_DATABASE", ""), int(os.environ.get("VITRINE_CONNECTIONS", CONNECTIONS))
     database = open_database(url, StoreMeter(), connections) if url else None
     trusted = proxies(os.environ.get("VITRINE_TRUSTED_PROXIES", LOOPBACK))
-    return application(lambda request: watch(), metrics, Backstage(database), trusted)
+    logs = os.environ.get("VITRINE_LOG_DIR", "")
+    secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
+    backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
+    return application(lambda request: watch(), metrics, backstage, trusted)
 
 
 class _Front:
