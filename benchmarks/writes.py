@@ -1,11 +1,11 @@
-"""Opt-ins a second: ours beside a bare loop of SQLite, the same server storing nothing, and PostgreSQL through a pool.
+"""Writes a second: opt-ins beside a bare loop of SQLite, the same server storing nothing, and a bare pool; log lines.
 
     python -m benchmarks.writes [--rounds N] [--seconds N] [--workers 1,2,3] [--threads N] [--work DIR]
 
 Prints a Markdown table: medians, least and most, ratios within a round with each goal. wrk asks over loopback, 64
-clients; every request opts another device in. The contenders take turns. Each server has the number of workers, out of
-those given, that served it best in a first round, which is not counted. Everything is durable before it is answered:
-SQLite with synchronous FULL, PostgreSQL with fsync and synchronous_commit.
+clients; every request opts another device in, or logs one line. The contenders take turns. Each server has the number
+of workers, out of those given, that served it best in a first round, which is not counted. Everything is durable before
+it is answered: SQLite with synchronous FULL, PostgreSQL with fsync and synchronous_commit, the log with fdatasync.
 """
 
 import argparse
@@ -67,11 +67,19 @@ function setup(each) each:set("thread", thread); thread = thread + 1 end
 function init(args) name = "BATCH-" .. thread .. "-" end
 function request()
   number = number + 1
-  return wrk.format("POST", "/v2/utility/mobileoptinout",
-    {["Content-Type"] = "application/json", ["X-SVC-Webservice-Client-Id"] = "KEY"},
-    '{"deviceID":"' .. name .. number .. '","svcUID":"user","optInOrOptOut":"IN"}')
+  return wrk.format("POST", "PATH",
+    {["Content-Type"] = "application/json", ["X-SVC-Webservice-Client-Id"] = "KEY"}, BODY)
 end
 """
+_OPT_IN = (
+    "/v2/utility/mobileoptinout",
+    """'{"deviceID":"' .. name .. number .. '","svcUID":"user","optInOrOptOut":"IN"}'""",
+)
+_LOG = (
+    "/v2/utility/mobilelog",
+    """'{"entry":{"deviceId":"' .. name .. number .. '","platform":"iPhone","svcUid":"user","logLevel":"ERROR",'"""
+    """ .. '"logMessage":"The bag did not load"}}'""",
+)
 
 
 # -- what is compared --------------------------------------------------------------------------------------------
@@ -93,6 +101,18 @@ def raw(path: Path, seconds: float) -> float:
         connection.execute("COMMIT")
         done += 1
     connection.close()
+    return done / passed
+
+
+def raw_log(path: Path, seconds: float) -> float:
+    """Lines a second that are appended to a file, each brought to the disk."""
+    line = b"2026-11-24T17:00:00.123Z|clientApp=iphone|deviceId iPhone A1B2|svcUid=user|logLevel=ERROR|logMessage=No\n"
+    with path.open("ab", buffering=0) as file:
+        done, started = 0, time.perf_counter()
+        while (passed := time.perf_counter() - started) < seconds:
+            file.write(line)
+            os.fdatasync(file.fileno())
+            done += 1
     return done / passed
 
 
@@ -178,7 +198,14 @@ def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[in
     port = free_port()
     command = [*before, sys.executable, "-m", "vitrine", "serve", "--out", str(place.out), "--database", database]
     command += ["--bind", f"{ADDRESS}:{port}", "--admin", "", "--workers", str(workers)]
-    command += ["--threads", str(place.threads), "--connections", str(CONNECTIONS)]
+    command += [
+        "--threads",
+        str(place.threads),
+        "--connections",
+        str(CONNECTIONS),
+        "--log-dir",
+        str(place.work / "log"),
+    ]
     with (place.work / "access.log").open("ab") as log, running(command, port, stdout=log) as process:
         yield port
         if before:  # strace ends with what it traces, and hands no signal on
@@ -225,10 +252,12 @@ class Rate:
     p99: float = 0.0
 
 
-def asked(place: Place, port: int, seconds: float) -> Rate:
+def asked(place: Place, port: int, seconds: float, what: tuple[str, str]) -> Rate:
     """What wrk finds. Raises RuntimeError where a request was not answered with 200."""
     script = place.work / "wrk.lua"
-    script.write_text(_SCRIPT.replace("KEY", place.key).replace("BATCH", str(next(_batches))))
+    path, body = what
+    text = _SCRIPT.replace("KEY", place.key).replace("BATCH", str(next(_batches)))
+    script.write_text(text.replace("PATH", path).replace("BODY", body))
     command = ["wrk", "-t", str(ASKING), "-c", str(CLIENTS), "-d", f"{seconds:g}s", "--latency", "-s", str(script)]
     done = subprocess.run([*command, f"http://{ADDRESS}:{port}"], check=True, capture_output=True, text=True)
     found = re.search(r"^Requests/sec: +([0-9.]+)", done.stdout, re.MULTILINE)
@@ -261,8 +290,8 @@ def measure(place: Place, servers: dict[str, Server], loops: dict[str, Callable[
         tried = {}
         for workers in given.workers:
             with made(workers) as port:
-                asked(place, port, 1)
-                tried[workers] = asked(place, port, given.seconds).rate
+                asked(place, port, 1, _asks(name))
+                tried[workers] = asked(place, port, given.seconds, _asks(name)).rate
         results.workers[name] = max(tried, key=lambda workers: tried[workers])
         _say(f"{name}: {', '.join(f'{workers} workers {rate:,.0f}' for workers, rate in tried.items())}")
     for _ in range(given.rounds):
@@ -270,10 +299,14 @@ def measure(place: Place, servers: dict[str, Server], loops: dict[str, Callable[
             results.rates[name].append(Rate(loop()))
         for name, made in servers.items():
             with made(results.workers[name]) as port:
-                asked(place, port, 1)
-                results.rates[name].append(asked(place, port, given.seconds))
+                asked(place, port, 1, _asks(name))
+                results.rates[name].append(asked(place, port, given.seconds, _asks(name)))
         _say(", ".join(f"{name} {found[-1].rate:,.0f}" for name, found in results.rates.items()))
     return results
+
+
+def _asks(name: str) -> tuple[str, str]:
+    return _LOG if name == "log" else _OPT_IN
 
 
 def _say(line: str) -> None:
@@ -287,14 +320,15 @@ def bench(place: Place, postgresql: PostgresServer | None, given: Any) -> Result
     def path(name: str) -> Path:
         return place.work / f"{name}-{next(fresh)}.sqlite"
 
-    def loop(*before: str) -> float:
-        command = [*before, sys.executable, "-m", "benchmarks.writes", "--raw", str(path("raw")), str(given.seconds)]
+    def loop(*before: str, what: str = "--raw") -> float:
+        command = [*before, sys.executable, "-m", "benchmarks.writes", what, str(path("raw")), str(given.seconds)]
         return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
-    loops: dict[str, Callable[[], float]] = {"raw": loop}
+    loops: dict[str, Callable[[], float]] = {"raw": loop, "raw log": lambda: loop(what="--raw-log")}
     servers: dict[str, Server] = {
         "unstored": lambda workers: other(place, "make_unstored", workers),
         "ours": lambda workers: ours(place, f"sqlite:///{path('ours')}", workers),
+        "log": lambda workers: ours(place, f"sqlite:///{path('log')}", workers),
     }
     if shutil.which("strace"):
         loops["raw slowed"] = lambda: loop(*SLOWED)
@@ -321,6 +355,7 @@ def table(results: Results) -> Iterator[str]:
         ("Opt-ins, SQLite", "ours", "unstored", "the same requests checked, not stored", 0.4),
         ("Opt-ins, fdatasync slowed to 5 ms", "ours slowed", "raw slowed", "the bare loop, slowed alike", 8.0),
         ("Opt-ins, PostgreSQL", "postgresql", "pool", "only those statements, through a bare pool", 0.7),
+        ("Log lines, one a request", "log", "raw log", "lines appended and synced one by one", 1.5),
     ):
         if name in results.rates and beside in results.rates:
             ratio = results.ratio(name, beside)
@@ -330,7 +365,7 @@ def table(results: Results) -> Iterator[str]:
             )
             shown = f"{_spread(results, name)} | {words} | {_spread(results, beside)} | {ratio:.2f}"
             yield f"| {what} | {shown} | {goals} | {'met' if met else 'missed'} |"
-    for what, name in (("SQLite", "ours"), ("slowed", "ours slowed"), ("PostgreSQL", "postgresql")):
+    for what, name in (("SQLite", "ours"), ("slowed", "ours slowed"), ("PostgreSQL", "postgresql"), ("log", "log")):
         if name in results.rates:
             p99 = median(found.p99 for found in results.rates[name])
             most = 3 * CLIENTS / _median(results, name) * 1000
@@ -353,13 +388,17 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
     parser.add_argument("--seconds", type=float, default=5, metavar="N", help="of each measurement (default: 5)")
     parser.add_argument("--workers", type=_numbers, default=[1, 2, 3, 4], metavar="N,N", help="(default: 1,2,3,4)")
-    parser.add_argument("--threads", type=int, default=64, metavar="N", help="a worker (default: 64)")
+    parser.add_argument("--threads", type=int, default=32, metavar="N", help="a worker (default: 32)")
     parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
     parser.add_argument("--raw", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--raw-log", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--serve", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.raw:
         print(raw(Path(given.raw[0]), float(given.raw[1])))
+        return 0
+    if given.raw_log:
+        print(raw_log(Path(given.raw_log[0]), float(given.raw_log[1])))
         return 0
     if given.serve:
         factory, port, workers, threads = given.serve
