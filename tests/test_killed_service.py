@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 
 from engines import postgresql_server
+from shops import PHONE
+from shops import release as shop_release
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
-from benchmarks.killed_service import Summary, killed, sample
+from benchmarks.killed_service import Summary, killed
 
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    return sample(tmp_path_factory.mktemp("release"))
+    return shop_release(tmp_path_factory.mktemp("release")), PHONE
 
 
 def whole(summary: Summary) -> bool:
