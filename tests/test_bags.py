@@ -375,9 +375,9 @@ def test_a_change_is_made_to_the_bag_that_the_client_knows_or_not_at_all(shop: S
 
 
 def test_a_bag_that_is_not_there_yet_matches_nothing(shop: Shopping) -> None:
-    for given in ("*", '"x"'):
-        said = refused(shop, "POST", BAGS, items((5, 1)), if_match=given)
-        assert said == ("precondition", [f"If-Match: is {given}, but there is no bag yet"])
+    for tag in ("*", '"x"'):
+        said = refused(shop, "POST", BAGS, items((5, 1)), if_match=tag)
+        assert said == ("precondition", [f"If-Match: is {tag}, but there is no bag yet"])
     assert refused(shop, "GET", f"{BAGS}?bagId=1", if_match="*")[0] == "not_found"
 
 
