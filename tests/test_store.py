@@ -1,9 +1,11 @@
 """The store on both engines: what its verbs promise, actions in one transaction, retries, steps to a new form."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -28,9 +30,8 @@ def choose(
     database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW, key: str = ""
 ) -> None:
     """Record one choice of the phone application."""
-    database.write(
-        lambda shop: shop.consents.record("phone", device, choice, user, at, key or f"{device} {choice} {at}")
-    )
+    key = key or os.urandom(16).hex()
+    database.write(lambda shop: shop.consents.record("phone", device, choice, user, at, key))
 
 
 def history(database: Database, since: str = "") -> list[tuple[str, str, str | None]]:
@@ -150,6 +151,53 @@ def test_a_closed_store_refuses_and_what_waited_was_done(engine: Engine) -> None
     other.close()
 
 
+def test_texts_are_kept_as_they_are_however_many_are_written_together(database: Database) -> None:
+    texts = [
+        "1",
+        "1.0",
+        "null",
+        "true",
+        "[]",
+        '"',
+        "'",
+        "\\",
+        "\\u0000",
+        "ü€😀",
+        " ",
+        "?",
+        "%s",
+        "x" * 5000,
+        "\n\u2028",
+    ]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda text: choose(database, text, user=text), texts * 3, timeout=60))
+    assert sorted(history(database)) == sorted((text, "IN", text) for text in texts * 3)
+
+
+def test_of_actions_done_together_each_sees_those_before_it(database: Database) -> None:
+    """Some only add, some look first, some fail after they have added: as if one came after the other."""
+    seen: list[tuple[int, int]] = []
+
+    def act(number: int) -> None:
+        def work(shop: Shop) -> int:
+            if number % 4 == 1:
+                return len(shop.consents.history("", limit=1000))
+            shop.consents.record("phone", str(number), "IN", None, NOW, str(number))
+            if number % 4 == 2:
+                raise Refusal("invalid")
+            return len(shop.consents.history("", limit=1000)) if number % 4 == 3 else -1
+
+        with suppress(Refusal):
+            seen.append((number, database.write(work)))
+
+    with ThreadPoolExecutor(24) as pool:
+        list(pool.map(act, range(120)))
+    kept = {str(number) for number in range(120) if number % 4 in (0, 3)}
+    assert {device for device, _, _ in history(database)} == kept
+    assert len({count for number, count in seen if number % 4 == 3}) == 30
+    assert all(0 <= count <= 60 for number, count in seen if number % 4)
+
+
 # -- choices -----------------------------------------------------------------------------------------------------
 
 
@@ -164,7 +212,7 @@ def test_the_current_choice_is_the_latest_whichever_was_written_last(database: D
 
 def test_the_history_comes_in_pages_from_an_instant_on(database: Database) -> None:
     for number in range(5):
-        choose(database, str(number), at=NOW + number // 2 * MOMENT)
+        choose(database, str(number), at=NOW + number // 2 * MOMENT, key=str(number))
     pages, place = [], (written(NOW + MOMENT), "")
     while page := database.read(lambda shop, place=place: shop.consents.history(*place, limit=2)):  # type: ignore[misc]
         pages.append([choice.device for choice in page])

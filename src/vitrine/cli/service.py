@@ -23,7 +23,14 @@ from vitrine.cli.store import DATABASE
     "--workers", type=click.IntRange(1, 256), metavar="N", envvar="VITRINE_WORKERS", show_envvar=True, help="Processes."
 )
 @click.option(
-    "--threads", type=click.IntRange(1, 256), default=1, show_default=True, envvar="VITRINE_THREADS", show_envvar=True
+    "--threads",
+    type=click.IntRange(1, 256),
+    default=32,
+    show_default=True,
+    metavar="N",
+    envvar="VITRINE_THREADS",
+    show_envvar=True,
+    help="Of a worker, at most. A write waits in one; what waits together is brought to the disk together.",
 )
 @click.option(
     "--memo",

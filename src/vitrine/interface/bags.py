@@ -104,7 +104,7 @@ def _no_bag(name: str, value: Any) -> Refusal:
 
 
 def _made(store: Store, application: str, moment: Moment) -> Bag:
-    """A new bag. Its GUID and both numbers are random: nobody can guess one, whose numbers are known or not."""
+    """A new bag. Its GUID and both numbers are random: nobody can guess one. Numbers that are taken are drawn again."""
     while True:
         guid = str(UUID(bytes=moment.random(16), version=4))
         id, user = (int.from_bytes(moment.random(7)) % MAX_ID + 1 for _ in range(2))

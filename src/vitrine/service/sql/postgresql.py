@@ -178,7 +178,7 @@ class PostgreSQL:
                         connection.execute("LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE")
                     result = work(Shop(_Session(connection)))
                     committing = not reads
-                    connection.commit()
+                    connection.execute("COMMIT", prepare=False)  # sent with what precedes it
             except psycopg.Error as error:
                 if committing and not _rolled_back(error):
                     raise _Unknown(_line(error)) from error

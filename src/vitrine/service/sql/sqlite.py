@@ -1,6 +1,7 @@
 """SQLite: one writer thread a process takes what waits into one transaction; processes take turns by a lock file."""
 
 import os
+import re
 import sqlite3
 import sys
 import threading
@@ -9,8 +10,12 @@ import traceback
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from vitrine.problems import Failure
 from vitrine.service.sql.database import PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
@@ -37,6 +42,105 @@ class _Session:
 
     def run(self, sql: str, *values: Any) -> list[Row]:
         return self._connection.execute(sql, values).fetchall()
+
+
+class _Together:
+    """The port Session for the actions of one transaction.
+
+    What only adds rows is put off, and added for many actions by one statement: each call of SQLite gives Python's lock
+    away, and gets it back after whoever else wants it. As soon as an action reads, or changes what is there, all that
+    was put off is done, and the action goes on in a savepoint. ``at_once``: nothing is put off.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, at_once: bool) -> None:
+        self._connection = connection
+        self._at_once = at_once
+        self._off: dict[_Adding, list[tuple[Any, ...]]] = {}
+        self._tables: dict[str, _Adding] = {}
+        self._mine: list[tuple[_Adding, tuple[Any, ...]]] = []
+        self._saved = False
+
+    def run(self, sql: str, *values: Any) -> list[Row]:
+        if not self._saved:
+            adding = None if self._at_once else _adding(sql)
+            if adding is not None:
+                self._mine.append((adding, values))
+                return []
+            self._save()
+        return self._connection.execute(sql, values).fetchall()
+
+    def _save(self) -> None:
+        """From here on the action under way can be taken back by itself."""
+        self.flush()
+        self._connection.execute("SAVEPOINT action")
+        self._saved = True
+        for adding, values in self._mine:
+            self._add(adding, [values])
+        self._mine.clear()
+
+    def keep(self) -> None:
+        """The action under way is done."""
+        for adding, values in self._mine:
+            if self._tables.setdefault(adding.table, adding) is not adding:
+                self.flush()  # another statement on this table, which has to come first
+                self._tables[adding.table] = adding
+            self._off.setdefault(adding, []).append(values)
+        self._end()
+
+    def take_back(self) -> None:
+        """The action under way has failed."""
+        if self._saved:
+            self._connection.execute("ROLLBACK TO action")
+        self._end()
+
+    def _end(self) -> None:
+        if self._saved:
+            self._connection.execute("RELEASE action")
+        self._saved = False
+        self._mine.clear()
+
+    def flush(self) -> None:
+        """Do what was put off."""
+        off, self._off = self._off, {}
+        self._tables.clear()
+        for adding, rows in off.items():
+            self._add(adding, rows)
+
+    def _add(self, adding: "_Adding", rows: list[tuple[Any, ...]]) -> None:
+        """Raises _AtOnce where that fails: whose fault it is shows when nothing is put off."""
+        try:
+            text = orjson.dumps(rows).decode()
+            if "\\u0000" in text:  # SQLite's JSON functions end a text there
+                raise _AtOnce
+            self._connection.execute(adding.many, (text,))
+        except (sqlite3.Error, TypeError) as error:
+            if isinstance(error, sqlite3.Error) and not _own_fault(error):
+                raise
+            raise _AtOnce from error
+
+
+@dataclass(frozen=True, eq=False)
+class _Adding:
+    """A statement that adds a row to a table, and ``many``, which adds those of a JSON array of arrays."""
+
+    table: str
+    many: str
+
+
+class _AtOnce(Exception):
+    """What was put off cannot be done together."""
+
+
+@cache
+def _adding(sql: str) -> _Adding | None:
+    """What a statement adds; None for one that does anything else, or gives rows."""
+    match = re.fullmatch(r"INSERT INTO (\w+) \(([\w, ]+)\) VALUES \(\?(?:, \?)*\)( ON CONFLICT .+)?", sql)
+    tail = (match[3] or "") if match else ""
+    if match is None or "?" in tail or "RETURNING" in tail:
+        return None
+    values = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(match[2].count(",") + 1))
+    many = f"INSERT INTO {match[1]} ({match[2]}) SELECT {values} FROM json_each(?) WHERE true{tail}"
+    return _Adding(match[1], many)
 
 
 class _Waiting:
@@ -210,20 +314,31 @@ class SQLite:
         raise self._unavailable(TimeoutError("no turn to write in time"), "written to")
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Waiting]) -> None:
-        """Each action in a savepoint of one transaction: what one raises rolls back its own writes alone."""
+        """All actions in one transaction: what one raises takes back its own writes alone."""
+        try:
+            self._act(connection, batch, at_once=False)
+        except _AtOnce:
+            connection.execute("ROLLBACK")
+            self._act(connection, batch, at_once=True)
+        connection.execute("COMMIT")
+
+    def _act(self, connection: sqlite3.Connection, batch: list[_Waiting], *, at_once: bool) -> None:
         connection.execute("BEGIN IMMEDIATE")
-        session = _Session(connection)
+        session = _Together(connection, at_once=at_once)
         for waiting in batch:
-            connection.execute("SAVEPOINT action")
+            waiting.error = None
             try:
                 waiting.result = waiting.work(Shop(session))
+            except _AtOnce:
+                raise
             except BaseException as error:
                 if isinstance(error, sqlite3.Error) and not _own_fault(error):
                     raise  # a full disk, a damaged file: nothing of this transaction is kept
                 waiting.error = error
-                connection.execute("ROLLBACK TO action")
-            connection.execute("RELEASE action")
-        connection.execute("COMMIT")
+                session.take_back()
+            else:
+                session.keep()
+        session.flush()
 
     def _fail(self, batch: list[_Waiting], error: BaseException) -> None:
         """Nothing of a transaction was kept: every action of it is told so, whatever became of it by itself."""
