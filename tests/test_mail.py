@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from actions import PHONE, release
-from engines import Engine
+from engines import IMMEDIATE, Engine, postgresql_server
 from mailserver import DROP, DROP_AFTER_ACCEPTING, MailServer, certificate, mail_server
 from nginx import ADDRESS, free_port
 from served import environment, granian
@@ -27,7 +27,7 @@ from vitrine.problems import Failure
 from vitrine.service.letters import Letters
 from vitrine.service.mail import Patience, Senders
 from vitrine.service.smtp import Server, server_of
-from vitrine.service.sql.database import Database
+from vitrine.service.sql.database import Database, open_database
 from vitrine.service.sql.shop import Shop
 
 Json = Any
@@ -269,6 +269,23 @@ def test_no_promised_mail_is_lost_when_senders_are_killed_and_what_is_repeated_w
         (id,) = [line for line in data.split(b"\r\n") if line.startswith(b"Message-ID:")]
         by_id.setdefault(id, set()).add(data)
     assert {len(same) for same in by_id.values()} == {1}
+
+
+def test_senders_wait_while_their_database_server_is_gone_and_send_each_mail_once(server: MailServer) -> None:
+    server.delay = 0.02
+    with postgresql_server() as postgres:
+        database = open_database(postgres.create_database())
+        database.migrate()
+        promise(database, *(f"r{number}@mail.example" for number in range(60)))
+        with sending(database, plain(server), Patience(lease=8, poll=0.05, outage=0.5)):
+            for number in (10, 30):
+                assert server.wait(number)
+                postgres.stop(IMMEDIATE)
+                time.sleep(0.5)
+                postgres.start()
+            assert within(60, lambda: counts(database) == {"ended sent": 60})
+        database.close()
+    assert (len(server.taken), len(server.ids())) == (60, 60)
 
 
 def test_what_a_killed_sender_had_claimed_is_anothers_after_the_lease(database: Database) -> None:

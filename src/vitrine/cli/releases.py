@@ -112,6 +112,7 @@ def _build(
 
     if out.absolute().is_relative_to(Path(content).absolute()):
         raise click.UsageError(f"--out {out} lies within --content {content}, whose every file is content")
+    note = _note(content)  # runs git, for a moment as a copy of this process: while that is small
     program = unchanged.program_digest()
     cached = None if fresh else out / ".cache" / "documents"
     options = Options(jobs, progress_bar("checking"), cached, program, scanned=scanned)
@@ -123,6 +124,7 @@ def _build(
         return PROBLEMS
     documents = checked.documents
     moment = moment_of(at, documents)
+    stretch = model.interval(documents, moment)
     releases = Releases(out)
     with releases.lock(make=True):
         releases.reconcile()
@@ -132,7 +134,7 @@ def _build(
             moment,
             lambda live: digest(rules(live, schemas)),
             program,
-            lambda: _note(content, time.perf_counter() - started),
+            note,
             jobs,
             fresh,
             progress_bar("freezing"),
@@ -140,7 +142,6 @@ def _build(
         built = make(order, releases)
         status, outcome = _switch_after_build(built, releases)
     if before.settled:
-        stretch = model.interval(documents, moment)
         last = unchanged.Last(before.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
         unchanged.remember(out / ".cache" / "last.json", last)
     _say_built(built, outcome)
@@ -166,11 +167,11 @@ def _switch_after_build(built: "Built", releases: "Releases") -> tuple[int, str]
     return 0, words if built.edge_changed else "current"
 
 
-def _note(content: str, seconds: float) -> dict[str, Any]:
-    """What build.json tells beside the release: when, from what commit, by which version; it took ``seconds``."""
+def _note(content: str) -> dict[str, Any]:
+    """What build.json tells beside the release: when, from what commit, by which version."""
     import os
     import subprocess
-    from datetime import UTC, datetime, timedelta
+    from datetime import UTC, datetime
     from importlib.metadata import version
 
     commit = os.environ.get("GITHUB_SHA") or os.environ.get("CI_COMMIT_SHA")
@@ -180,11 +181,8 @@ def _note(content: str, seconds: float) -> dict[str, Any]:
             commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError):
             commit = None
-    now = datetime.now(UTC)
     return {
-        "built": now.isoformat(timespec="microseconds"),
-        "startTime": (now - timedelta(seconds=seconds)).isoformat(timespec="milliseconds"),
-        "endTime": now.isoformat(timespec="milliseconds"),
+        "built": datetime.now(UTC).isoformat(timespec="microseconds"),
         "commit": commit,
         "version": version("vitrine"),
     }

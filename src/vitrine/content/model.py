@@ -390,6 +390,7 @@ class Content:
         self._events = {
             location: Packed(data, [spans[id(event)] for event in events]) for location, events in self._events.items()
         }
+        self.value = {**self.value, "events": Packed(data, [spans[id(event)] for event in self.value["events"]])}
         return data
 
     @cached_property

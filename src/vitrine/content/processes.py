@@ -20,6 +20,15 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def give_back() -> None:
+    """Memory that was freed goes back to the system, where the C library (glibc) can be asked to."""
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    if hasattr(library, "malloc_trim"):
+        library.malloc_trim(0)
+
+
 @contextmanager
 def turns(items: Sequence[Item], size: int) -> Iterator[Callable[[], Iterator[Sequence[Item]]]]:
     """Runs of ``size`` items, each handed once to whichever process asks first: so all of them end at the same time.
@@ -94,9 +103,10 @@ def share(
             os.waitpid(child, 0)
     results: list[Result] = []
     for number in range(jobs):
-        if not answers[number]:
-            raise Ended("a process of this build was ended from outside; is there enough memory?")
-        failed, value = pickle.loads(answers[number])
+        try:
+            failed, value = pickle.loads(answers.pop(number))
+        except (EOFError, pickle.UnpicklingError):  # nothing, or the beginning of an answer
+            raise Ended("a process of this build was ended from outside; is there enough memory?") from None
         if failed:
             raise value
         results.append(value)
@@ -123,6 +133,7 @@ def _child(work: Callable[[int, Callable[[], None]], object], number: int, write
     import struct
 
     count = 0
+    answer: tuple[bool, object]
 
     def step() -> None:
         nonlocal count
@@ -132,17 +143,17 @@ def _child(work: Callable[[int, Callable[[], None]], object], number: int, write
     status = 1
     try:
         try:
-            answer = pickle.dumps((False, work(number, step)), protocol=pickle.HIGHEST_PROTOCOL)
+            answer = False, work(number, step)
         except Exception as error:
-            answer = pickle.dumps((True, error))
+            answer = True, error
         with open(write_end, "wb") as pipe:
-            pipe.write(answer)
+            pickle.dump(answer, pipe, protocol=pickle.HIGHEST_PROTOCOL)  # read there while it is written here
         status = 0
     finally:
         os._exit(status)  # never the parent's exit handlers
 
 
-def _gather(readers: dict[int, int], tick: Callable[[], object]) -> dict[int, bytes]:
+def _gather(readers: dict[int, int], tick: Callable[[], object]) -> dict[int, bytearray]:
     """What each process wrote, whole, read side by side."""
     import select
 
@@ -153,7 +164,7 @@ def _gather(readers: dict[int, int], tick: Callable[[], object]) -> dict[int, by
     open_ends = set(readers)
     while open_ends:
         for reader, _ in poll.poll(100):
-            chunk = os.read(reader, 1 << 20)
+            chunk = os.read(reader, 1 << 16)
             if chunk:
                 answers[readers[reader]] += chunk
             else:
@@ -161,4 +172,4 @@ def _gather(readers: dict[int, int], tick: Callable[[], object]) -> dict[int, by
                 open_ends.discard(reader)
                 os.close(reader)
         tick()
-    return {number: bytes(answer) for number, answer in answers.items()}
+    return answers

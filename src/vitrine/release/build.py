@@ -14,7 +14,7 @@ import orjson
 from vitrine.content import model
 from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
-from vitrine.content.processes import Ended, Progress, counted, processors, share, turns
+from vitrine.content.processes import Ended, Progress, counted, give_back, processors, share, turns
 from vitrine.content.schema import Schemas
 from vitrine.problems import Failure
 from vitrine.release import freeze, manifest
@@ -32,7 +32,8 @@ Queue = Callable[[], Iterator[Sequence[Asking]]]
 class Order:
     """What to build, and from what. ``fresh``: nothing is taken over from an earlier release.
 
-    ``program``: a digest of this program; ``note``: what else build.json shall say, asked when it is written.
+    ``documents`` loses its events to the build, which reads them from content.json's bytes and has no room for both.
+    ``program``: a digest of this program; ``note``: what else build.json shall say.
     """
 
     documents: Documents
@@ -40,7 +41,7 @@ class Order:
     moment: datetime
     edge: Callable[[Content], str]
     program: str
-    note: Callable[[], Mapping[str, Any]]
+    note: Mapping[str, Any]
     jobs: int | None = None
     fresh: bool = False
     progress: Progress | None = None
@@ -89,8 +90,10 @@ def build(order: Order, releases: Releases) -> Built:
     next_change = model.interval(order.documents, order.moment).end.isoformat(timespec="seconds")
     with staging(releases.out) as stage:
         written: list[_Private] = []
-        data = content.pack()
-        records = _files(order, content, last, stage, lambda: written.append(_private(order, data, last)))
+        data, sources = content.pack(), orjson.dumps(_sources(order.documents))
+        order.documents.event.clear()  # a third of all memory
+        give_back()
+        records = _files(order, content, last, stage, lambda: written.append(_private(data, last)))
         (own,) = written
         private = {CONTENT: {"size": len(data), "sha256": own.digest}}
         edge = order.edge(content)
@@ -101,9 +104,9 @@ def build(order: Order, releases: Releases) -> Built:
             stage.write(CONTENT, data, own.digest)
             stage.write("manifest.json", encoded, id)
             gzip = {f"{record.path}.gz": record.gzip for record in records if record.gzip}
-            note = {**order.note(), "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
+            note = {**order.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
-            stage.add("sources.json", own.sources)
+            stage.add("sources.json", sources)
             _into_place(releases, stage, id)
     before = last.manifest.files.keys() if last.manifest else set()
     return Built(
@@ -119,16 +122,15 @@ def build(order: Order, releases: Releases) -> Built:
 
 
 class _Private(NamedTuple):
-    """What is made of the documents themselves: content.json's digest, sources.json, what changed."""
+    """What is found out about content.json: its digest, what changed."""
 
     digest: str
-    sources: bytes
     changed: Mapping[str, Sequence[str]]
 
 
-def _private(order: Order, data: bytes, last: _Last) -> _Private:
+def _private(data: bytes, last: _Last) -> _Private:
     changed = documents_changed(last.content, data) if last.content else {}
-    return _Private(sha256(data).hexdigest(), orjson.dumps(_sources(order.documents)), changed)
+    return _Private(sha256(data).hexdigest(), changed)
 
 
 def _replaceable(order: Order, releases: Releases, id: str) -> bool:
@@ -184,8 +186,7 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
 
         def work(number: int, step: Callable[[], None]) -> list[_Record]:
-            asked = (asking for take in _from(queues, number) for run in take() for asking in run)
-            return list(_freeze_part(asked, order, content, last, stage, step))
+            return list(_freeze_part(_asked(queues, number), order, content, last, stage, step))
 
         try:
             progress = counted(order.progress, sum(map(len, lists)))
@@ -202,10 +203,13 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
     return records
 
 
-def _from(queues: Sequence[Queue], number: int) -> Sequence[Queue]:
+def _asked(queues: Sequence[Queue], number: int) -> Iterator[Asking]:
     """All queues, from another one in each process: so they fill different directories, each of which has one lock."""
     start = number % len(queues)
-    return [*queues[start:], *queues[:start]]
+    for take in (*queues[start:], *queues[:start]):
+        for run in take():
+            yield from run
+        give_back()  # an answer that holds all stores is large
 
 
 def _freeze_part(

@@ -23,8 +23,6 @@ from vitrine.release.stage import discard, failures, fsync_folder
 FORMAT = 1
 KEPT_AFTER_SWITCH = timedelta(hours=1)
 MIN_DIGITS = 8
-JOB = "vitrine build"
-"""The name of the job that refreshes what is served."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +73,6 @@ class Releases:
         except (OSError, ValueError):
             return {}
         return value if isinstance(value, dict) else {}
-
-    def status(self, id: str) -> dict[str, Any]:
-        """What is told of a release's build: jobName, startTime, endTime and status (wire shapes §2)."""
-        note = self.note(id)
-        built = self.built(id)
-        times = {name: _milliseconds(note.get(name) or built) for name in ("startTime", "endTime")}
-        return {"jobName": JOB, **times, "status": "SUCCESS"}
 
     def path(self, id: str) -> Path:
         return self.folder / id
@@ -338,7 +329,3 @@ def _delete_slowly(folder: Path) -> None:
             if count % 200 == 0:
                 time.sleep(0.02)
     shutil.rmtree(folder)
-
-
-def _milliseconds(text: str) -> str:
-    return datetime.fromisoformat(text).isoformat(timespec="milliseconds") if text else ""

@@ -83,8 +83,7 @@ def _asked(request: Request, serving: Serving, format: Format, backstage: Backst
 def _answer(call: Call, request: Request, serving: Serving, backstage: Backstage) -> Response:
     if isinstance(call.operation.source, FromContent):
         return answer(call, serving.content, serving.schemas)
-    outcome = backstage.perform(call, request, serving.content, serving.status)
-    return respond_to_action(call, outcome, serving.schemas)
+    return respond_to_action(call, backstage.perform(call, request, serving.content, serving.status), serving.schemas)
 
 
 def _placed(request: Request, serving: Serving) -> tuple[Request, bool]:

@@ -1,7 +1,7 @@
 """What runs beside the release: the store and what else actions need; the way from a Call to its Outcome."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -27,7 +27,7 @@ class Parts:
     """The port Running (interface.ports): what only the running service knows."""
 
     writer: LogWriter | None
-    told: dict[str, Any]
+    told: Callable[[], dict[str, Any]]
 
     @property
     def log(self) -> LogWriter:
@@ -36,7 +36,7 @@ class Parts:
         return self.writer
 
     def status(self) -> dict[str, Any]:
-        return self.told
+        return self.told()
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Backstage:
     secret: bytes = b""
 
     def perform(
-        self, call: Call, request: Request, content: Content, status: Mapping[str, Any] | None = None
+        self, call: Call, request: Request, content: Content, status: Callable[[], dict[str, Any]] = dict
     ) -> Outcome:
         """Do what a Call asks for, once, however often it is asked under one Idempotency-Key. Raises Refusal.
 
-        ``status``: what is told of the build of the release that the content is of.
+        ``status``: of the build of the release being served.
         """
         moment = Moment(datetime.now(UTC), os.urandom, request.address, self.secret)
         source, retry = call.operation.source, _retry(call, request)
@@ -85,11 +85,11 @@ class Backstage:
         return self._view(source, content, call, moment, status)
 
     def _view(
-        self, source: Source, content: Content, call: Call, moment: Moment, status: Mapping[str, Any] | None
+        self, source: Source, content: Content, call: Call, moment: Moment, status: Callable[[], dict[str, Any]]
     ) -> Outcome:
         if not isinstance(source, FromRunning):
             raise TypeError(f"{call.operation.name} is no action")
-        return source.view(Parts(self.log, dict(status or {})), content, call, moment)
+        return source.view(Parts(self.log, status), content, call, moment)
 
     @property
     def _store(self) -> Database:

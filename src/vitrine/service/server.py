@@ -1,10 +1,14 @@
 """Running the service: Granian's workers, and the admin address beside them."""
 
+import fcntl
 import multiprocessing
 import os
 import shutil
 import tempfile
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +20,8 @@ from vitrine.service.sql.database import Database, open_database
 
 FACTORY = "vitrine.service.wsgi:make"
 ASK_AGAIN_SECONDS = 0.2
+STARTING_SECONDS = 60
+MEMORY, METRICS = Path("/dev/shm"), "vitrine-metrics-"
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,11 @@ def address(text: str) -> tuple[str, int]:
 
 def serve(options: Options) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are answered first."""
-    shared = tempfile.mkdtemp(prefix="vitrine-metrics-")
+    with metrics_folder() as shared:
+        _serve(options, shared)
+
+
+def _serve(options: Options, shared: str) -> None:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared  # before prometheus_client is imported, here and in the workers
     os.environ["VITRINE_OUT"] = str(options.out.absolute())
     os.environ["VITRINE_MEMO"] = str(options.memo)
@@ -74,7 +84,43 @@ def serve(options: Options) -> None:
     finally:
         if database:
             database.close()
+
+
+@contextmanager
+def metrics_folder() -> Iterator[str]:
+    """A folder for the workers' metrics, in memory where there is /dev/shm; what killed services left there is removed.
+
+    prometheus_client maps its files, and the kernel ends a process (SIGBUS) that writes to a mapped file when the disk
+    is full: a full disk shall cost lines of the mobile log, not the service.
+    """
+    parent = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    for folder in parent.glob(f"{METRICS}*"):
+        if (lock := _locked(folder)) is not None:  # its service has ended or is about to take the lock
+            if time.time() - os.fstat(lock).st_mtime > STARTING_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+    shared = tempfile.mkdtemp(prefix=f"{METRICS}{os.getpid()}-", dir=parent)
+    lock = _locked(Path(shared))
+    try:
+        yield shared
+    finally:
         shutil.rmtree(shared, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """A folder's lock, released when this process ends; None where another process holds it."""
+    try:
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        return None
+    return opened
 
 
 def _senders(options: Options, database: Database | None) -> Senders | None:

@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -82,8 +82,8 @@ class Serving:
     schemas: Schemas
     memo: Memo = field(default_factory=lambda: Memo(MEMO_BYTES))
     loaded: datetime = field(default_factory=lambda: datetime.now(UTC))
-    status: Mapping[str, Any] = field(default_factory=dict)
-    """What is told of its build: jobName, startTime, endTime, status (wire shapes §2)."""
+    status: Callable[[], dict[str, Any]] = dict
+    """Of the build that made it (service.refresh)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.content))
@@ -129,7 +129,7 @@ def load(out: Path, schemas: Schemas, memo_bytes: int = MEMO_BYTES) -> Serving:
     content.places = ZipCodes()
     content.events(0)  # the indexes, before a request waits for them
     content.near(0, 0, 1)
-    return Serving(id, content, schemas, Memo(memo_bytes), status=releases.status(id))
+    return Serving(id, content, schemas, Memo(memo_bytes))
 
 
 class Watch:
