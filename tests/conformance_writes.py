@@ -88,6 +88,8 @@ def answer_of(step: Step, media_type: str, known: Mapping[str, Json]) -> tuple[i
     headers = {"content-type": media_type, "cache-control": "no-store", "vary": VARY, "content-length": str(len(body))}
     if step.status == 304:
         del headers["content-type"], headers["content-length"]
+    if step.method == "HEAD":
+        body = b""
     headers |= {} if step.tag is None else {"etag": filled(step.tag, known)}
     return step.status, headers | dict(step.headers), body
 
@@ -297,6 +299,7 @@ def _bags() -> Iterator[Script]:
         (
             Step("POST", BAGS, added((5, 2), (7, 1)), **bag(1, (1, 5, 2), (2, 7, 1))),
             Step("GET", f"{BAGS}?bagGuid={{guid}}", **bag(1, (1, 5, 2), (2, 7, 1))),
+            Step("HEAD", f"{BAGS}?bagGuid={{guid}}", **bag(1, (1, 5, 2), (2, 7, 1))),
             Step("GET", f"{BAGS}/?bagId={{bag}}&x=1", **bag(1, (1, 5, 2), (2, 7, 1))),
             Step("GET", f"{BAGS}?userId={{user}}&bagOptions=INCLUDE_PRODUCTINFO", **bag(1, (1, 5, 2), (2, 7, 1))),
             Step("POST", f"{BAGS}?bagGuid={{guid}}", added((5, 1)), **bag(2, (1, 5, 3), (2, 7, 1))),

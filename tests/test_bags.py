@@ -8,8 +8,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shops import JSON, NOW, PHONE, TABLET, XML, Json, Shopping, release, shopping
+from vitrine.interface.bag_answers import Price, price_of
 from vitrine.interface.bags import etag
 from vitrine.interface.ports import Bag, Line
 from vitrine.problems import Refusal
@@ -372,9 +375,9 @@ def test_a_change_is_made_to_the_bag_that_the_client_knows_or_not_at_all(shop: S
 
 
 def test_a_bag_that_is_not_there_yet_matches_nothing(shop: Shopping) -> None:
-    for given in ("*", '"x"'):
-        said = refused(shop, "POST", BAGS, items((5, 1)), if_match=given)
-        assert said == ("precondition", [f"If-Match: is {given}, but there is no bag yet"])
+    for tag in ("*", '"x"'):
+        said = refused(shop, "POST", BAGS, items((5, 1)), if_match=tag)
+        assert said == ("precondition", [f"If-Match: is {tag}, but there is no bag yet"])
     assert refused(shop, "GET", f"{BAGS}?bagId=1", if_match="*")[0] == "not_found"
 
 
@@ -453,3 +456,15 @@ def test_a_repeated_post_adds_once(shop: Shopping) -> None:
     assert other.status == 422
     assert shop.ask("POST", f"/{BAGS}", items((5, 1)), sent, key=TABLET).body != first.body
     assert shop.ask("POST", f"/{BAGS}", items((5, 1)), {}, key=PHONE).body != first.body
+
+
+# -- money -------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 10**13), st.integers(0, 10**13))
+def test_money_is_counted_in_cents_without_loss(regular: int, sale: int) -> None:
+    product = {"price": {"regular": {"low": 0, "high": regular / 100}}}
+    upc = {"price": {"regular": regular / 100, "sale": sale / 100}}
+    assert price_of((product, {})) == Price(regular, regular)
+    assert price_of((product, upc)) == Price(sale, regular)
+    assert price_of(({"price": {"regular": regular}}, {})) == Price(regular * 100, regular * 100)

@@ -218,6 +218,19 @@ def test_operations_of_the_order_host_are_at_its_url(document: Json) -> None:
     assert (told, ON_THE_ORDER_HOST) == ({"/v3/order/supc": [{"url": f"https://{ORDERS}"}]}, {"/v3/order/supc"})
 
 
+def test_a_cookie_is_told_where_site_yaml_names_one(tmp_path: Path) -> None:
+    texts = documents()
+    site = {**json.loads(texts["site.yaml"]), "code_cookie": "supc"}
+    built(write(tmp_path / "content", {**texts, "site.yaml": json.dumps(site)}), tmp_path / "dist", at=AT)
+    told = json.loads(vitrine("edge", "openapi", "--out", tmp_path / "dist").out)
+    cookies = [(each["name"], each["in"]) for each in told["paths"]["/v3/order/supc"]["put"]["parameters"]]
+    assert list(OpenAPIV31SpecValidator(told).iter_errors()) == []
+    assert (cookies, told["components"]["schemas"]["requests.supc"]["required"]) == (
+        [("supc", "cookie")],
+        ["orderNumber", "reservationId"],
+    )
+
+
 def test_bodies_are_told_as_they_are_really_accepted(document: Json) -> None:
     schemas = document["components"]["schemas"]
     items = schemas["requests.bag_add"]["properties"]["item"]["anyOf"]

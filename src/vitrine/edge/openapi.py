@@ -1,6 +1,6 @@
 """The interface as an OpenAPI 3.1 document, made from OPERATIONS and the schemas."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from urllib.parse import urldefrag, urljoin
 
@@ -39,10 +39,19 @@ def document(content: Content, schemas: Schemas, operations: Iterable[Operation]
         "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": KEY_HEADER}},
-            "schemas": _schemas(schemas, _files(operations)),
+            "schemas": _without_cookies(_schemas(schemas, _files(operations)), operations, content),
             "responses": {name: _error(name) for name in (*ANSWERED, *_OF_WRITES)},
         },
     }
+
+
+def _without_cookies(made: dict[str, Json], operations: Iterable[Operation], content: Content) -> dict[str, Json]:
+    """The schemas; of a body nothing is required that a cookie may give."""
+    for operation in operations:
+        if operation.cookie and content.setting(operation.cookie.setting):
+            schema = made[_name(operation.request_schema)]
+            schema["required"] = [name for name in schema["required"] if name != operation.cookie.property]
+    return made
 
 
 def _files(operations: Iterable[Operation]) -> set[str]:
@@ -71,6 +80,7 @@ def _operation(operation: Operation, content: Content) -> Json:
             *parameters,
             *([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
             *([_IF_MATCH] if operation.tagged else []),
+            *_cookies(operation, content),
         ],
         "responses": responses,
     }
@@ -79,6 +89,15 @@ def _operation(operation: Operation, content: Content) -> Json:
     if operation.order_host:
         value["servers"] = [{"url": content.setting("order_base_url")}]
     return value
+
+
+def _cookies(operation: Operation, content: Content) -> Iterator[Json]:
+    """The cookie that may give a property of the body, if site.yaml names one."""
+    cookie = operation.cookie
+    if cookie and (name := content.setting(cookie.setting)):
+        about = f"Stands for {cookie.property} where the body has none."
+        schema = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[0-9A-Za-z-]+$"}
+        yield {"name": name, "in": "cookie", "description": about, "required": False, "schema": schema}
 
 
 _IDEMPOTENCY_KEY = {

@@ -1,15 +1,14 @@
 """Shopping bags (interface 2.7 and 4.8, wire shapes §5): lines are kept, what they cost is the catalog's to say."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
+from vitrine.interface.bag_answers import answer_of
 from vitrine.interface.call import Call
 from vitrine.interface.kinds import MAX_ID, Count, Guid, Words
 from vitrine.interface.operation import FromStore, Moment, OnlyOne, Operation, Outcome, Parameter
@@ -21,10 +20,6 @@ MAX_QUANTITY, MAX_ITEMS = 99, 100
 
 NAMES = ("userId", "bagId", "bagGuid")
 PRODUCT_INFO = "INCLUDE_PRODUCTINFO"
-
-Entry = tuple[Json, Json]
-"""What a catalog says of an item: its product, and its UPC."""
-
 
 # -- the four operations -----------------------------------------------------------------------------------------
 
@@ -109,7 +104,7 @@ def _no_bag(name: str, value: Any) -> Refusal:
 
 
 def _made(store: Store, application: str, moment: Moment) -> Bag:
-    """A new bag. Its GUID and both numbers are random: nobody can guess one, whose numbers are known or not."""
+    """A new bag. Its GUID and both numbers are random: nobody can guess one. Numbers that are taken are drawn again."""
     while True:
         guid = str(UUID(bytes=moment.random(16), version=4))
         id, user = (int.from_bytes(moment.random(7)) % MAX_ID + 1 for _ in range(2))
@@ -164,13 +159,13 @@ def _changed(store: Store, content: Content, call: Call, bag: Bag, lines: Iterab
 
 def _faults(bag: Bag, kept: Sequence[Line], content: Content) -> Iterator[Fault]:
     """What is wrong with lines that are new or changed; a bag that was filled under wider limits may be emptied."""
-    limits, entry_of = content.setting("bags") or {}, _entries(content)
+    limits, catalog = content.setting("bags") or {}, content.catalog
     most, items = limits.get("max_quantity", MAX_QUANTITY), limits.get("max_items", MAX_ITEMS)
     for line in kept:
         if line in bag.lines:
             continue
-        entry = entry_of(line.upc)
-        if content.catalog is not None and entry is None:
+        entry = None if catalog is None else catalog.product_of_sku(line.upc)
+        if catalog is not None and entry is None:
             yield Fault("item", f"upcId {line.upc} is not in the catalog")
         limit = min(most, entry[0].get("maxQuantity", most)) if entry else most
         if line.quantity > limit:
@@ -183,93 +178,8 @@ def _holds(lines: Mapping[int, Line]) -> str:
     return f"it holds {', '.join(map(str, lines))}" if lines else "it is empty"
 
 
-# -- the answer --------------------------------------------------------------------------------------------------
-
-
 def _told(bag: Bag, content: Content, call: Call) -> Outcome:
-    """The bag with its items by sequence number, which is the order in which they came into it."""
-    entry_of, knows = _entries(content), content.catalog is not None
-    entries = [(line, entry_of(line.upc)) for line in bag.lines]
-    items = [_item(line, entry, knows, PRODUCT_INFO in (call["bagOptions"] or ())) for line, entry in entries]
-    summary: dict[str, Json] = {"itemCount": sum(line.quantity for line in bag.lines)}
-    if knows:
-        prices = [(line.quantity, _price(entry)) for line, entry in entries if entry]
-        total = sum(quantity * price.now for quantity, price in prices)
-        saved = sum(quantity * (price.before - price.now) for quantity, price in prices)
-        summary |= {"merchandiseTotal": _money(total), "grandTotal": _money(total), "totalSaved": _money(saved)}
-    value = {"bagId": bag.id, "bagGUID": bag.guid, "owner": {"userId": bag.user}, "bagSummary": summary}
-    return Outcome({"bag": {**value, **({"items": items} if items else {})}}, etag(bag))
-
-
-def _item(line: Line, entry: Entry | None, knows: bool, with_info: bool) -> Json:
-    told: dict[str, Json] = {"sequenceNumber": line.sequence, "quantity": line.quantity, "upcId": line.upc}
-    if not knows:
-        return told
-    if entry is None:  # it was in the catalog when it came into the bag
-        return told | {"siteAvailablilityFlag": False, "errors": [{"code": "ITEM_UNKNOWN"}]}
-    product, upc = entry
-    price, available = _price(entry), bool(upc.get("available", True))
-    told |= {
-        "upcNumber": upc["upc"],
-        "productId": product["id"],
-        "retailPrice": _money(price.now),
-        "originalPrice": _money(price.before),
-        "itemTotal": _money(line.quantity * price.now),
-        "siteAvailablilityFlag": available,
-    }
-    if with_info:
-        told["productInfo"] = _product_info(product, price, available)
-    if not available:
-        told["errors"] = [{"code": "ITEM_UNAVAILABLE"}]
-    return told
-
-
-def _product_info(product: Json, price: "Price", available: bool) -> Json:
-    return {
-        "productDescription": product["name"],
-        "primaryImageName": product["images"]["primary"],
-        "brandName": product["brand"],
-        **({"maxQuantity": product["maxQuantity"]} if "maxQuantity" in product else {}),
-        "onSale": price.now < price.before,
-        "productAvailable": available,
-    }
-
-
-# -- money, in cents ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Price:
-    """Of one piece, in cents: what it costs now, and without the sale."""
-
-    now: int
-    before: int
-
-
-def _entries(content: Content) -> Callable[[int], Entry | None]:
-    """What the catalog says of an item, by its upcId."""
-    catalog = content.catalog
-    return partial(_nothing) if catalog is None else catalog.product_of_sku
-
-
-def _nothing(sku: int) -> None:
-    return None
-
-
-def _price(entry: Entry) -> Price:
-    """A UPC's own price, or its product's; of a range the high end, so that nobody is promised less than it costs."""
-    product, upc = entry
-    price = upc.get("price", product["price"])
-    before = _cents(price["regular"])
-    return Price(_cents(price["sale"]) if "sale" in price else before, before)
-
-
-def _cents(amount: Json) -> int:
-    return int((Decimal(str(amount["high"] if isinstance(amount, dict) else amount)) * 100).to_integral_value())
-
-
-def _money(cents: int) -> float:
-    return cents / 100
+    return Outcome(answer_of(bag, content.catalog, PRODUCT_INFO in (call["bagOptions"] or ())), etag(bag))
 
 
 # -- operations --------------------------------------------------------------------------------------------------
