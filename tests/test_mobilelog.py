@@ -305,6 +305,18 @@ def test_a_file_never_grows_above_its_size(tmp_path: Path) -> None:
     assert (sorted(numbered(tmp_path)), sizes) == ([f"{number:099}" for number in range(100)], [1000] * 10)
 
 
+def test_lines_that_wait_together_are_more_files_where_one_would_grow_too_large(tmp_path: Path) -> None:
+    log = LogFile(tmp_path)
+    few = LogKeeping(max_bytes=1000)
+    threads = [threading.Thread(target=log.write, args=([f"{number:099}"] * 2, few)) for number in range(64)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sizes = {path.stat().st_size for path in tmp_path.glob("mobile*.log")}
+    assert (len(numbered(tmp_path)), max(sizes) <= 1000) == (128, True)
+
+
 def test_a_new_file_is_begun_when_one_is_old_enough(tmp_path: Path) -> None:
     log = LogFile(tmp_path)
     log.write(["one"], KEPT)

@@ -103,8 +103,8 @@ class LogFile:
     def _take(self) -> list[_Waiting]:
         with self._mutex:
             batch = [self._queue.popleft()]
-            size = len(batch[0].data)
-            while self._queue and size + len(self._queue[0].data) <= TOGETHER:
+            size, most = len(batch[0].data), min(TOGETHER, batch[0].keeping.max_bytes)
+            while self._queue and size + len(self._queue[0].data) <= most:
                 batch.append(self._queue.popleft())
                 size += len(batch[-1].data)
             return batch
