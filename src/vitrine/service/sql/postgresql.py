@@ -56,22 +56,20 @@ class _Unknown(Exception):
 
 
 @cache
-def _spelt(sql: str) -> tuple[bytes, bool]:
-    """A statement with psycopg's placeholders (none of ours holds `?` or `%` otherwise); whether it gives rows."""
-    upper = sql.upper()
-    return sql.replace("?", "%s").encode(), upper.lstrip().startswith(("SELECT", "WITH")) or "RETURNING" in upper
+def _spelt(sql: str) -> bytes:
+    """A statement with psycopg's placeholders; none of ours holds `?` or `%` for anything else."""
+    return sql.replace("?", "%s").encode()
 
 
 class _Session:
-    """The port Session on one connection. What gives no rows is sent with what follows: its fault is raised there."""
+    """The port Session on one connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def run(self, sql: str, *values: Any) -> list[Row]:
-        statement, rows = _spelt(sql)
-        cursor = self._connection.execute(statement, values)
-        return cursor.fetchall() if rows else []
+        cursor = self._connection.execute(_spelt(sql), values)
+        return cursor.fetchall() if cursor.description else []
 
 
 class PostgreSQL:
@@ -173,12 +171,11 @@ class PostgreSQL:
                 connection.isolation_level = IsolationLevel.REPEATABLE_READ if reads else IsolationLevel.SERIALIZABLE
             committing = False
             try:
-                with connection.pipeline():
-                    if in_turn and not reads:  # before the snapshot is taken, which is by the first query
-                        connection.execute("LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE")
-                    result = work(Shop(_Session(connection)))
-                    committing = not reads
-                    connection.execute("COMMIT", prepare=False)  # sent with what precedes it
+                if in_turn and not reads:  # before the snapshot is taken, which is by the first query
+                    connection.execute("LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE")
+                result = work(Shop(_Session(connection)))
+                committing = not reads
+                connection.commit()
             except psycopg.Error as error:
                 if committing and not _rolled_back(error):
                     raise _Unknown(_line(error)) from error
