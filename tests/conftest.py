@@ -1,13 +1,16 @@
-"""What every test may ask for: the schemas, a copy of the sample content, and the smallest valid content."""
+"""What every test may ask for: schemas, sample content, the smallest valid content, both engines of the store."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
+from engines import database, engine, postgresql
 from trees import MINIMAL, write
 from vitrine.content.listing import shipped
 from vitrine.content.schema import Schemas
+
+__all__ = ["database", "engine", "postgresql"]
 
 SAMPLE = Path(__file__).parent.parent / "content"
 

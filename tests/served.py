@@ -35,11 +35,13 @@ class Server:
     def connect(self) -> HTTPConnection:
         return HTTPConnection(ADDRESS, self.port, timeout=10)
 
-    def ask(self, target: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Answer:
+    def ask(
+        self, target: str, headers: Mapping[str, str] | None = None, method: str = "GET", body: bytes | None = None
+    ) -> Answer:
         """One request on a connection of its own."""
         connection = self.connect()
         try:
-            return ask(connection, target, headers or {}, method)
+            return ask(connection, target, headers or {}, method, body)
         finally:
             connection.close()
 
@@ -58,7 +60,8 @@ def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: 
     folder.mkdir(parents=True, exist_ok=True)
     out, err = folder / "stdout", folder / "stderr"
     with out.open("wb") as stdout, err.open("wb") as stderr:
-        env = {"VITRINE_DATABASE": f"sqlite:///{folder.absolute()}/store.sqlite", **env}
+        kept = folder.absolute()
+        env = {"VITRINE_DATABASE": f"sqlite:///{kept}/store.sqlite", "VITRINE_LOG_DIR": f"{kept}/log", **env}
         process = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment(**env))
     server = Server(port, admin, process, out, err)
     try:
@@ -99,12 +102,12 @@ def granian(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Serv
 
 
 @contextmanager
-def gunicorn(folder: Path, out: Path) -> Iterator[Server]:
+def gunicorn(folder: Path, out: Path, **env: str) -> Iterator[Server]:
     """The callable behind gunicorn, with the options that it needs."""
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "--bind", f"{ADDRESS}:{port}", "--limit-request-line", "0"]
     command += ["--worker-class", "gthread", "vitrine.service.wsgi:make()"]
-    with running(folder, command, port, VITRINE_OUT=str(out)) as server:
+    with running(folder, command, port, 0, VITRINE_OUT=str(out), **env) as server:
         yield server
 
 

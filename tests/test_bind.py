@@ -8,15 +8,19 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance import xml
 from releases import SAMPLE, live
+from vitrine.content.listing import shipped
 from vitrine.content.model import Content
+from vitrine.content.schema import Schemas, Shape
 from vitrine.interface import fields
 from vitrine.interface.bind import OPERATIONS, Routes, bind, route
+from vitrine.interface.body import Bodies
 from vitrine.interface.call import Call, Request, make
-from vitrine.interface.catalog_kinds import IdsSelected, Instant, Phrase, Ranges, Selection, Values, ZipCode
+from vitrine.interface.catalog_kinds import IdsSelected, Phrase, Ranges, Selection, Values, ZipCode
 from vitrine.interface.fields import Mask
 from vitrine.interface.formats import FORMATS, JSON, XML, sayable
 from vitrine.interface.kinds import (
@@ -25,16 +29,19 @@ from vitrine.interface.kinds import (
     Count,
     Day,
     FieldMask,
+    Guid,
     Ids,
+    Instant,
     Kind,
     Number,
     Radius,
     Text,
     TextualDay,
+    Verbatim,
     Word,
     Words,
 )
-from vitrine.interface.operation import AnyOf, FromContent, Operation, Ordered, Parameter, Together
+from vitrine.interface.operation import AnyOf, FromContent, OnlyOne, Operation, Ordered, Parameter, Together
 from vitrine.problems import Fault, Refusal
 from vitrine.release.freeze import askings
 
@@ -186,6 +193,14 @@ def ranges(kind: Ranges) -> st.SearchStrategy[Any]:
     return st.lists(pairs, min_size=1, max_size=3).map(lambda found: kind.parse(kind.format(tuple(found))))  # type: ignore[arg-type]
 
 
+IN_XML = st.characters(
+    codec="utf-8", exclude_categories=("Cs", "Cc"), exclude_characters="\ufffe\uffff"
+) | st.sampled_from("\t\n\r")
+
+INSTANTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)).map(
+    lambda moment: f"{moment.isoformat(timespec='milliseconds')}Z"
+)
+
 KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Ids: lambda kind: st.sets(st.integers(1, MAX_ID), min_size=1, max_size=kind.limit).map(
         lambda ids: tuple(sorted(ids))
@@ -199,6 +214,9 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Number: lambda kind: decimals(kind.minimum, kind.maximum),
     Radius: lambda kind: decimals(0, kind.maximum).filter(bool),
     Count: lambda kind: st.integers(1, kind.maximum),
+    Guid: lambda kind: st.uuids().map(str),
+    Instant: lambda kind: INSTANTS,
+    Verbatim: lambda kind: st.text(IN_XML, min_size=kind.minimum, max_size=kind.maximum),
     Text: lambda kind: st.text(TEXT, min_size=1, max_size=kind.maximum).map(str.strip).filter(bool),
     FieldMask: lambda kind: MASKS,
     IdsSelected: lambda kind: st.builds(Selection, kind_values(kind.ids), st.none() | selectors(kind.words)),
@@ -206,9 +224,6 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Ranges: ranges,
     Phrase: lambda kind: (
         st.text(TEXT, min_size=1, max_size=kind.maximum).map(lambda text: sayable(" ".join(text.split()))).filter(bool)
-    ),
-    Instant: lambda kind: st.datetimes(datetime(1000, 1, 1), datetime(2999, 12, 31)).map(
-        lambda moment: kind.parse(moment.isoformat(timespec="milliseconds") + "Z")
     ),
     ZipCode: lambda kind: st.from_regex("[0-9]{5}", fullmatch=True),
     Callback: lambda kind: st.from_regex(
@@ -219,6 +234,70 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
 
 def kind_values(kind: Kind) -> st.SearchStrategy[Any]:
     return KINDS[type(kind)](kind)
+
+
+# -- any Call with a body ----------------------------------------------------------------------------------------
+
+SCHEMAS = Schemas([shipped("schemas")])
+ACTIONS = [operation for operation in OPERATIONS if not isinstance(operation.source, FromContent)]
+
+
+def bodies_of(shape: Shape) -> st.SearchStrategy[Any]:
+    """Values that a schema admits, every place of its one type."""
+    told = shape.keyword
+    if shape.type == "object":
+        parts = {name: bodies_of(place) for name in shape.properties if (place := shape.property(name))}
+        required = {name: parts.pop(name) for name in shape.required}
+        return st.fixed_dictionaries(required, optional=parts)
+    if shape.type == "array":
+        assert shape.items
+        return st.lists(bodies_of(shape.items), min_size=told("minItems") or 0, max_size=min(told("maxItems") or 5, 5))
+    if shape.type == "integer":
+        return st.integers(told("minimum"), told("maximum"))
+    if told("enum"):
+        return st.sampled_from(told("enum"))
+    if told("format"):
+        assert told("format") == "date-time"
+        return INSTANTS
+    if told("pattern"):
+        return st.from_regex(re.compile(told("pattern"), re.ASCII), fullmatch=True).filter(
+            lambda text: len(text) <= (told("maxLength") or 1000)
+        )
+    assert shape.type == "string"
+    return st.text(IN_XML, min_size=told("minLength") or 0, max_size=min(told("maxLength") or 60, 60))
+
+
+@st.composite
+def acting_calls(draw: st.DrawFn) -> Call:
+    operation = draw(st.sampled_from(ACTIONS))
+    body: Any = None
+    if operation.body and not (operation.body_optional and draw(st.booleans())):
+        body = draw(bodies_of(SCHEMAS.shape(operation.request_schema)))
+    wanted = {each.name for each in operation.parameters if draw(st.booleans())} | set(operation.in_path)
+    for rule in operation.rules:
+        if isinstance(rule, OnlyOne):
+            wanted -= set(rule.names)
+            wanted |= {draw(st.sampled_from(rule.names)) for _ in range(rule.required or draw(st.integers(0, 1)))}
+        if isinstance(rule, AnyOf) and not wanted & set(rule.names):
+            wanted.add(draw(st.sampled_from(rule.names)))
+    arguments = {each.name: draw(kind_values(each.kind)) for each in operation.parameters if each.name in wanted}
+    tags = draw(st.none() | st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=20))
+    return make(operation, draw(st.sampled_from(FORMATS)), arguments, "phone", body, tags)
+
+
+@given(acting_calls())
+@settings(deadline=None)
+def test_the_canonical_request_of_any_action_asks_for_it_in_json_and_in_xml(content: Content, call: Call) -> None:
+    request, bodies = call.request(), Bodies(SCHEMAS, content)
+    assert bind(request, call.application, bodies=bodies) == call
+    if call.body is None:
+        return
+    names = list(call.body)
+    whole = len(names) == 1 and isinstance(call.body[names[0]], dict)  # then that is the root itself
+    data = xml(call.body[names[0]], names[0]) if whole else xml(call.body, "anything")
+    headers = {**request.headers, "content-type": "application/xml"}
+    in_xml = request._replace(headers=headers, body=data, length=len(data))
+    assert bind(in_xml, call.application, bodies=bodies) == call
 
 
 READS = [operation for operation in OPERATIONS if isinstance(operation.source, FromContent)]

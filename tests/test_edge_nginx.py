@@ -123,9 +123,9 @@ def served(body: bytes, media_type: str, lifetime: int, **more: str) -> Answer:
     return Answer(200, headers | {name.replace("_", "-"): value for name, value in more.items()}, body)
 
 
-def error(rules: Rules, code: str, format: str = "json", status: int | None = None) -> Answer:
-    """An error's answer."""
-    told = next(error for error in rules.errors if error.code == code)
+def error(rules: Rules, code: str, format: str = "json", status: int | None = None, *, own: bool = False) -> Answer:
+    """An error's answer; ``own``: in the form of single-use codes."""
+    told = next(error for error in (rules.own_errors if own else rules.errors) if error.code == code)
     body = dict(told.bodies)[format].encode()
     headers = {"content-type": f"application/{format}", "content-length": str(len(body)), **NO_STORE}
     return Answer(status or told.status, headers, body)
@@ -584,7 +584,6 @@ def test_without_a_service_the_edge_says_so_and_serves_files(
     expected = error(rules(content, SCHEMAS), "unavailable", format)
     assert alone("/v2/utility/mobilelog", Accept=accept) == expected
     assert alone("/v2/utility/mobilelog", "POST", b"{}", key="", Accept=accept) == expected
-    assert alone("/v2/promotions", Accept=accept, Host=ORDERS) == expected
     assert alone("/v2/promotions", Accept=accept, Origin="https://x.example") == expected
     assert alone("/store/v1/events?storeId=999999", Accept=accept) == expected
     assert alone("/v2/promotions").body == file(out, "v2/promotions.json")
@@ -645,6 +644,102 @@ def test_what_nginx_refuses_itself_has_our_form(edge: Edge, content: Content, ca
 def test_headers_of_15_kilobytes_and_bodies_of_2_megabytes_pass(edge: Edge) -> None:
     assert edge(f"/v2/promotions?{'a' * 15_000}", X=f"{'a' * 15_000}").status == 203
     assert edge("/v2/x", "POST", b"x" * 2 * 1024 * 1024).told["length"] == 2 * 1024 * 1024
+
+
+# -- the order host ----------------------------------------------------------------------------------------------
+
+SUPC = "/v3/order/supc"
+
+
+def own(status: int, reason: str, format: str) -> Answer:
+    """A failure of the operation on single-use codes, by hand."""
+    message = f"Error processing request: {reason}"
+    body = f'{{"success":false,"errorMessage":"{message}","errorCode":{status}}}'
+    if format == "xml":
+        inner = f"<success>false</success><errorMessage>{message}</errorMessage><errorCode>{status}</errorCode>"
+        body = f"<?xml version='1.0' encoding='UTF-8'?>\n<response>{inner}</response>"
+    return Answer(
+        status,
+        {"content-type": f"application/{format}", "content-length": str(len(body)), **NO_STORE},
+        body.encode(),
+    )
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the order host is: settings of site.yaml, the Host that is asked for, the path before the operation's."""
+
+    base_url: str
+    order_base_url: str
+    host: str
+    path: str = ""
+
+
+LAYOUTS = {
+    "a host of its own": Layout("https://a.example", "https://orders.example", "orders.example"),
+    "a host and a path": Layout("https://a.example/api", "https://orders.example/o", "orders.example", "/o"),
+    "a path": Layout("https://a.example/api", "https://a.example/orders", "a.example", "/orders"),
+    "a path below": Layout("https://a.example", "https://a.example/orders", "a.example", "/orders"),
+    "the same URL": Layout("https://a.example/api", "https://a.example/api", "a.example", "/api"),
+    "a port": Layout("https://a.example", "https://a.example:8443", "a.example"),
+}
+
+
+@pytest.fixture(scope="module", params=LAYOUTS)
+def layout(request: pytest.FixtureRequest) -> Layout:
+    return LAYOUTS[request.param]
+
+
+def laid_out(content: Content, layout: Layout) -> Rules:
+    return rules(changed(content, base_url=layout.base_url, order_base_url=layout.order_base_url), SCHEMAS)
+
+
+@pytest.mark.parametrize("said", [b"", None])
+def test_a_service_that_fails_is_a_system_error_to_single_use_codes(
+    content: Content, out: Path, tmp_path: Path, layout: Layout, said: bytes | None
+) -> None:
+    with nginx.mute(said) as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
+        for end, format in (("", "json"), ("/", "xml"), ("?x=1", "json")):
+            asked = {"Host": layout.host, "Accept": f"application/{format}"}
+            assert edge(f"{layout.path}{SUPC}{end}", "PUT", b"{}", **asked) == own(500, "SYSTEM_ERROR", format)
+
+
+def test_the_order_host_goes_to_the_service_and_what_nginx_refuses_has_the_form_of_single_use_codes(
+    content: Content, out: Path, tmp_path: Path, layout: Layout
+) -> None:
+    path = f"{layout.path}{SUPC}"
+    with nginx.echo() as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
+        for method in ("PUT", "GET", "DELETE", "OPTIONS", "TRACE"):
+            told = edge(path, method, Host=layout.host, key="").told
+            assert (told["method"], told["target"], told["headers"]["host"]) == (method, path, layout.host)
+        for format in ("json", "xml"):
+            lines = (f"Host: {layout.host}", f"Accept: application/{format}", "Content-Length: 2097153", "", "")
+            sent = "\r\n".join((f"PUT {path} HTTP/1.1", *lines)).encode()
+            assert ask_raw(edge.port, sent) == own(413, "The body is too large", format)
+        base = urlsplit(layout.base_url).path
+        other = (f"Host: {urlsplit(layout.base_url).hostname}", "Content-Length: 2097153", "", "")
+        sent = "\r\n".join((f"PUT {base}/v2/x HTTP/1.1", *other)).encode()
+        assert ask_raw(edge.port, sent) == error(laid_out(content, layout), "too_large")
+
+
+def test_on_a_host_of_its_own_a_malformed_request_has_that_form_too(
+    content: Content, out: Path, tmp_path: Path
+) -> None:
+    layout = LAYOUTS["a host of its own"]
+    with nginx.echo() as service, serving(tmp_path, laid_out(content, layout), out, service) as edge:
+        for line in ("X\x01: y", "Transfer-Encoding: x", f"X: {'a' * 20_000}"):
+            sent = "\r\n".join((f"PUT {SUPC} HTTP/1.1", f"Host: {layout.host}", line, "", "")).encode()
+            assert ask_raw(edge.port, sent) == own(
+                400, "the request line or a header is malformed or too large", "json"
+            )
+
+
+@pytest.mark.parametrize("listen", ["80", "127.0.0.1:80 default_server reuseport", "[::1]:80 ipv6only=on", "8443"])
+def test_nginx_finds_no_fault_with_two_servers_of_an_address(
+    content: Content, tmp_path: Path, layout: Layout, listen: str
+) -> None:
+    written = configuration(laid_out(content, layout), {}, Path("/files"), "localhost:1", listen)
+    assert nginx.tested(tmp_path, written) == ""
 
 
 # -- release switches --------------------------------------------------------------------------------------------

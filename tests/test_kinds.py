@@ -7,7 +7,7 @@ import pytest
 
 from vitrine.content.schema import Schemas
 from vitrine.interface.answer import refuse
-from vitrine.interface.catalog_kinds import IdsSelected, Instant, Phrase, Ranges, Selection, Values, ZipCode
+from vitrine.interface.catalog_kinds import IdsSelected, Phrase, Ranges, Selection, Values, ZipCode
 from vitrine.interface.formats import FORMATS
 from vitrine.interface.kinds import (
     MAX_ID,
@@ -15,6 +15,7 @@ from vitrine.interface.kinds import (
     Count,
     Day,
     Ids,
+    Instant,
     Kind,
     Number,
     Radius,
@@ -24,6 +25,8 @@ from vitrine.interface.kinds import (
     Words,
 )
 from vitrine.problems import Fault, Refusal
+
+SINCE = Instant(days=True)
 
 SELECTED = IdsSelected(("productdetails", "upcs"))
 LATITUDE, RADIUS, WORDS = Number(-90, 90), Radius(200), Words(("BOPS", "BRIDAL", "MATTRESS"))
@@ -81,10 +84,10 @@ READ: list[tuple[Kind, str, Any, str]] = [  # kind, text, value, the one text of
     (Phrase(), "  red \t shoes\n", "red shoes", "red shoes"),
     (Phrase(), "a\x00b\ud800", "a\ufffdb\ufffd", "a\ufffdb\ufffd"),
     (Phrase(), '"red" OR * NEAR(', '"red" OR * NEAR(', '"red" OR * NEAR('),
-    (Instant(), "2026-11-24", "2026-11-24T00:00:00.000Z", "2026-11-24T00:00:00.000Z"),
-    (Instant(), "2026-11-24T01:30:00+01:00", "2026-11-24T00:30:00.000Z", "2026-11-24T00:30:00.000Z"),
-    (Instant(), "2026-11-24T01:30 01:00", "2026-11-24T00:30:00.000Z", "2026-11-24T00:30:00.000Z"),
-    (Instant(), " 2026-11-24T00:30:00.123456Z", "2026-11-24T00:30:00.123Z", "2026-11-24T00:30:00.123Z"),
+    (SINCE, "2026-11-24", "2026-11-24T00:00:00.000Z", "2026-11-24T00:00:00.000Z"),
+    (SINCE, "2026-11-24T01:30:00+01:00", "2026-11-24T00:30:00.000Z", "2026-11-24T00:30:00.000Z"),
+    (SINCE, "2026-11-24T01:30 01:00", "2026-11-24T00:30:00.000Z", "2026-11-24T00:30:00.000Z"),
+    (SINCE, " 2026-11-24T00:30:00.123456Z", "2026-11-24T00:30:00.123Z", "2026-11-24T00:30:00.123Z"),
     (ZipCode(), "02116", "02116", "02116"),
     (ZipCode(), " 2116 ", "02116", "02116"),
     (ZipCode(), "02116-1234", "02116", "02116"),
@@ -165,8 +168,14 @@ REFUSED: list[tuple[Kind, str]] = [
     ),
     *((Ranges(), text) for text in ("[-1TO5]", "[0TO1.234]", "[0TO50,]", "[50TO20]", "[0TO\u0665]", "[1_0TO20]")),
     *((Phrase(), text) for text in ("", "  \t\n", "x" * 201)),
-    *((Instant(), text) for text in ("", "now", "2026-02-30", "20261124", "2026-11-24T10:00:00", "2026-11-24T25:00Z")),
-    *((Instant(), text) for text in ("0999-11-24", "2026-11-24T10:00:00+24:00", "2026-W48", "2026-11-24 10:00")),
+    *(
+        (Instant(days=True), text)
+        for text in ("", "now", "2026-02-30", "20261124", "2026-11-24T10:00:00", "2026-11-24T25:00Z")
+    ),
+    *(
+        (Instant(days=True), text)
+        for text in ("0999-11-24", "2026-11-24T10:00:00+24:00", "2026-W48", "2026-11-24 10:00")
+    ),
     *(
         (ZipCode(), text)
         for text in ("", "21", "021166", "02116-12", "2116-1234", "ABCDE", "\u0660\u0662\u0661\u0661\u0666")

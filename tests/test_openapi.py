@@ -27,6 +27,7 @@ from served import called
 from trees import write
 from vitrine.content.schema import Schemas
 from vitrine.interface.bind import OPERATIONS
+from vitrine.service.logfile import LogFile
 from vitrine.service.running import Backstage
 from vitrine.service.serving import Serving, load
 from vitrine.service.sql.database import open_database
@@ -58,7 +59,7 @@ def constant(serving: Serving, request: object) -> Serving:
 def service(out: Path, schemas: Schemas) -> Iterator[Application]:
     database = open_database(f"sqlite:///{out}/store.sqlite")
     database.migrate()
-    yield application(partial(constant, load(out, schemas)), backstage=Backstage(database))
+    yield application(partial(constant, load(out, schemas)), backstage=Backstage(database, LogFile(out / "log")))
     database.close()
 
 
@@ -81,7 +82,8 @@ def test_every_operation_and_parameter_is_there(document: Json) -> None:
         (operation.method, operation.path, operation.name): {
             *((each.name, "path" if each.name in operation.in_path else "query") for each in operation.parameters),
             *([("others", "query")] if operation.others else ()),
-            *([("Idempotency-Key", "header")] if operation.method == "POST" else ()),
+            *([("Idempotency-Key", "header")] if operation.method == "POST" else []),
+            *([("If-Match", "header")] if operation.tagged else []),
         }
         for operation in OPERATIONS
     }
@@ -132,7 +134,7 @@ INTERFACE = {  # interface 4.4, 4.5, 4.9, 4.10 and 4.11, wire shapes §2, §4
 def reads(document: Json) -> dict[str, Json]:
     """Path → what a GET of it is, for what is answered from content."""
     found = {path: methods["get"] for path, methods in document["paths"].items() if "get" in methods}
-    return {path: read for path, read in found.items() if "304" in read["responses"]}
+    return {path: read for path, read in found.items() if {"304", "412"} & set(read["responses"]) == {"304"}}
 
 
 def test_the_parameters_are_those_of_the_interface(document: Json) -> None:
@@ -238,6 +240,51 @@ def test_no_generated_request_finds_a_server_error_or_an_undocumented_status(
     assert (sum(statuses.values()) > 300, {200, 400} <= set(statuses)) == (True, True)
 
 
+ORDERS = "orders.shop.example"
+ON_THE_ORDER_HOST = {f"/{operation.path}" for operation in OPERATIONS if operation.order_host}
+
+
+def test_operations_of_the_order_host_are_at_its_url(document: Json) -> None:
+    told = {
+        path: operation["servers"]
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+        if "servers" in operation
+    }
+    assert (told, ON_THE_ORDER_HOST) == ({"/v3/order/supc": [{"url": f"https://{ORDERS}"}]}, {"/v3/order/supc"})
+
+
+def test_a_cookie_is_told_where_site_yaml_names_one(tmp_path: Path) -> None:
+    texts = documents()
+    site = {**json.loads(texts["site.yaml"]), "code_cookie": "supc"}
+    built(write(tmp_path / "content", {**texts, "site.yaml": json.dumps(site)}), tmp_path / "dist", at=AT)
+    told = json.loads(vitrine("edge", "openapi", "--out", tmp_path / "dist").out)
+    cookies = [(each["name"], each["in"]) for each in told["paths"]["/v3/order/supc"]["put"]["parameters"]]
+    assert list(OpenAPIV31SpecValidator(told).iter_errors()) == []
+    assert (cookies, told["components"]["schemas"]["requests.supc"]["required"]) == (
+        [("supc", "cookie")],
+        ["orderNumber", "reservationId"],
+    )
+
+
+def test_bodies_are_told_as_they_are_really_accepted(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    items = schemas["requests.bag_add"]["properties"]["item"]["anyOf"]
+    text = {"type": "string", "pattern": "^[1-9][0-9]{0,15}$"}
+    quantity = {"type": "integer", "minimum": 1, "maximum": 100000}
+    assert [each["type"] for each in items] == ["array", "object"]
+    assert items[0]["items"] == items[1]
+    assert items[1]["properties"]["quantity"] == {
+        "description": "How many of it to add.",
+        "anyOf": [quantity, text],
+    }
+    assert [each["type"] for each in schemas["requests.supc"]["properties"]["reservationId"]["anyOf"]] == [
+        "string",
+        "integer",
+    ]
+    assert [name for name, schema in schemas.items() if '"x-single"' in json.dumps(schema)] == []
+
+
 def run(strategy: Any, service: Application, statuses: dict[int, int]) -> None:
     """Some dozens of requests of one operation, in turn as JSON and XML."""
 
@@ -250,7 +297,8 @@ def run(strategy: Any, service: Application, statuses: dict[int, int]) -> None:
     )
     @hypothesis.given(strategy, hypothesis.strategies.sampled_from(["application/json", "application/xml"]))
     def checked(case: Any, accept: str) -> None:
-        response = case.call(app=service, headers={**KEY, "Accept": accept})
+        host = {"Host": ORDERS} if case.operation.path in ON_THE_ORDER_HOST else {}
+        response = case.call(app=service, headers={**KEY, "Accept": accept, **host})
         statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
         masked = [response_schema_conformance] if "_fields" in case.query else []  # exempt from `required`
         case.validate_response(response, checks=[check for check in CHECKS if check not in masked])

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from trees import write
 from vitrine.cli.service import serve
 from vitrine.content.schema import Schemas
 from vitrine.release.publish import Releases
+from vitrine.service.server import metrics_folder
 from vitrine.service.serving import Watch, load
 from vitrine.service.wsgi import application
 
@@ -211,8 +213,25 @@ def test_it_ends_and_leaves_nothing_behind(out: Path, tmp_path: Path, ended: sig
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     with granian(tmp_path / "server", out, "--workers", "1", TMPDIR=str(temporary)) as server:
+        assert len(metrics_of(server)) == 1
         server.process.send_signal(ended)
-        assert (server.process.wait(20), list(temporary.iterdir())) == (0, [])
+        assert (server.process.wait(20), list(temporary.iterdir()), metrics_of(server)) == (0, [], [])
+
+
+def metrics_of(server: Server) -> list[Path]:
+    """The folder of a service's metrics, where it lies in memory."""
+    return list(Path("/dev/shm").glob(f"vitrine-metrics-{server.process.pid}-*"))
+
+
+def test_what_a_killed_service_left_in_memory_is_removed_by_the_next(tmp_path: Path) -> None:
+    left, fresh = (Path(tempfile.mkdtemp(prefix="vitrine-metrics-0-", dir="/dev/shm")) for _ in range(2))
+    os.utime(left, (1, 1))
+    with metrics_folder() as mine:
+        os.utime(mine, (1, 1))
+        with metrics_folder():
+            found = [path.exists() for path in (left, fresh, Path(mine))]
+    fresh.rmdir()
+    assert (found, Path(mine).exists()) == ([False, True, True], False)
 
 
 # -- the admin address -------------------------------------------------------------------------------------------
@@ -323,7 +342,19 @@ def test_a_fault_of_ours_is_told_without_details_and_counted(
 
 def test_every_option_is_an_environment_variable_too() -> None:
     named = {option.name: option.envvar for option in serve.params}
-    names = ("out", "bind", "admin", "workers", "threads", "memo", "database")
+    names = (
+        "out",
+        "bind",
+        "admin",
+        "workers",
+        "threads",
+        "memo",
+        "database",
+        "connections",
+        "log_dir",
+        "mail",
+        "templates",
+    )
     assert named == {name: f"VITRINE_{name.upper()}" for name in names}
 
 

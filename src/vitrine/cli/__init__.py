@@ -17,6 +17,14 @@ COMMANDS = {
     "verify": ("releases", "Compare every file of a release with its digest."),
     "catalog": ("catalog", "The product catalog: feeds imported."),
     "serve": ("service", "Answer requests from the current release."),
+    "migrate": ("store", "Bring the store to this program's form."),
+    "backup": ("store", "Copy a SQLite store, also while it is in use."),
+    "restore": ("store", "Put a backup in a SQLite store's place."),
+    "prune-store": ("store", "Remove what the store keeps for a while only."),
+    "optins": ("store", "Who opted in or out."),
+    "mail": ("mail", "Send the mails of the outbox."),
+    "logs": ("logs", "The mobile log."),
+    "codes": ("codes", "Single-use codes: issue, import, report."),
     "key": ("edge", "API keys."),
     "edge": ("edge", "What stands in front of the files."),
 }
@@ -36,7 +44,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"vitrine.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

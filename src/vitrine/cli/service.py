@@ -2,6 +2,8 @@
 
 import click
 
+from vitrine.cli.store import DATABASE
+
 
 @click.command()
 @click.option("--out", default="dist", show_default=True, metavar="DIR", envvar="VITRINE_OUT", show_envvar=True)
@@ -21,7 +23,14 @@ import click
     "--workers", type=click.IntRange(1, 256), metavar="N", envvar="VITRINE_WORKERS", show_envvar=True, help="Processes."
 )
 @click.option(
-    "--threads", type=click.IntRange(1, 256), default=1, show_default=True, envvar="VITRINE_THREADS", show_envvar=True
+    "--threads",
+    type=click.IntRange(1, 256),
+    default=32,
+    show_default=True,
+    metavar="N",
+    envvar="VITRINE_THREADS",
+    show_envvar=True,
+    help="Of a worker, at most. A write waits in one; what waits together is brought to the disk together.",
 )
 @click.option(
     "--memo",
@@ -34,26 +43,90 @@ import click
 )
 @click.option(
     "--database",
-    default="sqlite:///store/vitrine.sqlite",
+    default=DATABASE,
     show_default=True,
     metavar="URL",
     envvar="VITRINE_DATABASE",
     show_envvar=True,
     help="Where writes are kept: sqlite:///PATH or postgresql://…; empty: nowhere, and writes are refused.",
 )
-def serve(out: str, bind: str, admin: str, workers: int | None, threads: int, memo: int, database: str) -> None:
+@click.option(
+    "--connections",
+    type=click.IntRange(1, 1000),
+    default=16,
+    show_default=True,
+    metavar="N",
+    envvar="VITRINE_CONNECTIONS",
+    show_envvar=True,
+    help="Of a worker to PostgreSQL, at most.",
+)
+@click.option(
+    "--log-dir",
+    default="store/log",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_LOG_DIR",
+    show_envvar=True,
+    help="Where the mobile log is written; empty: nowhere, and entries are refused.",
+)
+@click.option(
+    "--mail/--no-mail",
+    default=True,
+    show_default=True,
+    envvar="VITRINE_MAIL",
+    show_envvar=True,
+    help="Send shared promotions, where VITRINE_SMTP_HOST names a mail server (see `vitrine mail`).",
+)
+@click.option(
+    "--templates",
+    default="content/templates",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_TEMPLATES",
+    show_envvar=True,
+    help="Where the mail's templates are looked for before the program's own.",
+)
+def serve(
+    out: str,
+    bind: str,
+    admin: str,
+    workers: int | None,
+    threads: int,
+    memo: int,
+    database: str,
+    connections: int,
+    log_dir: str,
+    mail: bool,
+    templates: str,
+) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
+    import os
     from pathlib import Path
 
     from vitrine.content.processes import processors
+    from vitrine.interface.codes import SECRET, read_secret
     from vitrine.problems import Failure
     from vitrine.service import server
 
     try:
         addresses = server.address(bind), server.address(admin) if admin else None
+        if os.environ.get(SECRET):
+            read_secret(os.environ[SECRET])
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        server.serve(server.Options(Path(out), *addresses, workers or processors(), threads, memo, database))
+        options = server.Options(
+            Path(out),
+            *addresses,
+            workers or processors(),
+            threads,
+            memo,
+            database,
+            connections,
+            log_dir,
+            mail,
+            Path(templates),
+        )
+        server.serve(options)
     except ModuleNotFoundError as error:
         raise Failure(f"{error.name} is not installed; the service needs `pip install 'vitrine[serve]'`") from None

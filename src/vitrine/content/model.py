@@ -352,6 +352,10 @@ class Content:
         found: str = self.value.get("published", NEVER)
         return found
 
+    def promotion(self, id: int) -> Json | None:
+        """The promotion with this id, or None."""
+        return self._promotions.get(id)
+
     def days(self) -> Sequence[tuple[str, str]]:
         """The days for which opening hours are told, each with its weekday's name."""
         return self._days
@@ -411,6 +415,10 @@ class Content:
         }
         self.value = {**self.value, "events": Packed(data, [spans[id(event)] for event in self.value["events"]])}
         return data
+
+    @cached_property
+    def _promotions(self) -> dict[int, Json]:
+        return {promotion["promoId"]: promotion for promotion in self.value["promotions"]}
 
     @cached_property
     def _events(self) -> Mapping[int, Sequence[Json]]:

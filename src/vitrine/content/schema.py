@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urldefrag, urljoin
@@ -212,17 +213,19 @@ class Schemas:
             self._slow[name] = Draft202012Validator(self._files[name], registry=registry, format_checker=checker)
         return self._slow[name]
 
-    def findings(self, name: str, value: Json) -> list[Finding]:
+    def findings(self, name: str, value: Json, limit: int | None = None) -> list[Finding]:
         """Everything that is wrong with ``value`` by the schema ``name``; nothing exactly when it is valid.
+
+        ``limit``: no more than so many are looked for, of those at least one.
 
         JSON Schema takes 7.0 for an integer; answers would then say 7.0 where apps read 7, so it is a finding here.
         """
         shape = self.shape(name)
-        found: dict[Finding, None] = dict.fromkeys(_fractions(shape, value, ()))
+        found: dict[Finding, None] = dict.fromkeys(islice(_fractions(shape, value, ()), limit))
         if self.valid(name, value):
             return list(found)
-        for error in self.explainer(name).iter_errors(value):
-            found.update(dict.fromkeys(_explain(error, shape)))
+        errors = self.explainer(name).iter_errors(value)
+        found.update(dict.fromkeys(islice(chain.from_iterable(_explain(error, shape) for error in errors), limit)))
         if not found:  # only the fast validator refuses: its own words
             for error in self.validator(name).iter_errors(value):
                 pointer = tuple(error.instance_path)

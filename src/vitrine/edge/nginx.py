@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from vitrine.content.listing import shipped
 from vitrine.content.model import Content
-from vitrine.edge.rules import APPLICATION, Route, Rules
+from vitrine.edge.rules import APPLICATION, Error, Route, Rules
 
 TEMPLATE = "nginx.conf"
 PATIENCE = 30
@@ -32,6 +32,9 @@ _STATUSES = {
 _KEY = re.compile(r"[A-Za-z0-9]{24}", re.ASCII)
 _LISTEN = re.compile(r"[A-Za-z0-9.:*_/=\[\] -]+", re.ASCII)
 _SERVICE = re.compile(r"[A-Za-z0-9.:_/\[\]-]+", re.ASCII)
+_PROTOCOLS = ("ssl", "http2", "quic", "proxy_protocol")
+"""Parameters of `listen` that each server of an address repeats; the others may stand once."""
+
 _HASHED = 40
 """The longest text for nginx's hashes: a bucket is a cache line of 64 bytes, and widening it is the operator's."""
 
@@ -83,17 +86,18 @@ def configuration(
     template = _environment(templates or [shipped("templates")]).get_template(TEMPLATE)
     rendered: str = template.render(
         rules=rules,
-        hosts=[name for name in (rules.base_host, rules.order_host) if name],
-        other_host=f"(?!{re.escape(rules.order_host)} )" if rules.order_host else "",
         key_variable=rules.key_header.replace("-", "_"),
         keys=_keys(keys),
         locations={route.operation: _location(rules, route) for route in rules.routes},
         targets={route.operation: list(_targets(rules, route)) for route in rules.routes},
         lifetimes=sorted({route.cache_control for route in rules.routes}),
-        errors=[(status, error) for status, code in _STATUSES.items() for error in rules.errors if error.code == code],
+        errors=list(_errors(rules.errors)),
+        own_errors=list(_errors(rules.own_errors)),
+        own_paths=[quoted(unquote(path) + end) for path in rules.own_paths for end in ("", "/")],
         files=files.as_posix(),
         service=service,
         listen=listen,
+        listen_again=" ".join(word for at, word in enumerate(listen.split()) if not at or word in _PROTOCOLS),
         patience=patience,
     )
     return rendered
@@ -152,6 +156,12 @@ def _keys(keys: Mapping[str, str]) -> list[tuple[str, str]]:
         (quoted(each) if folded[each.lower()] == 1 else exact(each), quoted(f"{application} {each}"))
         for each, application in sorted(keys.items())
     ]
+
+
+def _errors(errors: Iterable[Error]) -> Iterator[tuple[int, Error]]:
+    """nginx's own statuses, each with the error that is answered."""
+    by_code = {error.code: error for error in errors}
+    return ((status, by_code[code]) for status, code in _STATUSES.items() if code in by_code)
 
 
 def _location(rules: Rules, route: Route) -> str:

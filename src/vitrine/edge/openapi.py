@@ -1,6 +1,6 @@
 """The interface as an OpenAPI 3.1 document, made from OPERATIONS and the schemas."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from itertools import islice
 from urllib.parse import urldefrag, urljoin
@@ -13,7 +13,7 @@ from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.catalog import of
 from vitrine.interface.formats import FORMATS
 from vitrine.interface.kinds import Schema, plain
-from vitrine.interface.operation import AnyOf, FromContent, Operation, Others, Parameter, Together
+from vitrine.interface.operation import AnyOf, FromContent, OnlyOne, Operation, Others, Parameter, Together
 
 ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "method", "not_acceptable", "too_large")
 ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
@@ -41,10 +41,19 @@ def document(content: Content, schemas: Schemas, operations: Iterable[Operation]
         "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": KEY_HEADER}},
-            "schemas": _schemas(schemas, _files(operations)),
+            "schemas": _without_cookies(_schemas(schemas, _files(operations)), operations, content),
             "responses": {name: _error(name) for name in (*ANSWERED, *_OF_WRITES)},
         },
     }
+
+
+def _without_cookies(made: dict[str, Json], operations: Iterable[Operation], content: Content) -> dict[str, Json]:
+    """The schemas; of a body nothing is required that a cookie may give."""
+    for operation in operations:
+        if operation.cookie and content.setting(operation.cookie.setting):
+            schema = made[_name(operation.request_schema)]
+            schema["required"] = [name for name in schema["required"] if name != operation.cookie.property]
+    return made
 
 
 def _files(operations: Iterable[Operation]) -> set[str]:
@@ -58,7 +67,7 @@ def _operation(operation: Operation, content: Content) -> Json:
     parameters = [_parameter(operation, parameter, examples) for parameter in operation.parameters]
     is_read = isinstance(operation.source, FromContent)
     responses: dict[str, Json] = {"200": _success(operation)}
-    if is_read:
+    if is_read or (operation.tagged and operation.method == "GET"):
         responses["304"] = {"description": "The client has this answer already (If-None-Match)."}
     for name in ANSWERED if is_read else (*ANSWERED, *_OF_WRITES):
         responses[str(CODES[name].status)] = {"$ref": f"#/components/responses/{name}"}
@@ -69,9 +78,13 @@ def _operation(operation: Operation, content: Content) -> Json:
         "operationId": operation.name,
         "summary": operation.about,
         "description": " ".join(_rules(operation)) or operation.about,
-        "parameters": parameters
-        + ([_others(operation.others)] if operation.others else [])
-        + ([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
+        "parameters": [
+            *parameters,
+            *([_others(operation.others)] if operation.others else []),
+            *([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
+            *([_IF_MATCH] if operation.tagged else []),
+            *_cookies(operation, content),
+        ],
         "responses": responses,
     }
     if operation.body:
@@ -81,12 +94,29 @@ def _operation(operation: Operation, content: Content) -> Json:
     return value
 
 
+def _cookies(operation: Operation, content: Content) -> Iterator[Json]:
+    """The cookie that may give a property of the body, if site.yaml names one."""
+    cookie = operation.cookie
+    if cookie and (name := content.setting(cookie.setting)):
+        about = f"Stands for {cookie.property} where the body has none."
+        schema = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[0-9A-Za-z-]+$"}
+        yield {"name": name, "in": "cookie", "description": about, "required": False, "schema": schema}
+
+
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "A request repeated under the same key is answered as the first time, and done once.",
     "required": False,
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+
+_IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "An ETag of an earlier answer: nothing is done if something was changed since.",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[ -~]+$"},
 }
 
 
@@ -98,9 +128,12 @@ def _media(file: str) -> Json:
 def _rules(operation: Operation) -> Iterable[str]:
     for rule in operation.rules:
         if isinstance(rule, AnyOf):
-            yield f"{'One of ' if len(rule.names) > 1 else ''}{', '.join(rule.names)} is required."
+            if len(rule.names) > 1:
+                yield f"One of {', '.join(rule.names)} is required."
         elif isinstance(rule, Together):
             yield f"{' and '.join(rule.names)} are given together."
+        elif isinstance(rule, OnlyOne):
+            yield f"{'Exactly' if rule.required else 'At most'} one of {', '.join(rule.names)} is given."
         else:
             yield f"{rule.finish} is not before {rule.start}."
 
@@ -206,8 +239,7 @@ def _parameter(operation: Operation, parameter: Parameter, examples: Mapping[str
         "name": parameter.name,
         "in": "path" if in_path else "query",
         "description": parameter.about,
-        "required": in_path
-        or any(isinstance(rule, AnyOf) and rule.names == (parameter.name,) for rule in operation.rules),
+        "required": in_path or AnyOf((parameter.name,)) in operation.rules,
         "schema": schema,
     }
     if schema["type"] == "array":
@@ -248,6 +280,8 @@ def _success(operation: Operation) -> Json:
     headers = {"Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}}}
     if isinstance(operation.source, FromContent):
         headers = {"ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}}, **headers}
+    elif operation.tagged:
+        headers = {"ETag": {"description": "Of this state, in any format.", "schema": {"type": "string"}}, **headers}
     if "callback" in operation.named:
         media[JAVASCRIPT] = {"schema": {"type": "string", "description": "The JSON as the argument of `callback`."}}
     return {"description": operation.about, "headers": headers, "content": media}
@@ -296,7 +330,26 @@ def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
         target = target or file
         waiting.append(target)
         value["$ref"] = f"#/components/schemas/{_name(target)}{fragment}"
-    return value
+    return _accepted(value)
+
+
+def _accepted(schema: Json) -> Json:
+    """A place of a request's schema as clients may write it: what `body.coerced` makes one type of is several here."""
+    description = {"description": schema["description"]} if "description" in schema else {}
+    plain = {key: part for key, part in schema.items() if key not in (*_SPELT, "description")}
+    others = [other(plain) for keyword, other in _SPELT.items() if schema.get(keyword)]
+    return {**description, "anyOf": [plain, *others]} if others else schema
+
+
+_DIGITS: Mapping[bool, str] = {True: "^[1-9][0-9]{0,15}$", False: "^(0|[1-9][0-9]{0,15})$"}
+"""A whole number as text, by whether it is above 0."""
+
+_SPELT: Mapping[str, Callable[[Json], Json]] = {
+    "x-textual": lambda schema: {"type": "string", "pattern": _DIGITS[bool(schema["minimum"])]},
+    "x-numeric": lambda schema: {"type": "integer"},
+    "x-single": lambda schema: schema["items"],
+}
+"""Keyword of a request's schema → the other spelling that it admits."""
 
 
 def _name(file: str) -> str:

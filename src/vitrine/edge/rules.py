@@ -12,7 +12,7 @@ import orjson
 
 from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
-from vitrine.interface.answer import CODES, KEY_HEADER, cache_control, refuse, vary
+from vitrine.interface.answer import KEY_HEADER, cache_control, refuse, vary
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.call import Call, make
 from vitrine.interface.catalog_kinds import IdsSelected
@@ -100,6 +100,8 @@ class Rules:
     """``applications`` are names with the digests of their keys, ``accepts`` values of Accept with format names.
 
     ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is the base host.
+    ``own_paths`` are whole paths, of the order host where there is one: of operations that answer failures in a form
+    of their own, for which ``own_errors`` stand in place of ``errors``.
     """
 
     base_host: str
@@ -112,12 +114,16 @@ class Rules:
     applications: tuple[tuple[str, tuple[str, ...]], ...]
     routes: tuple[Route, ...]
     errors: tuple[Error, ...]
+    own_paths: tuple[str, ...]
+    own_errors: tuple[Error, ...]
 
 
 def rules(content: Content, schemas: Schemas, operations: Iterable[Operation] = OPERATIONS) -> Rules:
     """What an edge has to know of a release with this content."""
     base = urlsplit(content.setting("base_url"))
     order = urlsplit(content.setting("order_base_url"))
+    operations = list(operations)
+    own = [operation for operation in operations if operation.own_failures]
     base_host, order_host = base.hostname or "", order.hostname or ""
     applications = ((name, content.application(name)["apiKeys"]) for name in sorted(content.applications()))
     return Rules(
@@ -131,6 +137,8 @@ def rules(content: Content, schemas: Schemas, operations: Iterable[Operation] = 
         tuple((name, tuple(sorted(digests))) for name, digests in applications),
         tuple(_route(operation, content) for operation in operations if operation.frozen),
         tuple(_error(refusal, schemas) for refusal in _REFUSALS),
+        tuple(f"{(order if operation.order_host else base).path}/{operation.path}" for operation in own),
+        tuple(_error(refusal, schemas, own[0]) for refusal in _REFUSALS if own),
     )
 
 
@@ -245,6 +253,6 @@ def _accepts(values: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield value, format.name
 
 
-def _error(refusal: Refusal, schemas: Schemas) -> Error:
-    bodies = ((format.name, refuse(refusal, format, schemas).body.decode()) for format in FORMATS)
-    return Error(refusal.code, CODES[refusal.code].status, tuple(bodies))
+def _error(refusal: Refusal, schemas: Schemas, operation: Operation | None = None) -> Error:
+    answers = [(format.name, refuse(refusal, format, schemas, operation)) for format in FORMATS]
+    return Error(refusal.code, answers[0][1].status, tuple((name, told.body.decode()) for name, told in answers))

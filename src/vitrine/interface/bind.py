@@ -3,7 +3,21 @@
 from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
-from vitrine.interface import categories, events, pickup, products, promotions, search, status, stores, utility
+from vitrine.interface import (
+    bags,
+    categories,
+    events,
+    mobilelog,
+    orders,
+    pickup,
+    products,
+    promotions,
+    search,
+    sharing,
+    status,
+    stores,
+    utility,
+)
 from vitrine.interface.body import Bodies, read
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, JSON, negotiate
@@ -12,9 +26,13 @@ from vitrine.problems import Fault, Refusal
 
 OPERATIONS: tuple[Operation, ...] = (
     *utility.OPERATIONS,
+    *mobilelog.OPERATIONS,
     *events.OPERATIONS,
     *stores.OPERATIONS,
     *promotions.OPERATIONS,
+    *sharing.OPERATIONS,
+    *orders.OPERATIONS,
+    *bags.OPERATIONS,
     *categories.OPERATIONS,
     *products.OPERATIONS,
     *search.OPERATIONS,
@@ -73,8 +91,10 @@ class Routes:
             else:
                 self._literal.setdefault((operation.order_host, operation.path), []).append((operation, {}))
 
-    def of(self, path: str, order_host: bool) -> list[Routed]:
+    def of(self, path: str, order_host: bool | None) -> list[Routed]:
         """The operations of a path, whatever their methods. A literal segment wins over a parameter."""
+        if order_host is None:
+            return self.of(path, False) or self.of(path, True)
         return self._literal.get((order_host, path)) or self._with_parameters(path.split("/"), order_host)
 
     def _with_parameters(self, segments: list[str], order_host: bool) -> list[Routed]:
@@ -101,10 +121,10 @@ def _match(pattern: list[str], segments: list[str]) -> dict[str, str] | None:
 ROUTES = Routes(OPERATIONS)
 
 
-def route(request: Request, routes: Routes = ROUTES, *, order_host: bool = False) -> Routed:
+def route(request: Request, routes: Routes = ROUTES, *, order_host: bool | None = None) -> Routed:
     """The operation of a path and method, and the path's parameters. Raises Refusal.
 
-    ``order_host``: the request came to the order host, which serves operations of its own.
+    ``order_host``: whether the request came to the order host, which serves operations of its own; None: to either.
     """
     matching = routes.of(request.path.removesuffix("/"), order_host)
     if not matching:
@@ -115,6 +135,12 @@ def route(request: Request, routes: Routes = ROUTES, *, order_host: bool = False
     methods = sorted({method for operation, _ in matching for method in operation.methods} | {"OPTIONS"})
     fault = Fault("", f"the method must be {', '.join(methods)}, not {request.method}")
     raise Refusal("method", (fault,), (("Allow", ", ".join(methods)),))
+
+
+def owner(request: Request, order_host: bool | None = None) -> Operation | None:
+    """The operation that a path is of, whatever the method; None where there is none, or several."""
+    found = ROUTES.of(request.path.removesuffix("/"), order_host)
+    return found[0][0] if len(found) == 1 else None
 
 
 def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, str]:

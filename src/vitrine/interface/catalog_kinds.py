@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import inf
 
 from vitrine.interface import fields
@@ -142,37 +141,6 @@ class Phrase:
 
     def schema(self) -> Schema:
         return {"type": "string", "minLength": 1, "maxLength": self.maximum}
-
-
-_INSTANT = re.compile(
-    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,6})?)?(Z|[+ -][0-9]{2}:?[0-9]{2}))?",
-    re.ASCII,
-)
-
-
-@dataclass(frozen=True)
-class Instant:
-    """ISO 8601: a day of UTC, or a time with its offset; kept in UTC, to the millisecond below.
-
-    The `+` of an offset is a blank where a query was not encoded.
-    """
-
-    def parse(self, text: str) -> str:
-        text = text.strip()
-        try:
-            if _INSTANT.fullmatch(text):
-                moment = datetime.fromisoformat(text.replace(" ", "+"))
-                moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-                return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
-        except (ValueError, OverflowError):
-            pass
-        raise ValueError(f"must be a day or an instant, such as 2026-11-27T06:00:00-05:00, not {text[:40]!r}")
-
-    def format(self, value: str) -> str:
-        return value
-
-    def schema(self) -> Schema:
-        return {"type": "string", "format": "date-time"}
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Protocol
 
 from vitrine.interface import fields
@@ -205,6 +205,25 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Guid:
+    """A GUID, in small letters."""
+
+    def parse(self, text: str) -> str:
+        if not re.fullmatch(_GUID, text.lower(), re.ASCII):
+            raise ValueError(f"must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c, not {text[:40]!r}")
+        return text.lower()
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": f"^{_GUID}$"}
+
+
+_GUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+@dataclass(frozen=True)
 class Text:
     """Any text of some length."""
 
@@ -221,6 +240,60 @@ class Text:
 
     def schema(self) -> Schema:
         return {"type": "string", "minLength": 1, "maxLength": self.maximum}
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """Text as it was sent, blanks and all; ``minimum`` 0: it may be empty."""
+
+    maximum: int
+    minimum: int = 1
+
+    def parse(self, text: str) -> str:
+        if not self.minimum <= len(text) <= self.maximum:
+            raise ValueError(f"must be text of {self.minimum} to {self.maximum} characters, not of {len(text)}")
+        return text
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "minLength": self.minimum, "maxLength": self.maximum}
+
+
+_INSTANT = re.compile(
+    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,6})?)?(Z|[+ -][0-9]{2}:?[0-9]{2}))?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Instant:
+    """An instant with its offset (ISO 8601), kept as text in UTC with milliseconds, cut below.
+
+    ``days``: a day alone is its first instant in UTC. A blank is read as `+`: that is what a plus sign in a query means
+    when nobody encoded it.
+    """
+
+    days: bool = False
+
+    def parse(self, text: str) -> str:
+        text = text.strip()
+        try:
+            if _INSTANT.fullmatch(text) and (self.days or "T" in text):
+                moment = datetime.fromisoformat(text.replace(" ", "+"))
+                moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+                return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
+        except (ValueError, OverflowError):
+            pass
+        kind = "a day or an instant" if self.days else "an instant"
+        raise ValueError(f"must be {kind}, such as 2026-11-27T06:00:00-05:00, not {text[:40]!r}")
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "format": "date-time"}
 
 
 @dataclass(frozen=True)

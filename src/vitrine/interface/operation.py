@@ -55,11 +55,15 @@ class FromContent:
 
 @dataclass(frozen=True)
 class Moment:
-    """What an action knows beside its Call: the time (UTC), a source of random bytes, the client's address."""
+    """What an action knows beside its Call: the time (UTC), a source of random bytes, the client's address.
+
+    ``secret``: what digests of single-use codes are made with; empty where the service was given none.
+    """
 
     now: datetime
     random: Callable[[int], bytes]
     address: str = ""
+    secret: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class AnyOf:
         for name in self.names:
             if name in given:
                 return ""
-        return f"{'one of ' if len(self.names) > 1 else ''}{', '.join(self.names)} is required"
+        return f"{'' if len(self.names) == 1 else 'one of '}{', '.join(self.names)} is required"
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,29 @@ class Ordered:
         return f"{self.finish} {finish} is before {self.start} {start}"
 
 
-Rule = AnyOf | Together | Ordered
+@dataclass(frozen=True)
+class OnlyOne:
+    """Of some parameters not more than one is given; exactly one where that is ``required``."""
+
+    names: tuple[str, ...]
+    required: bool = True
+
+    def fault(self, given: Collection[str], arguments: Arguments) -> str:
+        found = [name for name in self.names if name in given]
+        if len(found) > 1:
+            return f"only one of {', '.join(self.names)} may be given, not {' and '.join(found)}"
+        return f"one of {', '.join(self.names)} is required" if self.required and not found else ""
+
+
+Rule = AnyOf | Together | Ordered | OnlyOne
+
+
+@dataclass(frozen=True)
+class Cookie:
+    """A property of the body that a cookie may give where the body does not; ``setting`` of site.yaml is its name."""
+
+    property: str
+    setting: str
 
 
 @dataclass(frozen=True)
@@ -145,9 +171,10 @@ class Operation:
     query beside its parameters.
 
     ``body`` names the schema of the request's body in schemas/requests/; ``body_optional``: it may be missing;
-    ``cookie``: the body's property that a cookie may give, whose name site.yaml says under ``<property>_cookie``.
+    ``cookie``: what a cookie may give of it.
     ``order_host``: it is served on the order host alone. ``own_failures``: it answers failures in the form of
-    single-use codes (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD.
+    single-use codes (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD. ``tagged``: its answers
+    have an ETag of what is asked for, and If-Match is honoured.
     """
 
     name: str
@@ -163,10 +190,11 @@ class Operation:
     others: Others | None = None
     body: str | None = None
     body_optional: bool = False
-    cookie: str | None = None
+    cookie: Cookie | None = None
     order_host: bool = False
     own_failures: bool = False
     safe: bool = True
+    tagged: bool = False
 
     @property
     def schema(self) -> str:

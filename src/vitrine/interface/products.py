@@ -18,7 +18,7 @@ from vitrine.interface.catalog import (
     of,
     products_of_upcs,
 )
-from vitrine.interface.catalog_kinds import IdsSelected, Instant, Selection
+from vitrine.interface.catalog_kinds import IdsSelected, Selection
 from vitrine.interface.catalog_parts import (
     ORDER,
     PLAIN,
@@ -34,7 +34,7 @@ from vitrine.interface.catalog_parts import (
     surroundings,
     upcs4,
 )
-from vitrine.interface.kinds import Count, Ids, Words
+from vitrine.interface.kinds import Count, Ids, Instant, Words
 from vitrine.interface.operation import CALLBACK, AnyOf, Arguments, FromContent, Operation, Parameter
 from vitrine.interface.ports import Reviews
 
@@ -345,7 +345,7 @@ OPERATIONS = (
         FromContent(index),
         "product_index",
         "The ids of all products.",
-        (Parameter("since", Instant(), "Only products updated at this instant or later, ISO 8601."), CALLBACK),
+        (Parameter("since", Instant(days=True), "Only products updated at this instant or later, ISO 8601."), CALLBACK),
     ),
     Operation(
         "product_v3",

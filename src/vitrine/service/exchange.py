@@ -14,7 +14,7 @@ from vitrine.interface.answer import (
     refuse,
     respond_to_action,
 )
-from vitrine.interface.bind import METHODS, bind, route
+from vitrine.interface.bind import METHODS, ROUTES, bind, owner, route
 from vitrine.interface.body import Bodies
 from vitrine.interface.call import Call, Request
 from vitrine.interface.formats import JSON, Format, negotiate
@@ -57,8 +57,10 @@ def _asked(request: Request, serving: Serving, format: Format, backstage: Backst
         if known:
             return known
     operation: Operation | None = None
+    asked: Operation | None = None  # what the path is of, though the method may be another's
     try:
-        inner = _below_base(request, serving.order_path if order_host else serving.base_path)
+        inner, order_host = _placed(request, serving)
+        asked = owner(inner, order_host) if order_host else None
         operation, texts = route(inner, order_host=order_host)
         if application is None:
             raise Refusal("no_key")
@@ -71,10 +73,10 @@ def _asked(request: Request, serving: Serving, format: Format, backstage: Backst
         return done
     except Refusal as refused:
         refusal = refused if application else Refusal("no_key")  # whatever the path: nothing is learned without a key
-        response = _complete(refuse(refusal, format, serving.schemas, operation), serving.vary)
+        response = _complete(refuse(refusal, format, serving.schemas, operation or asked), serving.vary)
     except Exception as error:  # a fault of ours: told to the log whole, to the client without details
         traceback.print_exception(error, file=sys.stderr)
-        response = _complete(refuse(Refusal("internal"), format, serving.schemas, operation), serving.vary)
+        response = _complete(refuse(Refusal("internal"), format, serving.schemas, operation or asked), serving.vary)
     return Exchange(response, operation.name if operation and application else "none", application)
 
 
@@ -84,13 +86,16 @@ def _answer(call: Call, request: Request, serving: Serving, backstage: Backstage
     return respond_to_action(call, backstage.perform(call, request, serving.content, serving.status), serving.schemas)
 
 
-def _below_base(request: Request, base: str) -> Request:
-    """The request as seen from the base URL, which may have a path. Raises Refusal."""
-    if not base:
-        return request
-    if not request.path.startswith(f"{base}/"):
-        raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
-    return request._replace(path=request.path[len(base) + 1 :])
+def _placed(request: Request, serving: Serving) -> tuple[Request, bool]:
+    """The request as seen from the URL that it came to, and whether that is the order host's. Raises Refusal."""
+    urls = serving.urls(request.headers.get("host"))
+    for order_host, base in urls:
+        if base and not request.path.startswith(f"{base}/"):
+            continue
+        inner = request._replace(path=request.path[len(base) + 1 :]) if base else request
+        if len(urls) == 1 or ROUTES.of(inner.path.removesuffix("/"), order_host):
+            return inner, order_host
+    raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
 
 
 def _sizes(request: Request) -> None:
@@ -114,7 +119,7 @@ def _complete(response: Response, varies: str) -> Response:
 def _conditional(response: Response, request: Request) -> Response:
     """304 where the client has the answer already (RFC 9110 §13.1.2)."""
     condition = request.headers.get("if-none-match")
-    if response.status != 200 or condition is None:
+    if condition is None or response.status != 200 or request.method not in ("GET", "HEAD"):
         return response
     tag = dict(response.headers).get("ETag")
     if tag is None:

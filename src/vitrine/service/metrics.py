@@ -2,7 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
@@ -11,11 +12,12 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import orjson
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from vitrine.problems import Failure
 from vitrine.release.publish import Releases
 from vitrine.service.serving import Exchange
+from vitrine.service.sql.database import Database
 
 REQUESTS = Counter("vitrine_requests", "Requests answered.", ("operation", "status"))
 SECONDS = Histogram(
@@ -24,6 +26,36 @@ SECONDS = Histogram(
     ("operation",),
     buckets=(0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
 )
+
+LOG_LINES = Counter("vitrine_log_lines", "Lines of the mobile log that were kept.")
+LOG_REFUSED = Counter(
+    "vitrine_log_refused",
+    "Entries for the mobile log that the application's loggingInfo does not admit: disabled, count or level.",
+    ("application", "reason"),
+)
+LOG_FAILURES = Counter("vitrine_log_failures", "Requests whose lines could not be kept; they were answered 503.")
+BATCHES = Histogram(
+    "vitrine_store_batch_actions",
+    "Actions that one transaction of the store kept.",
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+)
+WRITE_SECONDS = Histogram(
+    "vitrine_store_write_seconds",
+    "Seconds of a transaction of the store, until it was durable.",
+    buckets=(0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10),
+)
+FAILURES = Counter("vitrine_store_failures", "Actions that the store could not keep: answered with 503.")
+
+
+class StoreMeter:
+    """The port Meter (service.sql.database), as metrics."""
+
+    def wrote(self, actions: int, seconds: float) -> None:
+        BATCHES.observe(actions)
+        WRITE_SECONDS.observe(seconds)
+
+    def failed(self, actions: int) -> None:
+        FAILURES.inc(actions)
 
 
 class Metrics:
@@ -53,7 +85,8 @@ class Metrics:
                 "bytes": len(done.response.body),
                 "ms": round(seconds * 1000, 3),
             }
-            os.write(1, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
+            with suppress(OSError):  # a full disk under the log must not undo what was done
+                os.write(1, orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
 
     def _now(self) -> str:
         """RFC 3339 with milliseconds. The seconds are written once in each: isoformat takes 1 µs."""
@@ -66,8 +99,16 @@ class Metrics:
 class Admin:
     """/healthz, /readyz and /metrics, for operators, on an address of their own."""
 
-    def __init__(self, out: Path, multiprocess_dir: str | None) -> None:
+    def __init__(
+        self,
+        out: Path,
+        multiprocess_dir: str | None,
+        database: Database | None = None,
+        mails: Callable[[], Mapping[str, int]] | None = None,
+    ) -> None:
         self._releases = Releases(out)
+        self._database = database
+        self._mails = mails
         self._registry = CollectorRegistry()
         self._next_change: tuple[str, str] = ("", "")
         if multiprocess_dir:
@@ -93,11 +134,13 @@ class Admin:
         return "404 Not Found", "text/plain", b"/healthz, /readyz or /metrics\n"
 
     def _ready(self) -> tuple[str, str, bytes]:
-        """Whether there is a release to serve: its id, and its age in seconds since it was built."""
+        """Whether there is a release to serve, its id and its age in seconds since it was built; and the store."""
         id = self._releases.current()
         built = self._releases.built(id) if id else ""
         if not id or not built:
             return "503 Service Unavailable", "application/json", b'{"ready":false}\n'
+        if self._database and (fault := self._database.fault()):
+            return "503 Service Unavailable", "application/json", orjson.dumps({"ready": False, "store": fault}) + b"\n"
         age = (datetime.now(UTC) - datetime.fromisoformat(built)).total_seconds()
         body = orjson.dumps({"ready": True, "id": id, "age": round(age, 1)}) + b"\n"
         return "200 OK", "application/json", body
@@ -106,7 +149,14 @@ class Admin:
         return "200 OK", "text/plain; version=0.0.4; charset=utf-8", generate_latest(self._registry)
 
     def collect(self) -> Any:
-        """What is known without the workers: the release, and how long it should have been replaced."""
+        """What is known without the workers: the mails, the release, and how long it should have been replaced."""
+        if self._mails and (counts := self._mails()):
+            now = GaugeMetricFamily("vitrine_mails", "Mails of the outbox: waiting, or dead.", labels=("state",))
+            ended = CounterMetricFamily("vitrine_mails_ended", "Mails that were sent, or given up.", labels=("how",))
+            for state, number in counts.items():
+                family, label = (ended, state[6:]) if state.startswith("ended ") else (now, state)
+                family.add_metric((label,), number)
+            yield from (now, ended)
         id = self._releases.current()
         if not id:
             return

@@ -8,9 +8,10 @@ from hashlib import sha256
 from typing import Any
 
 from vitrine.content.model import Content
+from vitrine.content.yaml import Json
 from vitrine.interface.body import encoded
 from vitrine.interface.call import Call, Request
-from vitrine.interface.operation import FromContent, FromRunning, FromStore, Moment, Outcome
+from vitrine.interface.operation import FromRunning, FromStore, Moment, Outcome, Source
 from vitrine.interface.ports import LogWriter
 from vitrine.problems import Fault, Refusal
 from vitrine.service.sql.database import Database, unavailable
@@ -40,10 +41,14 @@ class Parts:
 
 @dataclass(frozen=True)
 class Backstage:
-    """What a service process keeps: the store, and the mobile log's writer. Either may be missing."""
+    """What a service process keeps: the store, and the mobile log's writer. Either may be missing.
+
+    ``secret``: what digests of single-use codes are made with; empty where there is none.
+    """
 
     database: Database | None = None
     log: LogWriter | None = None
+    secret: bytes = b""
 
     def perform(
         self, call: Call, request: Request, content: Content, status: Callable[[], dict[str, Any]] = dict
@@ -52,33 +57,39 @@ class Backstage:
 
         ``status``: of the build of the release being served.
         """
-        moment = Moment(datetime.now(UTC), os.urandom, request.address)
+        moment = Moment(datetime.now(UTC), os.urandom, request.address, self.secret)
         source, retry = call.operation.source, _retry(call, request)
         if isinstance(source, FromStore) and not source.writes:
             return self._store.read(lambda shop: source.action(shop, content, call, moment))
+
+        done: list[Outcome] = []
+
+        def act(shop: Shop) -> Outcome:
+            if isinstance(source, FromStore):
+                return source.action(shop, content, call, moment)
+            if not done:  # a transaction may be repeated; what is done outside the store is done once
+                done.append(self._view(source, content, call, moment, status))
+            return done[0]
 
         def work(shop: Shop) -> Outcome:
             known = shop.retries.begin(retry, moment.now) if retry else None
             if known is not None:
                 return known
-            outcome = self._act(call, shop, content, moment, status)
+            outcome = act(shop)
             if retry and outcome.refusal is None:
                 shop.retries.finish(retry, outcome)
             return outcome
 
         if isinstance(source, FromStore) or retry:
-            return self._store.write(work)
-        return self._act(call, None, content, moment, status)
+            return self._store.write(work, repeatable=retry is not None or call.operation.method == "PUT")
+        return self._view(source, content, call, moment, status)
 
-    def _act(
-        self, call: Call, shop: Shop | None, content: Content, moment: Moment, status: Callable[[], dict[str, Any]]
+    def _view(
+        self, source: Source, content: Content, call: Call, moment: Moment, status: Callable[[], dict[str, Any]]
     ) -> Outcome:
-        source = call.operation.source
-        if isinstance(source, FromRunning):
-            return source.view(Parts(self.log, status), content, call, moment)
-        if isinstance(source, FromContent) or shop is None:
+        if not isinstance(source, FromRunning):
             raise TypeError(f"{call.operation.name} is no action")
-        return source.action(shop, content, call, moment)
+        return source.view(Parts(self.log, status), content, call, moment)
 
     @property
     def _store(self) -> Database:
@@ -96,4 +107,11 @@ def _retry(call: Call, request: Request) -> Retry | None:
         raise Refusal("invalid", (Fault("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"),))
     asked = [[name, str(value)] for name, value in call.arguments]
     digest = sha256(encoded([asked, call.body, call.if_match])).hexdigest()
-    return Retry(str(call.application), call.operation.method, request.path, key, digest)
+    person = _named(call.body, "deviceID", "deviceId"), _named(call.body, "svcUID", "svcUid", "userId")
+    return Retry(str(call.application), call.operation.method, request.path, key, digest, *person)
+
+
+def _named(body: Json, *names: str) -> str | None:
+    """The first of some properties that a body has."""
+    found = [body[name] for name in names if body.get(name) is not None] if isinstance(body, dict) else []
+    return str(found[0]) if found else None

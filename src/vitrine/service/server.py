@@ -1,22 +1,37 @@
 """Running the service: Granian's workers, and the admin address beside them."""
 
+import fcntl
 import multiprocessing
 import os
 import shutil
 import tempfile
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from vitrine.service.sql.database import open_database
+from vitrine.service.letters import Letters
+from vitrine.service.mail import Counts, Senders
+from vitrine.service.proxies import LOOPBACK, proxies
+from vitrine.service.smtp import server_of
+from vitrine.service.sql.database import Database, open_database
 
 FACTORY = "vitrine.service.wsgi:make"
 ASK_AGAIN_SECONDS = 0.2
+STARTING_SECONDS = 60
+MEMORY, METRICS = Path("/dev/shm"), "vitrine-metrics-"
 
 
 @dataclass(frozen=True)
 class Options:
-    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker."""
+    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker.
+
+    ``database`` and ``log_dir`` may be empty: there is none. ``connections``: of a worker to a database server, at
+    most. ``mail``: send what is in the outbox, where the environment names a mail server; ``templates`` is where its
+    own templates would be.
+    """
 
     out: Path
     bind: tuple[str, int]
@@ -25,6 +40,10 @@ class Options:
     threads: int
     memo: int
     database: str
+    connections: int
+    log_dir: str = ""
+    mail: bool = False
+    templates: Path = Path("content/templates")
 
 
 def address(text: str) -> tuple[str, int]:
@@ -37,23 +56,81 @@ def address(text: str) -> tuple[str, int]:
 
 def serve(options: Options) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are answered first."""
-    shared = tempfile.mkdtemp(prefix="vitrine-metrics-")
+    with metrics_folder() as shared:
+        _serve(options, shared)
+
+
+def _serve(options: Options, shared: str) -> None:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared  # before prometheus_client is imported, here and in the workers
     os.environ["VITRINE_OUT"] = str(options.out.absolute())
     os.environ["VITRINE_MEMO"] = str(options.memo)
     os.environ["VITRINE_DATABASE"] = options.database
-    if options.database:
-        database = open_database(options.database)
-        database.migrate()
-        database.close()
+    os.environ["VITRINE_CONNECTIONS"] = str(options.connections)
+    os.environ["VITRINE_LOG_DIR"] = options.log_dir
+    proxies(os.environ.get("VITRINE_TRUSTED_PROXIES", LOOPBACK))  # said here rather than by every worker
+    database = open_database(options.database) if options.database else None
     try:
+        if database:
+            database.migrate()
+        senders = _senders(options, database)
         if options.admin:
             from vitrine.service.metrics import Admin
 
-            Admin(options.out, shared).serve(*options.admin)
+            mails = Counts(database) if database else None
+            Admin(options.out, shared, database, mails).serve(*options.admin)
         run(FACTORY, options.bind, options.workers, options.threads)
+        if senders:
+            senders.stop()
+    finally:
+        if database:
+            database.close()
+
+
+@contextmanager
+def metrics_folder() -> Iterator[str]:
+    """A folder for the workers' metrics, in memory where there is /dev/shm; what killed services left there is removed.
+
+    prometheus_client maps its files, and the kernel ends a process (SIGBUS) that writes to a mapped file when the disk
+    is full: a full disk shall cost lines of the mobile log, not the service.
+    """
+    parent = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    for folder in parent.glob(f"{METRICS}*"):
+        if (lock := _locked(folder)) is not None:  # its service has ended or is about to take the lock
+            if time.time() - os.fstat(lock).st_mtime > STARTING_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+    shared = tempfile.mkdtemp(prefix=f"{METRICS}{os.getpid()}-", dir=parent)
+    lock = _locked(Path(shared))
+    try:
+        yield shared
     finally:
         shutil.rmtree(shared, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """A folder's lock, released when this process ends; None where another process holds it."""
+    try:
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        return None
+    return opened
+
+
+def _senders(options: Options, database: Database | None) -> Senders | None:
+    """The outbox's senders at work, where there is a mail server. Raises Failure."""
+    server = server_of(os.environ) if options.mail else None
+    if server is None or database is None:
+        return None
+    senders = Senders(database, server, Letters([options.templates]))
+    senders.start()
+    return senders
 
 
 def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None:

@@ -104,13 +104,22 @@ class Serving:
     origins: frozenset[str] = field(init=False)
 
     def on_order_host(self, host: str | None) -> bool:
-        """Whether a Host header names the order host, which serves operations of its own."""
+        """Whether a Host header names the order host, where that is another than the base host."""
         return host is not None and self.order_host != "" and _host(host) == self.order_host
+
+    def urls(self, host: str | None) -> tuple[tuple[bool, str], ...]:
+        """Which of the two URLs a request may have come to: whether it is the order host's, and its path.
+
+        The Host header tells them apart. Where both have one host nothing does but what lies below them.
+        """
+        if not self.order_host:
+            return (False, self.base_path), (True, self.order_path)
+        return ((True, self.order_path),) if self.on_order_host(host) else ((False, self.base_path),)
 
 
 def _host(text: str) -> str:
-    """A host without case and without the port that its scheme implies."""
-    return text.lower().removesuffix(":80").removesuffix(":443")
+    """A host without case, the port that its scheme implies and the dot that may end it."""
+    return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
 
 
 def load(out: Path, schemas: Schemas, memo_bytes: int = MEMO_BYTES) -> Serving:

@@ -11,13 +11,16 @@ from typing import Any
 
 from vitrine.interface.answer import Response, refuse
 from vitrine.interface.call import Request
+from vitrine.interface.codes import SECRET, read_secret
 from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
-from vitrine.service.metrics import Metrics
+from vitrine.service.logfile import LogFile
+from vitrine.service.metrics import Metrics, StoreMeter
+from vitrine.service.proxies import LOOPBACK, Proxies, proxies
 from vitrine.service.running import Backstage
 from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
-from vitrine.service.sql.database import open_database
+from vitrine.service.sql.database import CONNECTIONS, open_database
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
@@ -31,8 +34,9 @@ _HEADERS = {
     "HTTP_ORIGIN": "origin",
     "CONTENT_TYPE": "content-type",
     "HTTP_HOST": "host",
+    "HTTP_IF_MATCH": "if-match",
 }
-_OF_WRITES = {"HTTP_IF_MATCH": "if-match", "HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
+_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
 _WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
 
 
@@ -44,35 +48,47 @@ MAX_UNWANTED = 2 * 1024 * 1024
 """Bytes of a body that are read though nobody asks for them; our configuration of nginx lets no more through."""
 
 
-def application(source: Source, metrics: Metrics | None = None, backstage: Backstage | None = None) -> Application:
-    """The WSGI callable that answers from what ``source`` gives for a request."""
-    return _Front(source, metrics, backstage or Backstage())
+def application(
+    source: Source,
+    metrics: Metrics | None = None,
+    backstage: Backstage | None = None,
+    trusted: Proxies | None = None,
+) -> Application:
+    """The WSGI callable that answers from what ``source`` gives for a request. ``trusted``: by default, on loopback."""
+    return _Front(source, metrics, backstage or Backstage(), trusted or proxies(LOOPBACK))
 
 
 def make() -> Application:
     """The callable for a server's factory, by the environment.
 
-    VITRINE_OUT, VITRINE_DATABASE (empty: none), VITRINE_MEMO (MiB a worker) and VITRINE_ACCESS_LOG.
+    VITRINE_OUT, VITRINE_DATABASE and VITRINE_LOG_DIR (empty: none), VITRINE_CONNECTIONS (to a database server),
+    VITRINE_MEMO (MiB a worker), VITRINE_TRUSTED_PROXIES, VITRINE_CODE_SECRET and VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
     watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
-    url = os.environ.get("VITRINE_DATABASE", "")
-    return application(lambda request: watch(), metrics, Backstage(open_database(url) if url else None))
+    url, connections = os.environ.get("VITRINE_DATABASE", ""), int(os.environ.get("VITRINE_CONNECTIONS", CONNECTIONS))
+    database = open_database(url, StoreMeter(), connections) if url else None
+    trusted = proxies(os.environ.get("VITRINE_TRUSTED_PROXIES", LOOPBACK))
+    logs = os.environ.get("VITRINE_LOG_DIR", "")
+    secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
+    backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
+    return application(lambda request: watch(), metrics, backstage, trusted)
 
 
 class _Front:
     """The callable. A class, so that a request looks nothing up outside itself."""
 
-    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage) -> None:
+    def __init__(self, source: Source, metrics: Metrics | None, backstage: Backstage, trusted: Proxies) -> None:
         self._source = source
         self._metrics = metrics
         self._backstage = backstage
+        self._trusted = trusted
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
         started = time.perf_counter()
         try:
-            request = _request(environ)
+            request = _request(environ, self._trusted)
             done = exchange(request, self._source(environ), self._backstage)
             if request.length and not request.body:
                 _drain(environ, request.length)
@@ -89,7 +105,7 @@ class _Front:
         return () if method == "HEAD" else (response.body,)
 
 
-def _request(environ: Environ) -> Request:
+def _request(environ: Environ, trusted: Proxies) -> Request:
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
     method, length, body = environ["REQUEST_METHOD"], _length(environ), b""
     if method in _WITH_BODY:
@@ -99,6 +115,9 @@ def _request(environ: Environ) -> Request:
             length = len(body)
         elif length <= MAX_BODY:
             body = environ["wsgi.input"].read(length) if length else b""
+    address = environ.get("REMOTE_ADDR", "")
+    if "HTTP_X_FORWARDED_FOR" in environ:
+        address = trusted.client(address, environ["HTTP_X_FORWARDED_FOR"])
     return Request(
         _text(environ.get("PATH_INFO", "")).removeprefix("/"),
         _text(environ.get("QUERY_STRING", "")),
@@ -106,7 +125,7 @@ def _request(environ: Environ) -> Request:
         method,
         length,
         body,
-        environ.get("REMOTE_ADDR", ""),
+        address,
     )
 
 

@@ -1,6 +1,7 @@
 """A database by its URL, and what every engine does."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -10,44 +11,93 @@ from vitrine.service.sql.shop import Shop
 
 Result = TypeVar("Result")
 RETRY_AFTER = (("Retry-After", "1"),)
+PATIENCE_SECONDS = 10.0
+"""How long a request waits for a database that does not answer, before it is told to come again."""
+
+CONNECTIONS = 16
+"""Connections of one process to a server, at most, unless something else is said."""
+
+
+class Meter(Protocol):
+    """What is told of each transaction."""
+
+    def wrote(self, actions: int, seconds: float) -> None:
+        """A transaction of so many actions was kept."""
+        ...
+
+    def failed(self, actions: int) -> None:
+        """So many actions were not kept because the database could not keep them."""
+        ...
+
+
+@dataclass(frozen=True)
+class Unmetered:
+    """Nobody wants to know."""
+
+    def wrote(self, actions: int, seconds: float) -> None:
+        pass
+
+    def failed(self, actions: int) -> None:
+        pass
 
 
 class Database(Protocol):
-    """The store of a service process. Its threads share it."""
+    """The store of a service process. Its threads share it; after a fork the child has connections of its own."""
 
-    def write(self, work: Callable[[Shop], Result]) -> Result:
+    def write(self, work: Callable[[Shop], Result], *, repeatable: bool = False) -> Result:
         """What ``work`` returns, once all that it wrote is durable. What it raises rolls back what it wrote.
 
-        ``work`` may be called again where the transaction has to be repeated. Raises Refusal ``unavailable`` where
-        the database cannot keep it.
+        ``work`` may be called again where its transaction is known to have been rolled back. ``repeatable``: it may
+        also be called again after it may have been kept, because it finds out by itself. Raises Refusal
+        ``unavailable`` where the database cannot keep it now.
         """
         ...
 
     def read(self, work: Callable[[Shop], Result]) -> Result:
-        """What ``work`` returns, from one consistent state."""
+        """What ``work`` returns, from one consistent state. Raises Refusal ``unavailable``."""
         ...
 
     def migrate(self) -> list[str]:
         """Bring the database to this program's form; the steps taken. Raises Failure."""
         ...
 
+    def fault(self) -> str:
+        """Why it cannot be used now, in words; empty where it can."""
+        ...
+
     def close(self) -> None:
-        """Finish what waits, and let go."""
+        """Finish what waits, and let go. What is asked afterwards is refused."""
         ...
 
 
-def open_database(url: str) -> Database:
-    """The database that a URL names: `sqlite:///path` or `postgresql://…`. Raises Failure."""
-    parts = urlsplit(url)
-    if parts.scheme == "sqlite" and not parts.netloc and parts.path.strip("/"):
+def open_database(url: str, meter: Meter | None = None, connections: int = CONNECTIONS) -> Database:
+    """The database that a URL names: `sqlite:///path` or `postgresql://…`. Raises Failure.
+
+    ``connections``: to a server, at most.
+    """
+    if path := sqlite_path(url):
         from vitrine.service.sql.sqlite import SQLite
 
-        return SQLite(Path(unquote(parts.path.removeprefix("/"))))
-    if parts.scheme in ("postgresql", "postgres"):
+        return SQLite(path, meter or Unmetered())
+    try:
         from vitrine.service.sql.postgresql import PostgreSQL
+    except ModuleNotFoundError as error:
+        message = f"{error.name} is not installed; PostgreSQL needs `pip install 'vitrine[postgresql]'`"
+        raise Failure(message) from None
+    return PostgreSQL(url, meter or Unmetered(), connections)
 
-        return PostgreSQL(url)
-    raise Failure(f"--database {url}: must be sqlite:///PATH (sqlite:////PATH for one from the root) or postgresql://…")
+
+def sqlite_path(url: str) -> Path | None:
+    """The file that a URL names; None where it names a server. Raises Failure for what is neither."""
+    parts = urlsplit(url)
+    if parts.scheme == "sqlite" and not parts.netloc and parts.path.strip("/"):
+        return Path(unquote(parts.path.removeprefix("/")))
+    if parts.scheme in ("postgresql", "postgres"):
+        return None
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # it may hold a password
+    raise Failure(
+        f"--database {shown}: must be sqlite:///PATH (sqlite:////PATH for one from the root) or postgresql://…"
+    )
 
 
 def unavailable(reason: str) -> Refusal:

@@ -27,10 +27,10 @@ def migrate(session: Session) -> list[str]:
     The caller holds the database's lock and commits.
     """
     session.run("CREATE TABLE IF NOT EXISTS migrations (number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL)")
-    reached = level(session)
+    before = level(session)
     done = []
     for number, name, sql in steps():
-        if number > reached:
+        if number > before:
             for statement in _statements(sql):
                 session.run(statement)
             session.run("INSERT INTO migrations (number, name) VALUES (?, ?)", number, name)
@@ -38,16 +38,21 @@ def migrate(session: Session) -> list[str]:
     return done
 
 
+def reached(session: Session) -> int:
+    """The last step that the database has taken."""
+    ((number,),) = session.run("SELECT coalesce(max(number), 0) FROM migrations")
+    return int(number)
+
+
 def level(session: Session) -> int:
     """The last step that the database has taken. Raises Failure where this program does not know it."""
-    ((reached,),) = session.run("SELECT coalesce(max(number), 0) FROM migrations")
-    known = steps()[-1][0]
-    if reached > known:
+    number, known = reached(session), steps()[-1][0]
+    if number > known:
         raise Failure(
-            f"the database is newer than this program: it is at step {reached}, this program knows {known};"
+            f"the database is newer than this program: it is at step {number}, this program knows {known};"
             " update vitrine"
         )
-    return int(reached)
+    return number
 
 
 def _statements(sql: str) -> list[str]:

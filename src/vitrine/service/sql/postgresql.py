@@ -1,35 +1,70 @@
-"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for it."""
+"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for that, and it is safe."""
 
+import os
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
 import psycopg
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg import IsolationLevel
+from psycopg.errors import DeadlockDetected, SerializationFailure
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from vitrine.problems import Failure
-from vitrine.service.sql.database import Result, unavailable
-from vitrine.service.sql.migrate import migrate
+from vitrine.service.sql.database import CONNECTIONS, PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
+from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
 from vitrine.service.sql.shop import Shop
 
-ATTEMPTS = 5
-PATIENCE_SECONDS = 10.0
+Connection = psycopg.Connection[Row]
+Pool = ConnectionPool[Connection]
+
+TOGETHER_ATTEMPTS = 3
+"""So often a transaction is tried beside others; then those that failed so often take turns, so that each succeeds."""
+
+IMPATIENCE_SECONDS = 0.5
+"""How long a request waits while the database has been out of reach: threads that wait cannot answer reads."""
+
+RECONNECT_SECONDS = 2.0
+"""After which the pool gives a connection up; the next request makes it try again, with no growing pause."""
+
 MIGRATION_LOCK = 0x76697472
 """Of `pg_advisory_xact_lock`: one program migrates at a time."""
 
+_LIBPQ: dict[str, Any] = {
+    "application_name": "vitrine",
+    "connect_timeout": 3,
+    "keepalives_idle": 10,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
+
+_CONFIGURE = """
+SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')
+UNION ALL SELECT set_config('statement_timeout', '10s', false) WHERE current_setting('statement_timeout') = '0'
+"""
+"""An answer promises that it was kept, whatever the server's default is; and no request waits for ever for a lock."""
+
+
+class _Unknown(Exception):
+    """The connection broke while a transaction was being committed: it may have been kept."""
+
 
 @cache
-def _spelt(sql: str) -> str:
+def _spelt(sql: str) -> bytes:
     """A statement with psycopg's placeholders; none of ours holds `?` or `%` for anything else."""
-    return sql.replace("?", "%s")
+    return sql.replace("?", "%s").encode()
 
 
 class _Session:
     """The port Session on one connection."""
 
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def run(self, sql: str, *values: Any) -> list[Row]:
@@ -40,38 +75,176 @@ class _Session:
 class PostgreSQL:
     """The port Database on a server."""
 
-    def __init__(self, url: str, connections: int = 8) -> None:
-        self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
-            url, min_size=1, max_size=connections, open=True, timeout=PATIENCE_SECONDS
-        )
+    def __init__(self, url: str, meter: Meter | None = None, connections: int = CONNECTIONS) -> None:
+        self._url = url
+        self._meter = meter or Unmetered()
+        self._connections = connections
+        self._closing = False
+        self._begin()
+        os.register_at_fork(after_in_child=self._after_fork)
 
-    def write(self, work: Callable[[Shop], Result]) -> Result:
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                with self._pool.connection() as connection:
-                    return work(Shop(_Session(connection)))
-            except (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected) as error:
-                if attempt == ATTEMPTS:
-                    raise self._unavailable(error) from error
-            except (psycopg.OperationalError, PoolTimeout) as error:
-                raise self._unavailable(error) from error
-        raise AssertionError("not reached")
+    def _begin(self) -> None:
+        self._opening = threading.Lock()
+        self._opened: Pool | None = None
+        self._away_until = 0.0
+
+    def _after_fork(self) -> None:
+        """A child has none of the pool's threads, and must not use its parent's connections."""
+        if self._opened is not None:
+            _ABANDONED.append(self._opened)
+        self._begin()
+
+    # -- the port --------------------------------------------------------------------------------------------
+
+    def write(self, work: Callable[[Shop], Result], *, repeatable: bool = False) -> Result:
+        started = time.perf_counter()
+        try:
+            result = self._done(work, reads=False, repeatable=repeatable)
+        except _Given as given:
+            self._meter.failed(1)
+            raise given.refusal from given.__cause__
+        self._meter.wrote(1, time.perf_counter() - started)
+        return result
 
     def read(self, work: Callable[[Shop], Result]) -> Result:
-        return self.write(work)
+        try:
+            return self._done(work, reads=True, repeatable=True)
+        except _Given as given:
+            raise given.refusal from given.__cause__
 
     def migrate(self) -> list[str]:
         try:
-            with self._pool.connection() as connection:
+            with psycopg.connect(self._url, **_LIBPQ) as connection:
                 session = _Session(connection)
                 session.run("SELECT pg_advisory_xact_lock(?)", MIGRATION_LOCK)
                 return migrate(session)
-        except (psycopg.Error, PoolTimeout) as error:
-            raise Failure(f"the database cannot be brought to this program's form: {error}") from None
+        except psycopg.Error as error:
+            raise Failure(f"the database cannot be brought to this program's form: {_line(error)}") from None
+
+    def fault(self) -> str:
+        try:
+            with psycopg.connect(self._url, **_LIBPQ) as connection:
+                reached(_Session(connection))
+        except psycopg.Error as error:
+            return f"the database: {_line(error)}"
+        return ""
 
     def close(self) -> None:
-        self._pool.close()
+        self._closing = True
+        with self._opening:
+            if self._opened is not None:
+                self._opened.close()
 
-    def _unavailable(self, error: Exception) -> Exception:
-        print(f"vitrine: the database: {error}", file=sys.stderr, flush=True)
-        return unavailable("the store cannot be reached now")
+    # -- transactions ----------------------------------------------------------------------------------------
+
+    def _done(self, work: Callable[[Shop], Result], *, reads: bool, repeatable: bool) -> Result:
+        """Try until it is done, or there is no time left. Raises _Given, and what ``work`` raises."""
+        now = time.monotonic()
+        deadline = now + (IMPATIENCE_SECONDS if now < self._away_until else PATIENCE_SECONDS)
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                result = self._attempt(work, deadline, reads=reads, in_turn=attempt > TOGETHER_ATTEMPTS)
+            except (SerializationFailure, DeadlockDetected) as error:
+                last: Exception = error  # it is known to be rolled back
+            except _Unknown as error:
+                last = error
+                if not repeatable:
+                    raise _Given(self._told(error, "it is not known whether this was kept")) from error
+            except PoolClosed as error:
+                raise _Given(unavailable("the service is stopping")) from error
+            except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+                last = error  # nothing was committed: COMMIT had not been sent
+            else:
+                self._away_until = 0.0
+                return result
+            if time.monotonic() >= deadline:
+                if isinstance(last, PoolTimeout):
+                    self._away_until = time.monotonic() + PATIENCE_SECONDS
+                raise _Given(self._told(last, "the store cannot be reached now")) from last
+
+    def _attempt(self, work: Callable[[Shop], Result], deadline: float, *, reads: bool, in_turn: bool) -> Result:
+        with self._connection(deadline) as connection:
+            if connection.read_only is not reads:
+                connection.read_only = reads
+                connection.isolation_level = IsolationLevel.REPEATABLE_READ if reads else IsolationLevel.SERIALIZABLE
+            committing = False
+            try:
+                if in_turn and not reads:  # before the snapshot is taken, which is by the first query
+                    connection.execute("LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE")
+                result = work(Shop(_Session(connection)))
+                committing = not reads
+                connection.commit()
+            except psycopg.Error as error:
+                if committing and not _rolled_back(error):
+                    raise _Unknown(_line(error)) from error
+                raise
+        return result
+
+    @contextmanager
+    def _connection(self, deadline: float) -> Iterator[Connection]:
+        pool = self._pool()
+        connection = pool.getconn(max(0.01, min(1.0, deadline - time.monotonic())))
+        try:
+            yield connection
+        finally:
+            with suppress(psycopg.Error):
+                connection.rollback()  # of what was not committed
+            pool.putconn(connection)
+
+    def _pool(self) -> Pool:
+        """The pool, opened by the first who needs it: in the process that uses it."""
+        pool = self._opened
+        if pool is None:
+            with self._opening:
+                if self._closing:
+                    raise PoolClosed
+                if self._opened is None:
+                    self._opened = self._made()
+                pool = self._opened
+        return pool
+
+    def _made(self) -> Pool:
+        return ConnectionPool(
+            self._url,
+            connection_class=Connection,
+            kwargs={**_LIBPQ, "prepare_threshold": 0},
+            min_size=1,
+            max_size=self._connections,
+            configure=_configure,
+            reconnect_timeout=RECONNECT_SECONDS,
+            open=True,
+        )
+
+    def _told(self, error: Exception, reason: str) -> Exception:
+        print(f"vitrine: the database: {_line(error)}", file=sys.stderr, flush=True)
+        return unavailable(reason)
+
+
+class _Given(Exception):
+    """A transaction was given up, with the Refusal that says so."""
+
+    def __init__(self, refusal: Exception) -> None:
+        self.refusal = refusal
+
+
+_ABANDONED: list[Pool] = []
+"""Pools of a parent process, kept from being closed: that would end the parent's sessions."""
+
+
+def _configure(connection: Connection) -> None:
+    connection.execute(_CONFIGURE)
+    connection.commit()
+    connection.read_only = False
+    connection.isolation_level = IsolationLevel.SERIALIZABLE
+
+
+def _rolled_back(error: psycopg.Error) -> bool:
+    """Whether the server said that a transaction failed. That it ends itself (57P0x) it may say after a COMMIT."""
+    state = error.sqlstate
+    return state is not None and not state.startswith(("08", "57P", "58", "XX"))
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

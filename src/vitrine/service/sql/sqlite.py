@@ -1,25 +1,37 @@
 """SQLite: one writer thread a process takes what waits into one transaction; processes take turns by a lock file."""
 
-import fcntl
 import os
+import re
 import sqlite3
 import sys
 import threading
+import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from vitrine.problems import Failure
-from vitrine.service.sql.database import Result, unavailable
-from vitrine.service.sql.migrate import migrate
+from vitrine.service.sql.database import PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
+from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
 from vitrine.service.sql.shop import Shop
+from vitrine.service.sql.sqlite_file import Locks, refuse_network
 
 TOGETHER = 256
 """Actions that one transaction takes at most."""
+
+BUSY_MILLISECONDS = 5000
+"""A backstop: whoever writes beside the service (the sqlite3 shell) knows nothing of turns."""
+
+OWN_FAULTS = {1, 18, 19, 20, 21, 25}
+"""SQLITE_ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE: one action's. Others (FULL, IOERR …) end all of them."""
 
 
 class _Session:
@@ -30,6 +42,105 @@ class _Session:
 
     def run(self, sql: str, *values: Any) -> list[Row]:
         return self._connection.execute(sql, values).fetchall()
+
+
+class _Together:
+    """The port Session for the actions of one transaction.
+
+    What only adds rows is put off, and added for many actions by one statement: each call of SQLite gives Python's lock
+    away, and gets it back after whoever else wants it. As soon as an action reads, or changes what is there, all that
+    was put off is done, and the action goes on in a savepoint. ``at_once``: nothing is put off.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, at_once: bool) -> None:
+        self._connection = connection
+        self._at_once = at_once
+        self._off: dict[_Adding, list[tuple[Any, ...]]] = {}
+        self._tables: dict[str, _Adding] = {}
+        self._mine: list[tuple[_Adding, tuple[Any, ...]]] = []
+        self._saved = False
+
+    def run(self, sql: str, *values: Any) -> list[Row]:
+        if not self._saved:
+            adding = None if self._at_once else _adding(sql)
+            if adding is not None:
+                self._mine.append((adding, values))
+                return []
+            self._save()
+        return self._connection.execute(sql, values).fetchall()
+
+    def _save(self) -> None:
+        """From here on the action under way can be taken back by itself."""
+        self.flush()
+        self._connection.execute("SAVEPOINT action")
+        self._saved = True
+        for adding, values in self._mine:
+            self._add(adding, [values])
+        self._mine.clear()
+
+    def keep(self) -> None:
+        """The action under way is done."""
+        for adding, values in self._mine:
+            if self._tables.setdefault(adding.table, adding) is not adding:
+                self.flush()  # another statement on this table, which has to come first
+                self._tables[adding.table] = adding
+            self._off.setdefault(adding, []).append(values)
+        self._end()
+
+    def take_back(self) -> None:
+        """The action under way has failed."""
+        if self._saved:
+            self._connection.execute("ROLLBACK TO action")
+        self._end()
+
+    def _end(self) -> None:
+        if self._saved:
+            self._connection.execute("RELEASE action")
+        self._saved = False
+        self._mine.clear()
+
+    def flush(self) -> None:
+        """Do what was put off."""
+        off, self._off = self._off, {}
+        self._tables.clear()
+        for adding, rows in off.items():
+            self._add(adding, rows)
+
+    def _add(self, adding: "_Adding", rows: list[tuple[Any, ...]]) -> None:
+        """Raises _AtOnce where that fails: whose fault it is shows when nothing is put off."""
+        try:
+            text = orjson.dumps(rows).decode()
+            if "\\u0000" in text:  # SQLite's JSON functions end a text there
+                raise _AtOnce
+            self._connection.execute(adding.many, (text,))
+        except (sqlite3.Error, TypeError) as error:
+            if isinstance(error, sqlite3.Error) and not _own_fault(error):
+                raise
+            raise _AtOnce from error
+
+
+@dataclass(frozen=True, eq=False)
+class _Adding:
+    """A statement that adds a row to a table, and ``many``, which adds those of a JSON array of arrays."""
+
+    table: str
+    many: str
+
+
+class _AtOnce(Exception):
+    """What was put off cannot be done together."""
+
+
+@cache
+def _adding(sql: str) -> _Adding | None:
+    """What a statement adds; None for one that does anything else, or gives rows."""
+    match = re.fullmatch(r"INSERT INTO (\w+) \(([\w, ]+)\) VALUES \(\?(?:, \?)*\)( ON CONFLICT .+)?", sql)
+    tail = (match[3] or "") if match else ""
+    if match is None or "?" in tail or "RETURNING" in tail:
+        return None
+    values = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(match[2].count(",") + 1))
+    many = f"INSERT INTO {match[1]} ({match[2]}) SELECT {values} FROM json_each(?) WHERE true{tail}"
+    return _Adding(match[1], many)
 
 
 class _Waiting:
@@ -46,60 +157,98 @@ class _Waiting:
 
 
 class SQLite:
-    """The port Database on a file, made with its folders where it is missing."""
+    """The port Database on a file, made with its folders where it is missing. Raises Failure."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, meter: Meter | None = None) -> None:
         self._path = path
+        self._meter = meter or Unmetered()
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        refuse_network(path)
+        self._locks = Locks(path)
+        self._closed = False
+        self._begin()
+        os.register_at_fork(after_in_child=self._after_fork)
+
+    def _begin(self) -> None:
         self._queue: deque[_Waiting] = deque()
         self._wake = threading.Condition()
         self._closing = False
-        self._readers = threading.local()
+        self._readers: deque[sqlite3.Connection] = deque()
         self._thread: threading.Thread | None = None
+
+    def _after_fork(self) -> None:
+        """A child has none of the threads, and must neither use nor close its parent's connections (sqlite.org/faq).
+
+        What waits in the parent is the parent's to do.
+        """
+        if not self._closed:
+            _ABANDONED.append(self._readers)
+            self._locks = self._locks.reopened()
+            self._begin()
 
     # -- the port --------------------------------------------------------------------------------------------
 
-    def write(self, work: Callable[[Shop], Result]) -> Result:
+    def write(self, work: Callable[[Shop], Result], *, repeatable: bool = False) -> Result:
         waiting = _Waiting(work)
         with self._wake:
             if self._closing:
                 raise unavailable("the service is stopping")
             if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="writer", daemon=True)
+                self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
                 self._thread.start()
             self._queue.append(waiting)
             self._wake.notify()
-        waiting.done.acquire()
+        if not waiting.done.acquire(timeout=PATIENCE_SECONDS):
+            self._give_up(waiting)
         if waiting.error is not None:
             raise waiting.error
         result: Result = waiting.result
         return result
 
     def read(self, work: Callable[[Shop], Result]) -> Result:
-        connection = getattr(self._readers, "connection", None)
+        if self._closing:
+            raise unavailable("the service is stopping")
         try:
-            if connection is None:
-                connection = self._readers.connection = self._connect()
+            connection = self._readers.pop()
+        except IndexError:
+            connection = None
+        try:
+            connection = connection or self._connect("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             try:
                 return work(Shop(_Session(connection)))
             finally:
                 connection.execute("ROLLBACK")
+                self._readers.append(connection)
         except sqlite3.Error as error:
-            raise self._unavailable(error) from error
+            if _own_fault(error) or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY:
+                raise
+            raise self._unavailable(error, "read") from error
 
     def migrate(self) -> list[str]:
         try:
             connection = self._connect()
-            with self._turn():
-                connection.execute("BEGIN IMMEDIATE")
-                done = migrate(_Session(connection))
-                connection.execute("COMMIT")
-            connection.close()
+            try:
+                with self._locks.turn():
+                    connection.execute("BEGIN IMMEDIATE")
+                    done = migrate(_Session(connection))
+                    connection.execute("COMMIT")
+            finally:
+                connection.close()
         except sqlite3.Error as error:
             raise Failure(f"{self._path}: {error}") from None
         return done
+
+    def fault(self) -> str:
+        try:
+            connection = self._connect("PRAGMA query_only = ON")
+            try:
+                reached(_Session(connection))
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            return f"{self._path}: {error}"
+        return ""
 
     def close(self) -> None:
         with self._wake:
@@ -107,67 +256,118 @@ class SQLite:
             self._wake.notify()
         if self._thread is not None:
             self._thread.join()
+        while self._readers:
+            self._readers.pop().close()
+        if not self._closed:
+            self._closed = True
+            self._locks.close()
 
     # -- the writer ------------------------------------------------------------------------------------------
 
     def _serve(self) -> None:
+        """Do what waits until the store is closed, whatever goes wrong; after a failure with a new connection."""
         connection: sqlite3.Connection | None = None
-        while batch := self._take():
+        while self._await():
+            batch: list[_Waiting] = []
             try:
                 connection = connection or self._connect()
-                with self._turn():
-                    self._commit(connection, batch)
+                with self._locks.turn():
+                    batch = self._take()
+                    if batch:
+                        started = time.perf_counter()
+                        self._commit(connection, batch)
+                        self._meter.wrote(len(batch), time.perf_counter() - started)
             except BaseException as error:
-                if not isinstance(error, sqlite3.Error):
-                    traceback.print_exception(error, file=sys.stderr)
-                for waiting in batch:
-                    waiting.error = self._unavailable(error)
                 if connection is not None:
-                    connection.close()
+                    with suppress(sqlite3.Error):
+                        connection.close()
                     connection = None
+                batch = batch or self._take()
+                self._fail(batch, error)
             for waiting in batch:
                 waiting.done.release()
         if connection is not None:
             connection.close()
 
-    def _take(self) -> list[_Waiting]:
-        """What waits, once something does; nothing when the store is closed."""
+    def _await(self) -> bool:
+        """Whether something waits, once something does; False when the store is closed and nothing waits any more."""
         with self._wake:
             while not self._queue and not self._closing:
                 self._wake.wait()
+            return bool(self._queue)
+
+    def _take(self) -> list[_Waiting]:
+        """What waits by now: more than when the turn was asked for, where other processes had theirs."""
+        with self._wake:
             return [self._queue.popleft() for _ in range(min(len(self._queue), TOGETHER))]
 
+    def _give_up(self, waiting: _Waiting) -> None:
+        """An action that waited too long is taken out; one that has begun is waited for."""
+        with self._wake:
+            begun = waiting not in self._queue
+            if not begun:
+                self._queue.remove(waiting)
+        if begun:
+            waiting.done.acquire()
+            return
+        self._meter.failed(1)
+        raise self._unavailable(TimeoutError("no turn to write in time"), "written to")
+
     def _commit(self, connection: sqlite3.Connection, batch: list[_Waiting]) -> None:
-        """Each action in a savepoint of one transaction: what one raises rolls back its own writes alone."""
-        connection.execute("BEGIN IMMEDIATE")
-        session = _Session(connection)
-        for waiting in batch:
-            connection.execute("SAVEPOINT action")
-            try:
-                waiting.result = waiting.work(Shop(session))
-            except sqlite3.OperationalError:
-                raise  # a full disk, a damaged file: nothing of this transaction is kept
-            except BaseException as error:
-                waiting.error = error
-                connection.execute("ROLLBACK TO action")
-            connection.execute("RELEASE action")
+        """All actions in one transaction: what one raises takes back its own writes alone."""
+        try:
+            self._act(connection, batch, at_once=False)
+        except _AtOnce:
+            connection.execute("ROLLBACK")
+            self._act(connection, batch, at_once=True)
         connection.execute("COMMIT")
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """The right to write, held by one process at a time."""
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        try:
-            yield
-        finally:
-            fcntl.flock(self._lock, fcntl.LOCK_UN)
+    def _act(self, connection: sqlite3.Connection, batch: list[_Waiting], *, at_once: bool) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        session = _Together(connection, at_once=at_once)
+        for waiting in batch:
+            waiting.error = None
+            try:
+                waiting.result = waiting.work(Shop(session))
+            except _AtOnce:
+                raise
+            except BaseException as error:
+                if isinstance(error, sqlite3.Error) and not _own_fault(error):
+                    raise  # a full disk, a damaged file: nothing of this transaction is kept
+                waiting.error = error
+                session.take_back()
+            else:
+                session.keep()
+        session.flush()
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False, timeout=5)
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "busy_timeout = 5000"):
+    def _fail(self, batch: list[_Waiting], error: BaseException) -> None:
+        """Nothing of a transaction was kept: every action of it is told so, whatever became of it by itself."""
+        if not isinstance(error, sqlite3.Error | OSError):
+            traceback.print_exception(error, file=sys.stderr)
+        self._meter.failed(len(batch))
+        refusal = self._unavailable(error, "written to")
+        for waiting in batch:
+            waiting.error = refusal
+
+    def _connect(self, *more: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        pragmas = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON")
+        for pragma in (f"busy_timeout = {BUSY_MILLISECONDS}", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
+        for statement in more:
+            connection.execute(statement)
         return connection
 
-    def _unavailable(self, error: BaseException) -> Exception:
-        print(f"vitrine: {self._path}: {error}", file=sys.stderr, flush=True)
-        return unavailable("the store cannot be written to now")
+    def _unavailable(self, error: BaseException, what: str) -> Exception:
+        print(f"vitrine: {self._path} cannot be {what}: {error}", file=sys.stderr, flush=True)
+        return unavailable(f"the store cannot be {what} now")
+
+
+_ABANDONED: list[deque[sqlite3.Connection]] = []
+"""Connections of a parent process, kept from being closed: that would drop the parent's locks."""
+
+
+def _own_fault(error: sqlite3.Error) -> bool:
+    """Whether an error concerns one action alone, and its transaction goes on."""
+    code = getattr(error, "sqlite_errorcode", None)  # None: found by Python, before SQLite was asked
+    return code is None or code & 0xFF in OWN_FAULTS

@@ -1,0 +1,150 @@
+"""`codes`: single-use codes, issued, imported and counted."""
+
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from vitrine.cli.steps import OUT, PROBLEMS
+from vitrine.cli.store import database_option, opened
+
+if TYPE_CHECKING:
+    from vitrine.service.sql.database import Database
+
+PROMOTION = click.option(
+    "--promotion", required=True, type=click.IntRange(1), metavar="ID", help="Its promoId in the current release."
+)
+TOGETHER = 10_000
+"""Codes that are issued in one transaction: the service need not wait for more."""
+
+MOST_SHOWN = 100
+
+
+@click.group()
+def codes() -> None:
+    """Single-use codes. Issue and import need the secret VITRINE_CODE_SECRET, the same that the service has."""
+
+
+@codes.command("issue")
+@PROMOTION
+@click.option("--count", required=True, type=click.IntRange(1, 10_000_000), metavar="N", help="How many.")
+@database_option
+@OUT
+def issue(promotion: int, count: int, database: str, out: str) -> None:
+    """Make codes that nobody can guess and print them, one a line: this once, for only digests are kept."""
+    import secrets
+    from datetime import UTC, datetime
+
+    from vitrine.interface.codes import digest, new_code
+    from vitrine.service.sql.issuing import keep
+
+    secret = _secret()
+    _promotion(promotion, out)
+    store = _open(database)
+    try:
+        for start in range(0, count, TOGETHER):
+            made = [new_code(secrets.token_bytes) for _ in range(min(TOGETHER, count - start))]
+            keep(store, promotion, [digest(code, secret) for code in made], secret, datetime.now(UTC))
+            click.echo("\n".join(made))
+            sys.stdout.flush()
+    finally:
+        store.close()
+    click.echo(f"issued {count:,} code{'s' * (count > 1)} of promotion {promotion}", err=True)
+
+
+@codes.command("import")
+@click.argument("file", type=click.File("rb"))
+@PROMOTION
+@database_option
+@OUT
+def import_codes(file: BinaryIO, promotion: int, database: str, out: str) -> None:
+    """Take over codes made elsewhere: FILE holds one a line (-: standard input). All of them, or none."""
+    from datetime import UTC, datetime
+
+    from vitrine.interface.codes import digest
+    from vitrine.service.sql.issuing import Known, keep, read_lines
+
+    secret = _secret()
+    _promotion(promotion, out)
+    lines, bad = read_lines(file.read())
+    digests = {digest(code, secret): number for number, code in lines.items()}
+    if not bad and lines:
+        store = _open(database)
+        try:
+            keep(store, promotion, list(digests), secret, datetime.now(UTC))
+        except Known as known:
+            bad = {digests[each]: "the store has this code already" for each in known.digests}
+        finally:
+            store.close()
+    for number, fault in sorted(bad.items())[:MOST_SHOWN]:
+        click.echo(f"{file.name}:{number}: {fault}")
+    if len(bad) > MOST_SHOWN:
+        click.echo(f"and {len(bad) - MOST_SHOWN:,} lines more")
+    if bad:
+        click.echo(f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True)
+        sys.exit(PROBLEMS)
+    click.echo(f"imported {len(lines):,} code{'s' * (len(lines) != 1)} of promotion {promotion}")
+
+
+@codes.command("report")
+@database_option
+@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
+def report(database: str, form: str) -> None:
+    """Say of each promotion how many codes were issued and used, and when (UTC)."""
+    import json
+    from dataclasses import asdict
+
+    with opened(database) as store:
+        issues = store.read(lambda shop: shop.codes.report())
+    if form == "json":
+        click.echo(json.dumps([asdict(each) for each in issues], indent=1))
+        return
+    rows = [("promotion", "issued", "used", "first issued", "last issued", "first used", "last used")]
+    rows += [tuple("-" if value is None else str(value) for value in asdict(each).values()) for each in issues]  # type: ignore[misc]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+# -- what they share ---------------------------------------------------------------------------------------------
+
+
+def _secret() -> bytes:
+    """The secret of the environment. Raises Failure."""
+    import os
+
+    from vitrine.interface.codes import SECRET, read_secret
+    from vitrine.problems import Failure
+
+    try:
+        return read_secret(os.environ.get(SECRET))
+    except ValueError as error:
+        raise Failure(str(error)) from None
+
+
+def _promotion(id: int, out: str) -> None:
+    """Raises Failure where the current release has no such promotion; warns where it is none of single-use codes."""
+    from pathlib import Path
+
+    from vitrine.problems import Failure
+    from vitrine.release.changes import content_of
+    from vitrine.release.publish import Releases
+
+    releases = Releases(Path(out))
+    content = content_of(releases.path(releases.find("current")))
+    promotion = content.promotion(id)
+    if promotion is None:
+        single = [str(each["promoId"]) for each in content.promotions() if each.get("singleUse")]
+        known = f"those with single-use codes are {', '.join(single[:40])}" if single else "none has single-use codes"
+        raise Failure(f"--promotion {id}: the current release in {out} has no such promotion; {known}")
+    if not promotion.get("singleUse"):
+        click.echo(f"vitrine: promotion {id} does not say `singleUse: true` in content", err=True)
+
+
+def _open(url: str) -> "Database":
+    """The store, in this program's form. Raises Failure."""
+    from vitrine.service.sql.database import open_database
+
+    store = open_database(url)
+    store.migrate()
+    return store

@@ -1,0 +1,98 @@
+"""`mail`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from vitrine.cli.store import database_option, opened
+
+if TYPE_CHECKING:
+    from vitrine.service.mail import Senders
+
+
+@click.command()
+@database_option
+@click.option(
+    "--templates",
+    default="content/templates",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_TEMPLATES",
+    show_envvar=True,
+    help="Where share.txt and share.html are looked for before the program's own.",
+)
+@click.option("--connections", type=click.IntRange(1, 64), default=2, show_default=True, help="To the mail server.")
+@click.option(
+    "--lease",
+    type=click.FloatRange(1, 86400),
+    default=900,
+    show_default=True,
+    metavar="SECONDS",
+    help="After this long another sender takes what one that was killed had begun.",
+)
+@click.option("--once", is_flag=True, help="Send what is due, and end.")
+@click.option("--list-dead", is_flag=True, help="Print the mails that were given up, a line of JSON each, and why.")
+@click.option("--retry-dead", multiple=True, metavar="ID|all", help="Try mails again that were given up; repeatable.")
+def mail(
+    database: str,
+    templates: str,
+    connections: int,
+    lease: float,
+    once: bool,
+    list_dead: bool,
+    retry_dead: tuple[str, ...],
+) -> None:
+    """Send the mails of the outbox until SIGTERM; several senders share the work.
+
+    The server is named by VITRINE_SMTP_HOST, and VITRINE_SMTP_PORT, _TLS (starttls, implicit or none), _USER,
+    _PASSWORD and _CA.
+    """
+    import sys
+    from datetime import UTC, datetime
+
+    import orjson
+
+    if not (retry_dead or list_dead):
+        _send(database, templates, connections, lease, once=once)
+        return
+    with opened(database) as store:
+        if retry_dead:
+            ids = None if "all" in retry_dead else retry_dead
+            number = store.write(lambda shop: shop.outbox.retry(ids, datetime.now(UTC)))
+            click.echo(f"{number} to be tried again")
+        else:
+            for each in store.read(lambda shop: shop.outbox.dead()):
+                sys.stdout.buffer.write(orjson.dumps(each) + b"\n")
+
+
+def _send(database: str, templates: str, connections: int, lease: float, *, once: bool) -> None:
+    import os
+    from pathlib import Path
+
+    from vitrine.problems import Failure
+    from vitrine.service.letters import Letters
+    from vitrine.service.mail import Patience, Senders
+    from vitrine.service.smtp import server_of
+
+    server = server_of(os.environ)
+    if server is None:
+        raise Failure("VITRINE_SMTP_HOST is not set: it names the mail server")
+    letters = Letters([Path(templates)])
+    with opened(database) as store:
+        senders = Senders(store, server, letters, connections, Patience(lease=lease))
+        if not once:
+            _until_told(senders)
+        elif not senders.send_what_is_due():
+            raise Failure("the mail server cannot be had; `vitrine mail` tries again later")
+
+
+def _until_told(senders: "Senders") -> None:
+    import signal
+    import threading
+
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    senders.start()
+    ended.wait()
+    senders.stop()

@@ -1,0 +1,171 @@
+"""Sharing a promotion or coupon by mail (interface 2.8, 4.10, wire shapes §4)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlsplit
+
+from vitrine.content.model import Content, zone
+from vitrine.content.yaml import Json
+from vitrine.interface.addresses import address, addresses
+from vitrine.interface.call import Call
+from vitrine.interface.operation import FromStore, Moment, Operation, Outcome
+from vitrine.interface.ports import Store
+from vitrine.problems import Fault, Refusal
+
+LIMITS = {"application": (1000, 60), "sender": (20, 60), "recipient": (10, 24 * 60)}
+"""How many mails in how many minutes, where site.yaml says nothing else."""
+
+MAX_RECIPIENTS = 10
+
+
+@dataclass(frozen=True)
+class _People:
+    """Who shares, and with whom."""
+
+    sender: str
+    name: str
+    recipients: Sequence[str]
+
+
+def share(store: Store, content: Content, call: Call, moment: Moment) -> Outcome:
+    """Put a mail for each recipient into the outbox: for all of them, or for none."""
+    body = {name: text for name, text in call.body.items() if text.strip()}
+    settings = content.setting("share") or {}
+    people = _people(body, settings.get("maxRecipients", MAX_RECIPIENTS))
+    today = moment.now.astimezone(zone(content.setting("time_zone"))).date().isoformat()
+    promotion, coupon = _shared(content, body, today)
+    _limit(store, settings.get("limits", {}), str(call.application), people, moment.now)
+    sent_by = _sent_by(content, settings)
+    document = {
+        "from": sent_by,
+        "sender": {"address": people.sender, "name": people.name},
+        "message": body.get("message", ""),
+        "promotion": _told(promotion, _TOLD),
+        "coupon": _told(coupon, _TOLD_OF_COUPON) if coupon else None,
+        "link": settings.get("link", ""),
+        "unsubscribe": settings.get("unsubscribe", f"mailto:{sent_by['address']}?subject=stop"),
+    }
+    for recipient in people.recipients:
+        store.outbox.add(moment.random(16).hex(), recipient, document, moment.now)
+    return Outcome({"success": True})
+
+
+_TOLD = ("promotionName", "description", "offerDescription", "promotionCode", "legalDisclaimer", "effective", "expiry")
+_TOLD_OF_COUPON = (
+    *("couponUrl", "couponHeading", "couponSubHeading", "couponDescription", "couponShortCode", "couponNumber"),
+    *("effective", "expiry"),
+)
+
+
+def _told(source: Json, names: Sequence[str]) -> dict[str, Json]:
+    """What templates may use; what is absent is there as empty text, so that a misspelt name is a fault."""
+    return {name: source.get(name, "") for name in names}
+
+
+def _sent_by(content: Content, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Whom the mail is from: the shop. A receiver would refuse the sender's own address from our server (DMARC)."""
+    host = urlsplit(content.setting("base_url")).hostname
+    return {"address": settings.get("fromAddress", f"no-reply@{host}"), "name": settings.get("fromName", "")}
+
+
+# -- who ---------------------------------------------------------------------------------------------------------
+
+
+def _people(body: Mapping[str, str], most: int) -> _People:
+    """Who shares with whom. Raises Refusal, with every fault."""
+    faults, sender, recipients = [], "", list[str]()
+    name = body.get("senderName", "").strip()
+    if not name.isprintable():  # it stands in headers, where a line end would begin another
+        faults.append(Fault("senderName", "must be of characters that print, in one line"))
+    try:
+        sender = address(body.get("senderEmailAddress", "").strip())
+    except ValueError as error:
+        faults.append(Fault("senderEmailAddress", str(error)))
+    try:
+        recipients = addresses(body.get("recipientEmailAddress", ""), most)
+    except ValueError as error:
+        faults.append(Fault("recipientEmailAddress", str(error)))
+    if "promoId" not in body and "couponId" not in body:
+        faults.append(Fault("", "one of promoId, couponId is required"))
+    if faults:
+        raise Refusal("invalid", tuple(faults))
+    return _People(sender, name, recipients)
+
+
+def _limit(store: Store, settings: Mapping[str, Any], application: str, people: _People, at: datetime) -> None:
+    """Count the mails of the application, of the sender, to each recipient. Raises Refusal for one too many.
+
+    Always in the same order, or two requests would wait for each other.
+    """
+    counted = [("application", application, "")] * len(people.recipients)
+    counted += [("sender", people.sender.lower(), "senderEmailAddress")] * len(people.recipients)
+    counted += [("recipient", each, "recipientEmailAddress") for each in sorted(map(str.lower, people.recipients))]
+    for kind, who, where in counted:
+        most, minutes = LIMITS[kind]
+        limit = settings.get(kind, {"most": most, "minutes": minutes})
+        name = f"share {kind} {sha256(who.encode()).hexdigest()}"  # the store keeps no address for this
+        if wait := store.limits.count(name, limit["most"], limit["minutes"] * 60, at):
+            words = f"at most {limit['most']} mails in {limit['minutes']} minutes for one {kind}"
+            raise Refusal("too_many", (Fault(where, words),), (("Retry-After", str(wait)),))
+
+
+# -- what --------------------------------------------------------------------------------------------------------
+
+
+def _shared(content: Content, body: Mapping[str, str], today: str) -> tuple[Json, Json | None]:
+    """The promotion that is shared, and its coupon where that is. Raises Refusal unless both are live."""
+    promotion, coupon = _found(content, body)
+    channel = body.get("channel", "SITE")
+    if channel not in promotion["channels"]:
+        raise _not_found("channel", f"the promotion is not for {channel}")
+    _is_open(promotion, "promoId", today)
+    if coupon is not None:
+        _is_open(coupon, "couponId", today)
+    if "promoCode" in body and body["promoCode"].strip() != promotion.get("promotionCode"):
+        raise Refusal("invalid", (Fault("promoCode", "is not the code of the promotion"),))
+    return promotion, coupon
+
+
+def _found(content: Content, body: Mapping[str, str]) -> tuple[Json, Json | None]:
+    promotion, coupon = None, None
+    if "promoId" in body:
+        promotion = content.promotion(int(body["promoId"]))
+        if promotion is None:
+            raise _not_found("promoId", "there is no such promotion")
+    if "couponId" in body:
+        number = body["couponId"].strip()
+        among = [promotion] if promotion else content.promotions()
+        found = [each for each in among if each.get("coupon", {}).get("couponNumber") == number]
+        if not found:
+            raise _not_found("couponId", "there is no such coupon")
+        promotion, coupon = found[0], found[0]["coupon"]
+    return promotion, coupon
+
+
+def _is_open(document: Json, where: str, today: str) -> None:
+    """Whether a day is within a promotion's or coupon's days, both ends included (design 4, Time)."""
+    if today < document["effective"]:
+        raise _not_found(where, f"begins on {document['effective']} only")
+    if today > document.get("expiry", today):
+        raise _not_found(where, f"ended on {document['expiry']}")
+
+
+def _not_found(where: str, words: str) -> Refusal:
+    return Refusal("not_found", (Fault(where, words),))
+
+
+OPERATIONS = (
+    Operation(
+        "share",
+        "v3/promotions/share",
+        FromStore(share),
+        "success",
+        "Send somebody a promotion or coupon by mail.",
+        by_application=True,
+        method="POST",
+        body="share",
+    ),
+)

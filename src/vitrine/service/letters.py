@@ -1,0 +1,104 @@
+"""A mail of the outbox as bytes: the templates share.txt and share.html, and the headers around them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+
+from vitrine.content.listing import shipped
+from vitrine.problems import Failure
+from vitrine.service.sql.outbox import Mail
+
+TEXT, HTML = "share.txt", "share.html"
+MAX_SUBJECT = 200
+_SUBJECT = "Subject:"
+
+
+class Letters:
+    """Makes mails from templates. ``folders`` are searched in order, the program's own last. Raises Failure."""
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self._environment = SandboxedEnvironment(
+            loader=FileSystemLoader([*folders, shipped("templates")]),
+            autoescape=lambda name: name is not None and name.endswith(".html"),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters["day"] = _day
+        try:
+            for example in (_PROMOTION, {**_PROMOTION, "coupon": _COUPON}):
+                self.parts(example)
+        except (TemplateError, OSError) as error:
+            raise Failure(f"the templates of shared promotions: {type(error).__name__}: {error}") from None
+
+    def parts(self, document: Mapping[str, Any]) -> tuple[str, str, str]:
+        """Subject, text and HTML. Raises Failure, or jinja2's TemplateError."""
+        head, _, text = self._environment.get_template(TEXT).render(document).partition("\n")
+        if not head.startswith(_SUBJECT):
+            raise Failure(f"the template {TEXT} must begin with a line `{_SUBJECT} …`")
+        subject = " ".join(head.removeprefix(_SUBJECT).split())[:MAX_SUBJECT]
+        return subject, text.lstrip("\n"), self._environment.get_template(HTML).render(document)
+
+    def letter(self, mail: Mail) -> bytes:
+        """The mail with its headers (RFC 5322). The same mail is always the same bytes, so a repeated one is known."""
+        document = mail.document
+        sent_by, sender = document["from"], document["sender"]
+        subject, text, html = self.parts(document)
+        message = EmailMessage(policy=SMTP)
+        message["From"] = Address(" ".join(sent_by["name"].split()), addr_spec=sent_by["address"])
+        message["To"] = Address(addr_spec=mail.recipient)
+        message["Reply-To"] = Address(sender["name"], addr_spec=sender["address"])
+        message["Subject"] = subject
+        for name, value in _headers(mail).items():
+            message[name] = value
+        message.set_content(text, cte="quoted-printable")
+        message.add_alternative(html, subtype="html", cte="quoted-printable")
+        message.set_boundary(f"={mail.id}=")
+        return message.as_bytes()
+
+
+def _headers(mail: Mail) -> dict[str, str]:
+    """What a receiver's programs read: RFC 5322 §3.6.1 and §3.6.4, RFC 3834 §5, RFC 2919, RFC 2369 §3.2."""
+    host = mail.document["from"]["address"].rpartition("@")[2]
+    return {
+        "Date": format_datetime(mail.at),
+        "Message-ID": f"<{mail.id}@{host}>",
+        "Auto-Submitted": "auto-generated",
+        "X-Auto-Response-Suppress": "All",
+        "List-Id": f"<share.{host}>",
+        "List-Unsubscribe": f"<{mail.document['unsubscribe']}>",
+    }
+
+
+def _day(text: str) -> str:
+    """`2026-11-27` as people write it."""
+    day = date.fromisoformat(text)
+    return f"{day:%B} {day.day}, {day.year}"
+
+
+_PROMOTION = {
+    "from": {"address": "offers@shop.example", "name": "Shop"},
+    "sender": {"address": "ann@mail.example", "name": "Ann"},
+    "message": "Look:\nfor you.",
+    "promotion": {
+        **dict.fromkeys(("promotionName", "description", "offerDescription", "promotionCode", "legalDisclaimer"), "x"),
+        **dict.fromkeys(("effective", "expiry"), "2026-11-27"),
+    },
+    "coupon": None,
+    "link": "",
+    "unsubscribe": "mailto:offers@shop.example",
+}
+_COUPON = {
+    **dict.fromkeys(("couponUrl", "couponHeading", "couponSubHeading", "couponDescription"), "x"),
+    **dict.fromkeys(("couponShortCode", "couponNumber"), "x"),
+    **dict.fromkeys(("effective", "expiry"), "2026-11-27"),
+}
+"""With these the templates are tried before anything is sent."""

@@ -1,0 +1,101 @@
+"""What the tests of writes share: a small shop's release, the service on it, and one request to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from nginx import Answer
+from releases import app, built, coupon, promotion, site, store, write
+from served import called
+from vitrine.content.schema import Schemas
+from vitrine.service.logfile import LogFile
+from vitrine.service.running import Backstage
+from vitrine.service.serving import Serving, load
+from vitrine.service.sql.database import Database
+from vitrine.service.wsgi import Application, application
+
+Json = Any
+PHONE, TABLET, SILENT = "PhonePhonePhonePhone1234", "TabletTabletTablet123456", "SilentSilentSilent123456"
+JSON, XML = "application/json", "application/xml"
+AT = "2026-11-24T12:00:00-05:00"
+
+
+def shop(**settings: Json) -> dict[str, Json]:
+    """Content: three applications that may log this much, and promotions; ``settings`` of site.yaml."""
+
+    def logging(name: str, key: str, levels: str, remote: str, count: str) -> Json:
+        info = {"logLevel": levels, "localEnabled": "FALSE", "remoteEnabled": remote, "maxLogCount": count}
+        return {**app(name, loggingInfo=info), "apiKeys": [sha256(key.encode()).hexdigest()]}
+
+    return {
+        "site.yaml": site(**settings),
+        "apps/phone.yaml": logging("phone", PHONE, "ERROR|WARN", "TRUE", "3"),
+        "apps/tablet.yaml": logging("tablet", TABLET, "ERROR|INFO|DEBUG|WARN", "TRUE", "2000"),
+        "apps/silent.yaml": logging("silent", SILENT, "ERROR", "FALSE", "10"),
+        "stores/one.yaml": store(1),
+        "promotions/always.yaml": promotion(7, effective="2020-01-01", promotionCode="SAVE10"),
+        "promotions/mobile.yaml": promotion(8, effective="2020-01-01", channels=["MOBILE"]),
+        "promotions/past.yaml": promotion(9, effective="2020-01-01", expiry="2020-12-31"),
+        "promotions/future.yaml": promotion(10, effective="2999-01-01"),
+        "promotions/coupon.yaml": promotion(
+            11,
+            effective="2020-01-01",
+            offerDescription="10 % off <all>",
+            legalDisclaimer="While it lasts & longer.",
+            coupon=coupon("4001", effective="2020-01-01", expiry="2999-12-31"),
+        ),
+        "promotions/old-coupon.yaml": promotion(
+            12, effective="2020-01-01", coupon=coupon("4002", effective="2020-01-01", expiry="2020-12-31")
+        ),
+    }
+
+
+def release(folder: Path, **settings: Json) -> Path:
+    """The output directory of a build of that content."""
+    built(write(folder / "content", shop(**settings)), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+@dataclass(frozen=True)
+class Service:
+    """The service in this process: what it serves, its store and the folder of its log, where it has them."""
+
+    serving: Serving
+    database: Database | None = None
+    logs: Path | None = None
+    application: Application = field(init=False)
+
+    def __post_init__(self) -> None:
+        log = LogFile(self.logs) if self.logs else None
+        made = application(lambda request: self.serving, backstage=Backstage(self.database, log))
+        object.__setattr__(self, "application", made)
+
+    def ask(self, target: str, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
+        """An answer; header names have `_` for `-`. Without others the key is the phone's, and all is JSON."""
+        sent: Mapping[str, str] = {name.replace("_", "-"): value for name, value in headers.items()}
+        usual = {"x-svc-webservice-client-id": PHONE, "accept": JSON}
+        if body:
+            usual["content-type"] = JSON
+        return called(self.application, target, {**usual, **sent}, method, body)
+
+    def post(self, target: str, value: Json, **headers: str) -> Answer:
+        return self.ask(target, "POST", orjson.dumps(value), **headers)
+
+
+def service(folder: Path, schemas: Schemas, database: Database | None = None, **settings: Json) -> Service:
+    """A service on a release of its own, with a mobile log in ``folder``."""
+    return Service(load(release(folder, **settings), schemas), database, folder / "log")
+
+
+def said(answer: Answer) -> Json:
+    """A body of JSON."""
+    return orjson.loads(answer.body)
+
+
+def reasons(answer: Answer) -> tuple[int, list[str]]:
+    """Status and details of an error."""
+    return answer.status, said(answer)["errorDetail"]

@@ -1,0 +1,356 @@
+"""The outbox's senders, with a real mail server: nothing promised is lost, and little is repeated."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actions import PHONE, release
+from engines import IMMEDIATE, Engine, postgresql_server
+from mailserver import DROP, DROP_AFTER_ACCEPTING, MailServer, certificate, mail_server
+from nginx import ADDRESS, free_port
+from served import environment, granian
+from test_serve import metric, within
+from test_share import DOCUMENT
+from vitrine.problems import Failure
+from vitrine.service.letters import Letters
+from vitrine.service.mail import Patience, Senders
+from vitrine.service.smtp import Server, server_of
+from vitrine.service.sql.database import Database, open_database
+from vitrine.service.sql.shop import Shop
+
+Json = Any
+QUICK = Patience(lease=20, first=0.05, longest=0.2, deferred=4, poll=0.05, outage=0.2)
+
+
+@pytest.fixture
+def server() -> Iterator[MailServer]:
+    with mail_server() as server:
+        yield server
+
+
+def promise(database: Database, *recipients: str) -> None:
+    """Put mails into the outbox, in one transaction."""
+
+    def add(shop: Shop) -> None:
+        for recipient in recipients:
+            shop.outbox.add(os.urandom(16).hex(), recipient, DOCUMENT, datetime.now(UTC))
+
+    database.write(add)
+
+
+def counts(database: Database) -> dict[str, int]:
+    return {name: number for name, number in database.read(lambda shop: shop.outbox.counts()).items() if number}
+
+
+@contextmanager
+def sending(database: Database, server: Server, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
+    senders = Senders(database, server, Letters(), threads, patience)
+    senders.start()
+    try:
+        yield senders
+    finally:
+        senders.stop()
+
+
+def plain(server: MailServer) -> Server:
+    return Server(ADDRESS, server.port, "none")
+
+
+BOB, EVE = "bob@mail.example", "eve@mail.example"
+
+# -- what a server may answer ------------------------------------------------------------------------------------
+
+
+def test_what_is_accepted_is_sent_once_and_not_kept(database: Database, server: MailServer) -> None:
+    promise(database, BOB, EVE)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"ended sent": 2})
+    assert (sorted(to for to, _ in server.taken), set(server.ids().values())) == ([BOB, EVE], {1})
+
+
+DEFERRED: list[tuple[str, list[str], int]] = [  # where, answers, attempts
+    ("rcpt", ["450 greylisted"], 2),
+    ("rcpt", ["451 no", "421 going down", "452 full"], 4),
+    ("data", ["451 later"], 2),
+    ("data", ["421 going down", "450 later"], 3),
+    ("rcpt", [DROP], 2),
+    ("data", [DROP, DROP, DROP, DROP, DROP, DROP], 7),  # not the mail's fault, however often
+]
+
+
+@pytest.mark.parametrize(("where", "answers", "attempts"), DEFERRED)
+def test_what_is_put_off_or_dropped_is_tried_again_until_it_is_sent(
+    database: Database, server: MailServer, where: str, answers: list[str], attempts: int
+) -> None:
+    getattr(server, where)[BOB] = list(answers)
+    promise(database, BOB, EVE)
+    with sending(database, plain(server), threads=1):
+        assert within(20, lambda: counts(database) == {"ended sent": 2})
+    assert (server.seen.count(BOB), sorted(server.ids().values())) == (attempts, [1, 1])
+
+
+@pytest.mark.parametrize(("where", "answer"), [("rcpt", "550 5.1.1 no such user"), ("data", "554 5.7.1 spam")])
+def test_what_is_refused_for_good_is_dead_at_once_and_may_be_tried_again(
+    engine: Engine, database: Database, server: MailServer, where: str, answer: str
+) -> None:
+    getattr(server, where)[BOB] = [answer]
+    promise(database, BOB, EVE)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 1, "ended sent": 1})
+    listed = vitrine_mail(engine, server, "--list-dead")
+    (dead,) = map(json.loads, listed.stdout.splitlines())
+    assert (dead["recipient"], dead["reason"], server.seen.count(BOB)) == (BOB, answer, 1)
+    assert vitrine_mail(engine, server, "--retry-dead", dead["id"]).stdout == "1 to be tried again\n"
+    assert vitrine_mail(engine, server, "--once").returncode == 0
+    assert counts(database) == {"ended dead": 1, "ended sent": 2}
+
+
+def test_what_is_put_off_too_often_is_dead_and_not_lost(database: Database, server: MailServer) -> None:
+    server.rcpt[BOB] = ["450 never"] * 9
+    promise(database, BOB)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 1})
+    assert server.seen.count(BOB) == QUICK.deferred
+    assert database.write(lambda shop: shop.outbox.retry(None, datetime.now(UTC))) == 1
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 2})
+
+
+def test_a_connection_that_breaks_after_the_server_took_the_mail_shows_in_the_message_id(
+    database: Database, server: MailServer
+) -> None:
+    server.data[BOB] = [DROP_AFTER_ACCEPTING]
+    promise(database, BOB)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"ended sent": 1})
+    assert list(server.ids().values()) == [2]
+    assert server.taken[0] == server.taken[1]
+
+
+def test_a_refusal_of_whom_the_mail_is_from_is_not_the_recipients(database: Database, server: MailServer) -> None:
+    server.mail = ["550 not you", "530 log in", "451 later"]
+    promise(database, BOB)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"ended sent": 1})
+
+
+def test_while_no_server_is_there_mails_wait_and_no_attempt_counts(database: Database) -> None:
+    port = free_port()
+    promise(database, *(f"r{number}@mail.example" for number in range(5)))
+    with sending(database, Server(ADDRESS, port, "none")):
+        time.sleep(1)
+        assert counts(database) == {"waiting": 5}
+        with mail_server(port) as server:
+            assert within(10, lambda: counts(database) == {"ended sent": 5})
+    assert set(server.ids().values()) == {1}
+
+
+def test_a_server_that_is_slow_is_waited_for_no_longer_than_the_lease(database: Database, server: MailServer) -> None:
+    server.delay = 1
+    promise(database, BOB)
+    with sending(database, plain(server), Patience(lease=0.8, first=0.05, poll=0.05)):
+        assert within(10, lambda: len(server.seen) >= 3)
+        server.delay = 0
+        assert within(10, lambda: counts(database) == {"ended sent": 1})
+
+
+# -- TLS and login -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")  # aiosmtpd does not see the TLS that it is reached through
+@pytest.mark.parametrize("tls", ["starttls", "implicit"])
+def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
+    trust = certificate(tmp_path)
+    with mail_server(tls=tls, trust=trust, login=("shop", "secret")) as server:
+        known = Server(ADDRESS, server.port, tls, "shop", "secret", str(trust[0]))
+        others = [
+            Server(ADDRESS, server.port, tls, "shop", "wrong", str(trust[0])),
+            Server(ADDRESS, server.port, tls, "shop", "secret"),  # a certificate that nobody vouches for
+            Server(ADDRESS, server.port, "none"),
+        ]
+        promise(database, BOB)
+        for other in others[: 3 if tls == "starttls" else 2]:
+            assert not Senders(database, other, Letters(), patience=QUICK).send_what_is_due()
+            assert counts(database) == {"waiting": 1}
+            time.sleep(2 * QUICK.poll)
+        assert Senders(database, known, Letters(), patience=QUICK).send_what_is_due()
+    assert (counts(database), len(server.taken)) == ({"ended sent": 1}, 1)
+
+
+def test_the_server_is_named_by_the_environment() -> None:
+    name = "VITRINE_SMTP_HOST"
+    assert server_of({}) is None
+    assert server_of({name: "m"}) == Server("m", 587)
+    more = {"VITRINE_SMTP_USER": "u", "VITRINE_SMTP_PASSWORD": "p", "VITRINE_SMTP_CA": "c", "VITRINE_SMTP_PORT": "2"}
+    assert server_of({name: "m", "VITRINE_SMTP_TLS": "implicit"}) == Server("m", 465, "implicit")
+    assert server_of({name: "m", **more}) == Server("m", 2, "starttls", "u", "p", "c")
+    for wrong in ({"VITRINE_SMTP_TLS": "yes"}, {"VITRINE_SMTP_PORT": "x"}, {**more, "VITRINE_SMTP_TLS": "none"}):
+        with pytest.raises(Failure):
+            server_of({name: "m", **wrong})
+
+
+# -- several senders, and their end ------------------------------------------------------------------------------
+
+
+def command(*more: str) -> list[str]:
+    return [sys.executable, "-m", "vitrine", "mail", *more]
+
+
+def surroundings(engine: Engine, server: MailServer) -> dict[str, str]:
+    smtp = {"VITRINE_SMTP_HOST": ADDRESS, "VITRINE_SMTP_PORT": str(server.port), "VITRINE_SMTP_TLS": "none"}
+    return environment(VITRINE_DATABASE=engine.url, **smtp)
+
+
+def vitrine_mail(engine: Engine, server: MailServer, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*more), env=surroundings(engine, server), capture_output=True, text=True, timeout=60, check=True
+    )
+
+
+def sender(engine: Engine, server: MailServer, out: Path, *more: str) -> "subprocess.Popen[bytes]":
+    """A `vitrine mail` at work, whose output goes to a file."""
+    with out.open("ab") as stdout:
+        return subprocess.Popen(command(*more), env=surroundings(engine, server), stdout=stdout)
+
+
+def test_two_senders_share_the_work_and_send_each_mail_once(
+    engine: Engine, database: Database, server: MailServer, tmp_path: Path
+) -> None:
+    server.delay = 0.01
+    promise(database, *(f"r{number}@mail.example" for number in range(200)))
+    outputs = [tmp_path / "one", tmp_path / "two"]
+    senders = [sender(engine, server, output) for output in outputs]
+    assert within(60, lambda: counts(database) == {"ended sent": 200})
+    for process in senders:
+        process.terminate()
+        assert process.wait(20) == 0
+    done = [[json.loads(line)["outcome"] for line in output.read_text().splitlines()] for output in outputs]
+    assert (len(server.taken), len(server.ids()), len(done[0]) + len(done[1])) == (200, 200, 200)
+    assert min(map(len, done)) > 20
+    assert {outcome for each in done for outcome in each} == {"sent"}
+
+
+def test_no_promised_mail_is_lost_when_senders_are_killed_and_what_is_repeated_was_in_flight(
+    engine: Engine, database: Database, server: MailServer, tmp_path: Path
+) -> None:
+    server.delay = 0.005
+    number, kills, connections, chance = 300, 0, 2, random.Random(4)
+    promise(database, *(f"r{each}@mail.example" for each in range(number)))
+    options = ("--lease", "2", "--connections", str(connections))
+    while counts(database).get("waiting", 0) > 40 and kills < 12:
+        before = len(server.taken)
+        process = sender(engine, server, tmp_path / "out", *options)
+        assert server.wait(before + chance.randint(5, 20))
+        time.sleep(chance.random() * 0.02)
+        process.kill()
+        process.wait()
+        kills += 1
+    process = sender(engine, server, tmp_path / "out", *options)
+    assert within(60, lambda: counts(database) == {"ended sent": number})
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    ids = server.ids()
+    assert (kills > 3, len(ids)) == (True, number)
+    assert len(server.taken) - number <= kills * connections
+    by_id: dict[bytes, set[bytes]] = {}
+    for _, data in server.taken:
+        (id,) = [line for line in data.split(b"\r\n") if line.startswith(b"Message-ID:")]
+        by_id.setdefault(id, set()).add(data)
+    assert {len(same) for same in by_id.values()} == {1}
+
+
+def test_senders_wait_while_their_database_server_is_gone_and_send_each_mail_once(server: MailServer) -> None:
+    server.delay = 0.02
+    with postgresql_server() as postgres:
+        database = open_database(postgres.create_database())
+        database.migrate()
+        promise(database, *(f"r{number}@mail.example" for number in range(60)))
+        with sending(database, plain(server), Patience(lease=8, poll=0.05, outage=0.5)):
+            for number in (10, 30):
+                assert server.wait(number)
+                postgres.stop(IMMEDIATE)
+                time.sleep(0.5)
+                postgres.start()
+            assert within(60, lambda: counts(database) == {"ended sent": 60})
+        database.close()
+    assert (len(server.taken), len(server.ids())) == (60, 60)
+
+
+def test_what_a_killed_sender_had_claimed_is_anothers_after_the_lease(database: Database) -> None:
+    promise(database, BOB)
+    now = datetime.now(UTC)
+    (id,) = database.read(lambda shop: shop.outbox.due(now))
+
+    def claim(lease: str, later: float) -> bool:
+        at = now + timedelta(seconds=later)
+        mail = database.write(lambda shop: shop.outbox.claim(id, lease, at, at + timedelta(seconds=10)))
+        return mail is not None
+
+    assert [claim("a", 0), claim("b", 9), claim("c", 10), claim("d", 19)] == [True, False, True, False]
+    database.write(partial(_late, id, now))  # the first wakes up: its word counts no more
+    assert [claim("e", 19), claim("f", 21)] == [False, True]
+
+
+def _late(id: str, now: datetime, shop: Shop) -> None:
+    shop.outbox.postpone(id, "a", now, "late", deferred=True)
+    shop.outbox.give_up(id, "a", "late")
+
+
+def test_dead_mails_are_pruned_by_age(database: Database) -> None:
+    promise(database, BOB, EVE)
+    now = datetime.now(UTC)
+    for id in database.read(lambda shop: shop.outbox.due(now)):
+        database.write(partial(_claim_and_give_up, id, now))
+    pruned = [database.write(partial(_prune, now + timedelta(days=days))) for days in (-1, 1)]
+    assert (pruned, counts(database)) == ([0, 2], {"ended dead": 2})
+
+
+def _claim_and_give_up(id: str, now: datetime, shop: Shop) -> None:
+    shop.outbox.claim(id, "x", now, now)
+    shop.outbox.give_up(id, "x", "why")
+
+
+def _prune(before: datetime, shop: Shop) -> int:
+    return shop.outbox.prune(before, 9)
+
+
+# -- the whole way -----------------------------------------------------------------------------------------------
+
+
+def test_a_promotion_shared_over_http_arrives_and_is_counted(
+    tmp_path: Path, engine: Engine, server: MailServer
+) -> None:
+    out = release(tmp_path, share={"fromAddress": "offers@shop.example", "fromName": "The Shop"})
+    smtp = {"VITRINE_SMTP_HOST": ADDRESS, "VITRINE_SMTP_PORT": str(server.port), "VITRINE_SMTP_TLS": "none"}
+    server.rcpt[EVE] = ["550 no"]
+    with granian(tmp_path / "server", out, "--workers", "2", VITRINE_DATABASE=engine.url, **smtp) as service:
+        body = {"couponId": "4001", "recipientEmailAddress": f"{BOB},{EVE}", "senderEmailAddress": "ann@mail.example"}
+        headers = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
+        answer = service.ask("/v3/promotions/share", headers, "POST", json.dumps(body).encode())
+        assert (answer.status, json.loads(answer.body)) == (200, {"success": True})
+        assert server.wait(1)
+        assert within(15, lambda: metric(service, "vitrine_mails_ended_total", how="dead") == 1)
+        assert metric(service, "vitrine_mails_ended_total", how="sent") == 1
+        assert metric(service, "vitrine_mails", state="dead") == 1
+        assert metric(service, "vitrine_mails", state="waiting") == 0
+    ((recipient, data),) = server.taken
+    assert (recipient, b"\r\nReply-To: ann@mail.example\r\n" in data) == (BOB, True)
+
+
+def test_without_a_server_the_command_says_what_to_set(tmp_path: Path) -> None:
+    given = environment(VITRINE_DATABASE=f"sqlite:///{tmp_path}/store.sqlite")
+    ran = subprocess.run(command(), env=given, capture_output=True, text=True)
+    expected = "vitrine: VITRINE_SMTP_HOST is not set: it names the mail server\n"
+    assert (ran.returncode, ran.stderr) == (4, expected)

@@ -1,0 +1,446 @@
+"""The store on both engines: what its verbs promise, actions in one transaction, retries, steps to a new form."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from engines import FAST, IMMEDIATE, Engine, PostgresServer, postgresql_server
+from vitrine.interface.operation import Outcome
+from vitrine.problems import Failure, Refusal
+from vitrine.service.sql.consents import Choice
+from vitrine.service.sql.database import Database, open_database
+from vitrine.service.sql.prune import prune
+from vitrine.service.sql.retries import Retry
+from vitrine.service.sql.session import written
+from vitrine.service.sql.shop import Shop
+
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+DAY = timedelta(hours=24)
+MOMENT = timedelta(milliseconds=1)
+
+
+def choose(
+    database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW, key: str = ""
+) -> None:
+    """Record one choice of the phone application."""
+    key = key or os.urandom(16).hex()
+    database.write(lambda shop: shop.consents.record("phone", device, choice, user, at, key))
+
+
+def history(database: Database, since: str = "") -> list[tuple[str, str, str | None]]:
+    choices: list[Choice] = database.read(lambda shop: shop.consents.history(since))
+    return [(choice.device, choice.choice, choice.user) for choice in choices]
+
+
+def current(database: Database, device: str) -> str | None:
+    return database.read(lambda shop: shop.consents.current("phone", device))
+
+
+# -- one transaction an action -----------------------------------------------------------------------------------
+
+
+def test_what_was_written_is_there_for_another_process(engine: Engine, database: Database) -> None:
+    choose(database, "a", "OUT", "u")
+    other = engine.open()
+    assert (history(other), current(other, "a")) == ([("a", "OUT", "u")], "OUT")
+    other.close()
+
+
+def test_a_refusal_rolls_back_what_its_action_wrote_and_nothing_else(database: Database) -> None:
+    def refused(shop: Shop) -> None:
+        shop.consents.record("phone", "refused", "IN", None, NOW, "key")
+        raise Refusal("invalid")
+
+    def act(number: int) -> None:
+        if number % 3:
+            choose(database, str(number), key=str(number))
+        else:
+            with pytest.raises(Refusal):
+                database.write(refused)
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(act, range(90)))
+    assert sorted(history(database)) == sorted((str(number), "IN", None) for number in range(90) if number % 3)
+
+
+def test_a_fault_of_one_action_is_raised_to_it_alone(database: Database) -> None:
+    def faulty(shop: Shop) -> None:
+        shop.consents.record("phone", "x", "IN", None, NOW, "same key")
+
+    database.write(faulty)
+
+    def act(number: int) -> bool:
+        try:
+            database.write(faulty) if number % 2 else choose(database, str(number))
+        except Refusal:
+            raise
+        except Exception:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(act, range(20))) == [True, False] * 10
+    assert len(history(database)) == 11
+
+
+def test_a_reader_writes_nothing(database: Database) -> None:
+    with pytest.raises(Exception, match=r"readonly|read-only"):
+        database.read(lambda shop: shop.consents.record("phone", "x", "IN", None, NOW, "key"))
+    assert history(database) == []
+
+
+def test_a_reader_sees_one_state(engine: Engine, database: Database) -> None:
+    choose(database, "a")
+
+    def look(shop: Shop) -> tuple[int, int]:
+        before = len(shop.consents.history(""))
+        choose(database, "b")
+        return before, len(shop.consents.history(""))
+
+    assert (database.read(look), len(history(database))) == ((1, 1), 2)
+
+
+def test_actions_that_read_before_they_write_do_as_if_one_came_after_the_other(engine: Engine) -> None:
+    """Each appends the number of choices that it finds: none finds the same, on connections of three processes."""
+    databases = [engine.open() for _ in range(3)]
+    databases[0].migrate()
+
+    def count(shop: Shop) -> None:
+        number = len(shop.consents.history("", limit=1000))
+        shop.consents.record("phone", f"{number:03}", "IN", None, NOW, f"{number:03}")
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(lambda number: databases[number % 3].write(count), range(60)))
+    assert [device for device, _, _ in history(databases[0])] == [f"{number:03}" for number in range(60)]
+    for database in databases:
+        database.close()
+
+
+def test_a_closed_store_refuses_and_what_waited_was_done(engine: Engine) -> None:
+    database = engine.open()
+    database.migrate()
+    with ThreadPoolExecutor(32) as pool:
+        started = threading.Event()
+
+        def slow(shop: Shop) -> None:
+            started.set()
+            time.sleep(0.2)
+
+        first = pool.submit(database.write, slow)
+        started.wait()
+        rest = [pool.submit(choose, database, str(number)) for number in range(20)]
+        time.sleep(0.05)
+        database.close()
+        first.result()
+        told = [future.exception() for future in rest]
+    assert all(error is None or isinstance(error, Refusal) for error in told)
+    with pytest.raises(Refusal) as refused:
+        choose(database, "late")
+    with pytest.raises(Refusal):
+        history(database)
+    assert refused.value.code == "unavailable"
+    other = engine.open()
+    assert len(history(other)) == told.count(None)
+    other.close()
+
+
+def test_texts_are_kept_as_they_are_however_many_are_written_together(database: Database) -> None:
+    texts = [
+        "1",
+        "1.0",
+        "null",
+        "true",
+        "[]",
+        '"',
+        "'",
+        "\\",
+        "\\u0000",
+        "ü€😀",
+        " ",
+        "?",
+        "%s",
+        "x" * 5000,
+        "\n\u2028",
+    ]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda text: choose(database, text, user=text), texts * 3, timeout=60))
+    assert sorted(history(database)) == sorted((text, "IN", text) for text in texts * 3)
+
+
+def test_of_actions_done_together_each_sees_those_before_it(database: Database) -> None:
+    """Some only add, some look first, some fail after they have added: as if one came after the other."""
+    seen: list[tuple[int, int]] = []
+
+    def act(number: int) -> None:
+        def work(shop: Shop) -> int:
+            if number % 4 == 1:
+                return len(shop.consents.history("", limit=1000))
+            shop.consents.record("phone", str(number), "IN", None, NOW, str(number))
+            if number % 4 == 2:
+                raise Refusal("invalid")
+            return len(shop.consents.history("", limit=1000)) if number % 4 == 3 else -1
+
+        with suppress(Refusal):
+            seen.append((number, database.write(work)))
+
+    with ThreadPoolExecutor(24) as pool:
+        list(pool.map(act, range(120)))
+    kept = {str(number) for number in range(120) if number % 4 in (0, 3)}
+    assert {device for device, _, _ in history(database)} == kept
+    assert len({count for number, count in seen if number % 4 == 3}) == 30
+    assert all(0 <= count <= 60 for number, count in seen if number % 4)
+
+
+# -- choices -----------------------------------------------------------------------------------------------------
+
+
+def test_the_current_choice_is_the_latest_whichever_was_written_last(database: Database) -> None:
+    choose(database, "a", "OUT", at=NOW + MOMENT)
+    choose(database, "a", "IN", at=NOW)
+    choose(database, "b", "IN", at=NOW)
+    choose(database, "b", "OUT", at=NOW + MOMENT)
+    assert (current(database, "a"), current(database, "b"), current(database, "c")) == ("OUT", "OUT", None)
+    assert len(history(database)) == 4
+
+
+def test_the_history_comes_in_pages_from_an_instant_on(database: Database) -> None:
+    for number in range(5):
+        choose(database, str(number), at=NOW + number // 2 * MOMENT, key=str(number))
+    pages, place = [], (written(NOW + MOMENT), "")
+    while page := database.read(lambda shop, place=place: shop.consents.history(*place, limit=2)):  # type: ignore[misc]
+        pages.append([choice.device for choice in page])
+        place = page[-1].at, page[-1].id
+    assert pages == [["2", "3"], ["4"]]
+
+
+def test_a_person_is_forgotten_with_the_answers_kept_for_them(database: Database) -> None:
+    choose(database, "a", user="u")
+    choose(database, "b", user="u")
+    choose(database, "c")
+    for device, user in (("a", "u"), ("c", None)):
+        retry = Retry("phone", "POST", "path", device, "digest", device, user)
+        database.write(lambda shop, retry=retry: shop.retries.begin(retry, NOW))  # type: ignore[misc]
+    assert database.write(lambda shop: shop.consents.forget("user_id", "u", NOW, "1")) == (2, 1)
+    assert history(database) == [("c", "IN", None)]
+    assert (current(database, "a"), current(database, "b"), current(database, "c")) == (None, None, "IN")
+    assert database.write(lambda shop: shop.consents.forget("device", "c", NOW, "2")) == (1, 1)
+    assert database.write(lambda shop: shop.consents.forget("device", "c", NOW, "3")) == (0, 0)
+
+
+# -- retries -----------------------------------------------------------------------------------------------------
+
+RETRY = Retry("phone", "POST", "v2/path", "key", "digest")
+ANSWER = Outcome({"success": True, "text": "ünï"}, '"etag"')
+
+
+def begun(database: Database, at: datetime = NOW, retry: Retry = RETRY) -> Outcome | None:
+    """What is found under a key; where nothing is, the answer is kept."""
+
+    def work(shop: Shop) -> Outcome | None:
+        known = shop.retries.begin(retry, at)
+        if known is None:
+            shop.retries.finish(retry, ANSWER)
+        return known
+
+    return database.write(work)
+
+
+def test_the_first_answer_is_given_again(database: Database) -> None:
+    assert [begun(database), begun(database), begun(database, NOW + DAY - MOMENT)] == [None, ANSWER, ANSWER]
+
+
+def test_a_key_is_new_again_after_a_day_though_nothing_was_pruned(database: Database) -> None:
+    assert [begun(database), begun(database, NOW + DAY), begun(database, NOW + DAY)] == [None, None, ANSWER]
+
+
+@pytest.mark.parametrize("change", [{"application": "tablet"}, {"method": "PUT"}, {"path": "v3"}, {"key": "Key"}])
+def test_the_same_key_elsewhere_is_another(database: Database, change: dict[str, str]) -> None:
+    from dataclasses import replace
+
+    assert [begun(database), begun(database, retry=replace(RETRY, **change))] == [None, None]
+
+
+def test_another_request_under_a_key_is_refused(database: Database) -> None:
+    from dataclasses import replace
+
+    begun(database)
+    with pytest.raises(Refusal) as refused:
+        begun(database, retry=replace(RETRY, digest="other"))
+    assert refused.value.code == "repeated_otherwise"
+    assert begun(database, NOW + DAY, replace(RETRY, digest="other")) is None
+
+
+def test_a_second_request_waits_for_the_first(engine: Engine, database: Database) -> None:
+    other = engine.open()
+    began = threading.Event()
+
+    def first(shop: Shop) -> Outcome | None:
+        known = shop.retries.begin(RETRY, NOW)
+        began.set()
+        time.sleep(0.3)
+        shop.retries.finish(RETRY, ANSWER)
+        return known
+
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(database.write, first)
+        began.wait()
+        second = pool.submit(begun, other)
+        assert (running.result(), second.result()) == (None, ANSWER)
+    other.close()
+
+
+def test_a_second_request_is_the_first_where_that_one_was_refused(engine: Engine, database: Database) -> None:
+    other = engine.open()
+    began = threading.Event()
+
+    def first(shop: Shop) -> None:
+        shop.retries.begin(RETRY, NOW)
+        began.set()
+        time.sleep(0.2)
+        raise Refusal("invalid")
+
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(database.write, first)
+        began.wait()
+        assert pool.submit(begun, other).result() is None
+        assert isinstance(running.exception(), Refusal)
+    other.close()
+
+
+def test_answers_are_pruned_when_their_keys_are_new_again(database: Database) -> None:
+    from dataclasses import replace
+
+    for number in range(1200):
+        begun(database, NOW + number * MOMENT, replace(RETRY, key=str(number)))
+    assert dict(prune(database, NOW + DAY + 999 * MOMENT))["kept answers"] == 1000
+    assert dict(prune(database, NOW + DAY + 999 * MOMENT))["kept answers"] == 0
+    assert begun(database, NOW + DAY, replace(RETRY, key="1100")) == ANSWER
+
+
+# -- steps to a new form -----------------------------------------------------------------------------------------
+
+
+def test_a_fresh_database_is_brought_to_this_programs_form_once(engine: Engine) -> None:
+    database = engine.open()
+    first, second = database.migrate(), database.migrate()
+    database.close()
+    assert (first[0], second) == ("0001 consents_and_retries", [])
+
+
+def test_programs_that_start_together_take_each_step_once(engine: Engine) -> None:
+    databases = [engine.open() for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        done = list(pool.map(lambda database: database.migrate(), databases))
+    assert sorted(map(bool, done)) == [False] * 5 + [True]
+    for database in databases:
+        database.close()
+
+
+def test_a_newer_database_is_refused_while_what_serves_goes_on(engine: Engine, database: Database) -> None:
+    newer = "INSERT INTO migrations (number, name) VALUES (9999, 'of_the_future')"
+    database.write(lambda shop: shop._session.run(newer))
+    other = engine.open()
+    with pytest.raises(Failure, match="newer than this program: it is at step 9999"):
+        other.migrate()
+    other.close()
+    choose(database, "a")
+    assert (history(database), database.fault()) == ([("a", "IN", None)], "")
+
+
+def test_a_store_that_was_never_migrated_is_a_fault(engine: Engine) -> None:
+    database = engine.open()
+    assert "migrations" in database.fault()
+    database.close()
+
+
+# -- PostgreSQL restarted ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def restarting() -> Any:
+    with postgresql_server({"fsync": "off"}) as server:
+        yield server
+
+
+def test_requests_wait_while_the_server_restarts(restarting: PostgresServer) -> None:
+    database = open_database(restarting.url())
+    database.migrate()
+    failures: list[BaseException] = []
+    kept: list[str] = []
+    stop = threading.Event()
+
+    def write(name: str) -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            device = f"{name} {number}"
+            try:
+                choose(database, device)
+            except BaseException as error:
+                failures.append(error)
+            else:
+                kept.append(device)
+
+    threads = [threading.Thread(target=write, args=(str(number),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for how in (FAST, IMMEDIATE):
+        time.sleep(0.3)
+        restarting.stop(how)
+        time.sleep(0.5)
+        restarting.start()
+    before = len(kept)
+    time.sleep(3)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    found = set(_devices(database))
+    database.close()
+    assert len(kept) > before
+    assert [error for error in failures if not isinstance(error, Refusal)] == []
+    assert len(failures) < 40  # those whose COMMIT was under way; the rest waited
+    assert set(kept) - found == set()
+
+
+def _devices(database: Database) -> list[str]:
+    found: list[str] = []
+    place = ("", "")
+    while page := database.read(lambda shop, place=place: shop.consents.history(*place)):  # type: ignore[misc]
+        found += [choice.device for choice in page]
+        place = page[-1].at, page[-1].id
+    return found
+
+
+def test_a_server_that_stays_away_is_told_in_bounded_time_and_found_again(restarting: PostgresServer) -> None:
+    database = open_database(restarting.url())
+    database.migrate()
+    choose(database, "before")
+    restarting.stop()
+    seconds = [_seconds_of_refusal(lambda number=number: choose(database, str(number))) for number in range(3)]  # type: ignore[misc]
+    assert (seconds[0] < 15, max(seconds[1:]) < 3, "database" in database.fault()) == (True, True, True)
+    restarting.start()
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            choose(database, "after")
+        except Refusal:
+            assert time.monotonic() < deadline
+        else:
+            break
+    assert history(database)[-1][0] in ("after", "before")
+    database.close()
+
+
+def _seconds_of_refusal(act: Callable[[], None]) -> float:
+    started = time.monotonic()
+    with pytest.raises(Refusal) as refused:
+        act()
+    assert (refused.value.code, refused.value.headers) == ("unavailable", (("Retry-After", "1"),))
+    return time.monotonic() - started

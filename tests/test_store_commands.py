@@ -1,0 +1,274 @@
+"""The store's commands: migrate, backup, restore, prune-store, optins; what keeps SQLite's file safe."""
+
+import csv
+import io
+import json
+import os
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engines import Engine
+from releases import Ran, vitrine
+from vitrine.problems import Failure
+from vitrine.service.proxies import LOOPBACK, proxies
+from vitrine.service.sql.database import Database, open_database
+from vitrine.service.sql.retries import Retry
+from vitrine.service.sql.sqlite_file import NETWORK, file_system
+
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+
+
+def choose(database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW) -> None:
+    database.write(lambda shop: shop.consents.record("phone", device, choice, user, at, os.urandom(8).hex()))
+
+
+def devices(url: str) -> list[str]:
+    database = open_database(url)
+    try:
+        return [choice.device for choice in database.read(lambda shop: shop.consents.history(""))]
+    finally:
+        database.close()
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Engine:
+    return Engine("sqlite", f"sqlite:///{tmp_path / 'store' / 'shop.sqlite'}")
+
+
+# -- migrate -----------------------------------------------------------------------------------------------------
+
+
+def test_migrate_prints_its_steps_and_then_has_nothing_to_do(engine: Engine) -> None:
+    first, second = (vitrine("migrate", "--database", engine.url) for _ in range(2))
+    assert (first.status, first.out.splitlines()[0]) == (0, "0001 consents_and_retries")
+    assert second == Ran(0, "nothing to do\n", "")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://root:secret@host/x", "--database mysql://host/x: must be sqlite:///PATH"),
+        ("sqlite://host/x", "--database sqlite://host/x: must be sqlite:///PATH"),
+        ("postgresql://vitrine:secret@127.0.0.1:1/x", "the database cannot be brought to this program's form: "),
+    ],
+)
+def test_what_is_no_database_is_said_in_one_sentence_without_the_password(url: str, message: str) -> None:
+    if url.startswith("postgresql"):
+        pytest.importorskip("psycopg")
+    ran = vitrine("migrate", "--database", url)
+    assert (ran.status, ran.err.startswith(f"vitrine: {message}"), ran.err.count("\n")) == (4, True, 1)
+    assert "secret" not in ran.err
+
+
+@pytest.mark.parametrize("command", [["prune-store"], ["optins", "export"], ["optins", "forget", "--user", "u"]])
+def test_a_store_that_is_not_there_is_not_made_by_the_way(tmp_path: Path, command: list[str]) -> None:
+    ran = vitrine(*command, "--database", f"sqlite:///{tmp_path}/none/x.sqlite")
+    assert ran == Ran(4, "", f"vitrine: {tmp_path}/none/x.sqlite is not there; `vitrine migrate` makes it\n")
+    assert not (tmp_path / "none").exists()
+
+
+# -- backup, restore ---------------------------------------------------------------------------------------------
+
+
+def test_a_backup_of_a_live_store_is_restored_and_goes_on(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    stop = threading.Event()
+    count = 0
+
+    def write() -> None:
+        nonlocal count
+        while not stop.is_set():
+            choose(database, str(count), at=NOW + count * timedelta(milliseconds=1))
+            count += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    copy = tmp_path / "copy.sqlite"
+    before = count
+    ran = vitrine("backup", "--database", sqlite.url, "--to", copy)
+    after = count
+    stop.set()
+    writer.join()
+    assert (ran.status, ran.out) == (0, f"{copy}: {copy.stat().st_size:,} bytes\n")
+    refused = vitrine("restore", "--database", sqlite.url, "--from", copy)
+    assert (refused.status, "is in use; stop the service" in refused.err) == (4, True)
+    database.close()
+    kept = _all_devices(f"sqlite:///{copy}")
+    assert (kept == [str(number) for number in range(len(kept))], before <= len(kept) <= after + 1) == (True, True)
+    restored = vitrine("restore", "--database", sqlite.url, "--from", copy)
+    assert (restored.status, restored.out.startswith(str(tmp_path / "store" / "shop.sqlite"))) == (0, True)
+    assert _all_devices(sqlite.url) == kept
+    again = sqlite.open()
+    choose(again, "next", at=NOW + timedelta(hours=1))
+    again.close()
+    assert _all_devices(sqlite.url) == [*kept, "next"]
+    assert len(_all_devices(f"sqlite:///{tmp_path / 'store' / 'shop.sqlite.before-restore'}")) == count
+
+
+def _all_devices(url: str) -> list[str]:
+    ran = vitrine("optins", "export", "--database", url, "--format", "jsonl")
+    assert ran.status == 0, ran
+    return [json.loads(line)["device"] for line in ran.out.splitlines()]
+
+
+def test_a_store_is_restored_where_there_was_none_and_where_it_was_damaged(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "a")
+    database.close()
+    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
+    assert vitrine("backup", "--database", sqlite.url, "--to", copy).status == 0
+    path.write_bytes(b"damaged " * 1000)
+    assert vitrine("restore", "--database", sqlite.url, "--from", copy).status == 0
+    assert devices(sqlite.url) == ["a"]
+    other = f"sqlite:///{tmp_path}/elsewhere/shop.sqlite"
+    assert vitrine("restore", "--database", other, "--from", copy).out.endswith(f"restored from {copy}\n")
+    assert devices(other) == ["a"]
+
+
+def test_what_is_no_backup_is_not_restored(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "a")
+    database.close()
+    wrong = tmp_path / "wrong"
+    wrong.write_bytes(b"something else " * 500)
+    for source in (wrong, tmp_path / "missing"):
+        ran = vitrine("restore", "--database", sqlite.url, "--from", source)
+        assert (ran.status, ran.err.startswith(f"vitrine: {source} is not ")) == (4, True)
+    assert devices(sqlite.url) == ["a"]
+
+
+def test_postgresql_is_copied_by_its_own_tools() -> None:
+    url = "postgresql://127.0.0.1/x"
+    assert "pg_dump" in vitrine("backup", "--database", url, "--to", "x").err
+    assert "pg_restore" in vitrine("restore", "--database", url, "--from", "x").err
+
+
+# -- prune-store, optins -----------------------------------------------------------------------------------------
+
+
+def test_prune_store_removes_answers_older_than_a_day(engine: Engine, database: Database) -> None:
+    for name, hours in (("old", 25), ("young", 23)):
+        retry = Retry("phone", "POST", "path", name, "digest")
+        at = datetime.now(UTC) - timedelta(hours=hours)
+        database.write(lambda shop, retry=retry, at=at: shop.retries.begin(retry, at))  # type: ignore[misc]
+    assert "kept answers: 1 removed" in vitrine("prune-store", "--database", engine.url).out
+    assert "kept answers: 0 removed" in vitrine("prune-store", "--database", engine.url).out
+
+
+def test_the_history_is_exported_as_csv_and_as_json_lines(engine: Engine, database: Database) -> None:
+    choose(database, 'a,"\n', user="ü")
+    choose(database, "b", "OUT", at=NOW + timedelta(days=1))
+    first = {"at": "2026-11-24T17:00:00.000Z", "application": "phone", "device": 'a,"\n', "choice": "IN", "user": "ü"}
+    second = {**first, "at": "2026-11-25T17:00:00.000Z", "device": "b", "choice": "OUT", "user": None}
+    export = ("optins", "export", "--database", engine.url)
+    lines = vitrine(*export, "--format", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == [first, second]
+    rows = list(csv.DictReader(io.StringIO(vitrine(*export, "--since", "2026-11-25").out)))
+    assert rows == [{**second, "user": ""}]
+    assert next(csv.DictReader(io.StringIO(vitrine(*export).out, newline=""))) == first
+    assert vitrine(*export, "--since", "soon").status == 2
+
+
+def test_a_forgotten_person_leaves_a_dated_note_without_a_name(engine: Engine, database: Database) -> None:
+    choose(database, "a", user="person")
+    choose(database, "b")
+    forget = ("optins", "forget", "--database", engine.url)
+    expected = "1 choices and 0 kept answers removed; backups made before still hold them\n"
+    assert vitrine(*forget, "--user", "person").out == expected
+    assert vitrine(*forget, "--device", "b").out == expected
+    assert [vitrine(*forget).status, vitrine(*forget, "--user", "u", "--device", "d").status] == [2, 2]
+    assert devices(engine.url) == []
+    rows = database.read(lambda shop: shop._session.run("SELECT known_by, choices, answers, at FROM forgotten"))
+    assert sorted(row[:3] for row in rows) == [("device", 1, 0), ("user", 1, 0)]
+    assert all(row[3].startswith(f"{datetime.now(UTC):%Y-}") for row in rows)
+
+
+def test_what_was_forgotten_is_no_longer_in_the_file(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "DeviceOfThePerson", user="PersonToForget")
+    assert vitrine("optins", "forget", "--database", sqlite.url, "--user", "PersonToForget").status == 0
+    database.close()
+    held = b"".join(path.read_bytes() for path in (tmp_path / "store").iterdir())
+    assert [name in held for name in (b"PersonToForget", b"DeviceOfThePerson")] == [False, False]
+
+
+# -- SQLite's file -----------------------------------------------------------------------------------------------
+
+MOUNTS = """\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+30 22 0:26 / /srv rw shared:2 - nfs4 host:/srv rw
+31 30 0:27 / /srv/local\\040disk rw - xfs /dev/vdb rw
+32 22 0:28 / /mnt rw - ext4 /dev/vdc rw
+33 32 0:29 / /mnt rw - fuse.sshfs host: rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "network"),
+    [
+        ("/var/lib", "ext4", False),
+        ("/srv", "nfs4", True),
+        ("/srv/store", "nfs4", True),
+        ("/srvx", "ext4", False),
+        ("/srv/local disk/store", "xfs", False),
+        ("/mnt/x", "fuse.sshfs", True),
+    ],
+)
+def test_network_file_systems_are_known(folder: str, kind: str, network: bool) -> None:
+    assert (file_system(MOUNTS, folder), bool(NETWORK.fullmatch(kind))) == (kind, network)
+
+
+def test_a_forked_child_has_connections_and_a_turn_of_its_own(sqlite: Engine) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "parent")
+    assert devices(sqlite.url) == ["parent"]
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            choose(database, "child")
+            seen = database.read(lambda shop: len(shop.consents.history("")))
+            database.close()
+            status = 0 if seen >= 2 else 2
+        finally:
+            os._exit(status)
+    for number in range(20):
+        choose(database, f"parent {number}")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    database.close()
+    assert sorted(devices(sqlite.url)) == sorted(["parent", "child", *(f"parent {number}" for number in range(20))])
+
+
+# -- the client's address ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("203.0.113.9", "198.51.100.1", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.1", "198.51.100.1"),
+        ("127.0.0.1", "192.0.2.66, 198.51.100.1", "198.51.100.1"),
+        ("127.0.0.1", "192.0.2.66, 198.51.100.1, 10.1.2.3", "198.51.100.1"),
+        ("127.0.0.1", "198.51.100.1:5555", "198.51.100.1"),
+        ("::1", '"[2001:db8::1]:443"', "2001:db8::1"),
+        ("", "198.51.100.1", "198.51.100.1"),
+        ("127.0.0.1", "", "127.0.0.1"),
+        ("127.0.0.1", "198.51.100.1, unknown", "127.0.0.1"),
+        ("127.0.0.1", "10.9.9.9", "10.9.9.9"),
+    ],
+)
+def test_only_trusted_proxies_say_who_asked(peer: str, forwarded: str, client: str) -> None:
+    assert proxies(f"{LOOPBACK},10.0.0.0/8").client(peer, forwarded) == client
+
+
+def test_a_network_that_is_none_is_said() -> None:
+    with pytest.raises(Failure, match="VITRINE_TRUSTED_PROXIES: 'nowhere'"):
+        proxies("127.0.0.1,nowhere")

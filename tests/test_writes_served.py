@@ -1,0 +1,279 @@
+"""Writes over HTTP, on both engines, with several processes: retries, stopping, a full disk, a server out of reach."""
+
+import json
+import os
+import resource
+import sqlite3
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import AT, PHONE, TABLET, documents
+from engines import ENGINES, Engine, engine_of, postgresql_server
+from nginx import ADDRESS, Answer
+from releases import built, vitrine
+from served import Server, granian
+from trees import write
+from vitrine.cli.store import DATABASE
+
+PATH = "/v2/utility/mobileoptinout"
+SUCCESS = b'{"success":true}'
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of the conformance table's content."""
+    folder = tmp_path_factory.mktemp("release")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(request, request.param, tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def server(shared: Engine, out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Three processes on one store, which was not there before."""
+    options = ("--workers", "3", "--database", shared.url)
+    with granian(tmp_path_factory.mktemp("server"), out, *options) as server:
+        yield server
+
+
+def post(
+    server: Server,
+    device: str = "device",
+    choice: Any = "IN",
+    headers: Mapping[str, str] | None = None,
+    key: str = PHONE,
+) -> Answer:
+    """One opt-in or opt-out, on a connection of its own."""
+    connection = HTTPConnection(ADDRESS, server.port, timeout=30)
+    sent = {"x-svc-webservice-client-id": key, "Content-Type": "application/json", **(headers or {})}
+    try:
+        connection.request("POST", PATH, json.dumps({"deviceID": device, "optInOrOptOut": choice}), sent)
+        response = connection.getresponse()
+        found = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, found, response.read())
+    finally:
+        connection.close()
+
+
+def devices(engine: Engine) -> Counter[str]:
+    """How often each device chose."""
+    database = engine.open()
+    try:
+        return Counter(
+            device for (device,) in database.read(lambda shop: shop._session.run("SELECT device FROM consent_history"))
+        )
+    finally:
+        database.close()
+
+
+# -- retries -----------------------------------------------------------------------------------------------------
+
+
+def test_a_request_repeated_under_its_key_is_done_once_and_answered_alike(server: Server, shared: Engine) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda _: post(server, "once", headers={"Idempotency-Key": "once"}), range(48)))
+    assert {(answer.status, answer.body) for answer in answers} == {(200, SUCCESS)}
+    assert devices(shared)["once"] == 1
+
+
+def test_many_keys_at_once_are_each_done_once(server: Server, shared: Engine) -> None:
+    names = [f"key {number}" for number in range(60)]
+    with ThreadPoolExecutor(24) as pool:
+        answers = list(pool.map(lambda name: post(server, name, headers={"Idempotency-Key": name}), names * 4))
+    assert {answer.status for answer in answers} == {200}
+    found = devices(shared)
+    assert [found[name] for name in names] == [1] * 60
+
+
+def test_without_a_key_each_request_is_another(server: Server, shared: Engine) -> None:
+    assert [post(server, "twice").status for _ in range(2)] == [200, 200]
+    assert devices(shared)["twice"] == 2
+
+
+def test_another_body_under_a_key_is_a_422(server: Server, shared: Engine) -> None:
+    first, second = (post(server, "other", choice, {"Idempotency-Key": "other"}) for choice in ("IN", "OUT"))
+    assert (first.status, second.status, json.loads(second.body)["errorCode"]) == (200, 422, 422)
+    assert devices(shared)["other"] == 1
+
+
+def test_a_4xx_is_not_kept(server: Server) -> None:
+    key = {"Idempotency-Key": "corrected"}
+    assert [post(server, "corrected", choice, key).status for choice in ("MAYBE", "IN", "OUT")] == [400, 200, 422]
+
+
+def test_a_key_belongs_to_an_application(server: Server, shared: Engine) -> None:
+    key = {"Idempotency-Key": "of two"}
+    answers = [post(server, f"of {owner}", headers=key, key=owner) for owner in (PHONE, TABLET)]
+    assert [answer.status for answer in answers] == [200, 200]
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "ünï"])
+def test_a_key_that_is_none_is_a_400(server: Server, key: str) -> None:
+    assert post(server, headers={"Idempotency-Key": key}).status == 400
+
+
+# -- stopping ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine_name", ENGINES)
+def test_a_service_that_is_stopped_loses_nothing_that_it_acknowledged(
+    request: pytest.FixtureRequest, engine_name: str, out: Path, tmp_path: Path
+) -> None:
+    engine = engine_of(request, engine_name, tmp_path)
+    acknowledged: list[str] = []
+    told: Counter[str] = Counter()
+    stop = threading.Event()
+
+    def hammer(server: Server, name: int) -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            device = f"{name} {number}"
+            try:
+                answer = post(server, device)
+            except (OSError, HTTPException) as error:
+                told[type(error).__name__] += 1
+                if isinstance(error, ConnectionRefusedError):
+                    return
+                continue
+            told[str(answer.status)] += 1
+            if answer.status == 200:
+                acknowledged.append(device)
+
+    options = ("--workers", "2", "--database", engine.url)
+    with granian(tmp_path / "server", out, *options) as server:
+        threads = [threading.Thread(target=hammer, args=(server, number)) for number in range(24)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        started = time.monotonic()
+        server.process.terminate()
+        assert server.process.wait(20) == 0
+        seconds = time.monotonic() - started
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+    found = devices(engine)
+    assert len(acknowledged) > 100
+    assert [device for device in acknowledged if found[device] != 1] == []
+    gone = {"ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "RemoteDisconnected"}
+    assert told.keys() <= {"200", "503", *gone}
+    assert sum(found.values()) - len(acknowledged) <= 24
+    assert seconds < 10
+
+
+# -- what cannot be written --------------------------------------------------------------------------------------
+
+
+def within(seconds: float, told: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + seconds
+    while not told():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def metric(server: Server, name: str) -> float:
+    lines = server.told("/metrics").body.decode().splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
+
+
+def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk: the system refuses to write, and later no more."""
+    engine = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}")
+    with granian(
+        tmp_path / "server", out, "--workers", "1", "--database", engine.url, VITRINE_ACCESS_LOG="0"
+    ) as server:
+        assert post(server, "before").status == 200
+        (worker,) = _children(server.process.pid)
+        unlimited = resource.prlimit(worker, resource.RLIMIT_FSIZE)
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, ((tmp_path / "store.sqlite-wal").stat().st_size, unlimited[1]))
+        refused = [post(server, f"refused {number}") for number in range(5)]
+        assert {(answer.status, answer.headers.get("retry-after")) for answer in refused} == {(503, "1")}
+        assert json.loads(refused[0].body)["errorDetail"] == ["the store cannot be written to now"]
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, unlimited)
+        assert within(5, lambda: post(server, "after").status == 200)
+        assert metric(server, "vitrine_store_failures_total") >= 5
+        assert metric(server, "vitrine_store_write_seconds_count") >= 2
+        assert metric(server, "vitrine_store_batch_actions_count") >= 2
+    assert devices(engine) == Counter(["before", "after"])
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    engine = Engine("sqlite", f"sqlite:///{disk / 'store.sqlite'}")
+    try:
+        with granian(tmp_path / "server", out, "--workers", "2", "--database", engine.url) as server:
+            assert post(server, "before").status == 200
+            with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+                while ballast.write(bytes(512)):
+                    pass
+            statuses = [post(server, f"{number} {'x' * 150}").status for number in range(100)]
+            assert statuses[-1] == 503
+            (disk / "ballast").unlink()
+            assert within(5, lambda: post(server, "after").status == 200)
+        found = devices(engine)
+        assert (found["after"], sum(found.values())) == (1, 2 + statuses.count(200))
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_service_whose_database_server_is_away_says_so_and_finds_it_again(out: Path, tmp_path: Path) -> None:
+    with postgresql_server({"fsync": "off"}) as database:
+        options = ("--workers", "1", "--database", database.url())
+        with granian(tmp_path / "server", out, *options) as server:
+            assert (post(server).status, server.told("/readyz").status) == (200, 200)
+            database.stop()
+            answer = post(server)
+            assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+            ready = server.told("/readyz")
+            assert (ready.status, json.loads(ready.body)["ready"]) == (503, False)
+            assert server.ask("/v2/promotions", {"x-svc-webservice-client-id": PHONE}).status == 200
+            assert metric(server, "vitrine_store_failures_total") >= 1
+            database.start()
+            assert within(10, lambda: post(server).status == 200)
+            assert server.told("/readyz").status == 200
+
+
+def test_a_newer_store_is_refused_in_one_sentence(out: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    assert vitrine("migrate", "--database", url).status == 0
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("INSERT INTO migrations VALUES (9999, 'of_the_future')")
+    expected = "vitrine: the database is newer than this program: it is at step 9999, this program knows "
+    for command in (["serve", "--out", out, "--admin", ""], ["migrate"], ["prune-store"], ["optins", "export"]):
+        ran = vitrine(*command, "--database", url)
+        assert (ran.status, ran.err.startswith(expected), ran.err.count("\n")) == (4, True, 1)
+
+
+def test_the_default_store_is_made_where_the_service_starts(out: Path, tmp_path: Path) -> None:
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        with granian(tmp_path / "server", out, "--workers", "1", VITRINE_DATABASE=DATABASE) as server:
+            assert post(server).status == 200
+    finally:
+        os.chdir(before)
+    assert (tmp_path / "store" / "vitrine.sqlite").stat().st_size > 0
