@@ -28,7 +28,7 @@ TOGETHER = 256
 """Actions that one transaction takes at most."""
 
 LINGER, MOST_LINGER_SECONDS = 0.3, 0.01
-"""How long the writer waits for more where little waits: a part of what a transaction takes. Who is alone never waits."""
+"""How long the writer waits for more where little waits: some of what a transaction takes. Who is alone never does."""
 
 BUSY_MILLISECONDS = 5000
 """A backstop: whoever writes beside the service (the sqlite3 shell) knows nothing of turns."""
