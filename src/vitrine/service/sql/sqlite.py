@@ -27,6 +27,9 @@ from vitrine.service.sql.sqlite_file import Locks, refuse_network
 TOGETHER = 256
 """Actions that one transaction takes at most."""
 
+LINGER, MOST_LINGER_SECONDS = 0.3, 0.01
+"""How long the writer waits for more where little waits: some of what a transaction takes. Who is alone never does."""
+
 BUSY_MILLISECONDS = 5000
 """A backstop: whoever writes beside the service (the sqlite3 shell) knows nothing of turns."""
 
@@ -267,8 +270,11 @@ class SQLite:
     def _serve(self) -> None:
         """Do what waits until the store is closed, whatever goes wrong; after a failure with a new connection."""
         connection: sqlite3.Connection | None = None
+        seconds, usual = 0.0, 0  # of the last transaction; actions that lately went into one
         while self._await():
             batch: list[_Waiting] = []
+            if len(self._queue) < usual * 3 // 4:  # most clients have just been answered, and are about to ask again
+                time.sleep(min(seconds * LINGER, MOST_LINGER_SECONDS))
             try:
                 connection = connection or self._connect()
                 with self._locks.turn():
@@ -276,7 +282,8 @@ class SQLite:
                     if batch:
                         started = time.perf_counter()
                         self._commit(connection, batch)
-                        self._meter.wrote(len(batch), time.perf_counter() - started)
+                        seconds, usual = time.perf_counter() - started, max(len(batch), usual - 1)
+                        self._meter.wrote(len(batch), seconds)
             except BaseException as error:
                 if connection is not None:
                     with suppress(sqlite3.Error):
