@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 from psycopg import IsolationLevel
-from psycopg.errors import DeadlockDetected, SerializationFailure
+from psycopg.errors import DeadlockDetected, SerializationFailure, UniqueViolation
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from vitrine.problems import Failure
@@ -22,6 +22,9 @@ from vitrine.service.sql.shop import Shop
 
 Connection = psycopg.Connection[Row]
 Pool = ConnectionPool[Connection]
+
+RACES = 20
+"""How often one transaction may find a row that another made meanwhile."""
 
 TOGETHER_ATTEMPTS = 3
 """So often a transaction is tried beside others; then those that failed so often take turns, so that each succeeds."""
@@ -148,6 +151,10 @@ class PostgreSQL:
                 result = self._attempt(work, deadline, reads=reads, in_turn=attempt > TOGETHER_ATTEMPTS)
             except (SerializationFailure, DeadlockDetected) as error:
                 last: Exception = error  # it is known to be rolled back
+            except UniqueViolation as error:  # the server may find the second of two equal rows before it sees the race
+                if attempt == RACES:
+                    raise  # it is no race
+                last = error
             except _Unknown as error:
                 last = error
                 if not repeatable:
