@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 import orjson
 
@@ -17,8 +17,7 @@ from vitrine.interface.operation import Cookie, Operation
 from vitrine.problems import Fault, Refusal, pointer_text
 
 
-@dataclass(frozen=True)
-class Bodies:
+class Bodies(NamedTuple):
     """What reading a body takes: the schemas, and the content whose site.yaml names cookies."""
 
     schemas: Schemas

@@ -119,7 +119,7 @@ def make(
     kept = [
         (parameter.name, value)
         for parameter in operation.parameters
-        if (value := arguments.get(parameter.name, parameter.default)) != parameter.default
+        if parameter.name in arguments and (value := arguments[parameter.name]) != parameter.default
     ]
     if operation.others:
         kept += sorted((name, value) for name, value in arguments.items() if name not in operation.named)

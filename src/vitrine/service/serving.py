@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -117,6 +117,7 @@ class Serving:
         return ((True, self.order_path),) if self.on_order_host(host) else ((False, self.base_path),)
 
 
+@lru_cache(maxsize=256)
 def _host(text: str) -> str:
     """A host without case, the port that its scheme implies and the dot that may end it."""
     return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
