@@ -38,6 +38,10 @@ def _found(content: Content, call: Call, version: Version) -> Json:
 
     Of a range of days, both ends included, an event counts that overlaps it; days are compared as they are written.
     """
+    if len(call.arguments) == 1 and len(call.arguments[0][1]) == 1:  # what apps ask: one part in place of ten
+        ((name, (value,)),) = call.arguments
+        store = content.store(name, value)
+        return content.part(_all, version, content.events(store["locationNumber"]), store) if store else []
     (name, values), *others = [given for given in call.arguments if given[0] in STORE_NUMBERS]
     stores = [store for value in values if (store := content.store(name, value))]
     for name, values in others:
@@ -45,8 +49,6 @@ def _found(content: Content, call: Call, version: Version) -> Json:
     arguments = dict(call.arguments)
     first = arguments.get("startDate") or arguments.get("eventFrom")  # each version has its own names
     last = arguments.get("finishDate") or arguments.get("eventTo")
-    if len(stores) == 1 and first is None and last is None:  # what apps ask: one part in place of ten
-        return content.part(_all, version, content.events(stores[0]["locationNumber"]), stores[0])
     pairs = [
         (event, store)
         for store in stores
