@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vitrine.cli.store import database_option, opened
+from vitrine.cli.store import database_option, opened, templates_option
 
 if TYPE_CHECKING:
     from vitrine.service.mail import Senders
@@ -12,15 +12,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @database_option
-@click.option(
-    "--templates",
-    default="content/templates",
-    show_default=True,
-    metavar="DIR",
-    envvar="VITRINE_TEMPLATES",
-    show_envvar=True,
-    help="Where share.txt and share.html are looked for before the program's own.",
-)
+@templates_option
 @click.option("--connections", type=click.IntRange(1, 64), default=2, show_default=True, help="To the mail server.")
 @click.option(
     "--lease",

@@ -2,7 +2,7 @@
 
 import click
 
-from vitrine.cli.store import DATABASE
+from vitrine.cli.store import DATABASE, log_dir_option, templates_option
 
 
 @click.command()
@@ -60,15 +60,7 @@ from vitrine.cli.store import DATABASE
     show_envvar=True,
     help="Of a worker to PostgreSQL, at most.",
 )
-@click.option(
-    "--log-dir",
-    default="store/log",
-    show_default=True,
-    metavar="DIR",
-    envvar="VITRINE_LOG_DIR",
-    show_envvar=True,
-    help="Where the mobile log is written; empty: nowhere, and entries are refused.",
-)
+@log_dir_option
 @click.option(
     "--mail/--no-mail",
     default=True,
@@ -77,15 +69,7 @@ from vitrine.cli.store import DATABASE
     show_envvar=True,
     help="Send shared promotions, where VITRINE_SMTP_HOST names a mail server (see `vitrine mail`).",
 )
-@click.option(
-    "--templates",
-    default="content/templates",
-    show_default=True,
-    metavar="DIR",
-    envvar="VITRINE_TEMPLATES",
-    show_envvar=True,
-    help="Where the mail's templates are looked for before the program's own.",
-)
+@templates_option
 def serve(
     out: str,
     bind: str,

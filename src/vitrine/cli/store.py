@@ -24,6 +24,26 @@ database_option = click.option(
     help="sqlite:///PATH or postgresql://…",
 )
 
+log_dir_option = click.option(
+    "--log-dir",
+    default="store/log",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_LOG_DIR",
+    show_envvar=True,
+    help="Where the mobile log is; empty: nowhere, and `serve` refuses entries.",
+)
+
+templates_option = click.option(
+    "--templates",
+    default="content/templates",
+    show_default=True,
+    metavar="DIR",
+    envvar="VITRINE_TEMPLATES",
+    show_envvar=True,
+    help="Where share.txt and share.html are looked for before the program's own.",
+)
+
 
 @contextmanager
 def opened(url: str) -> Iterator[Database]:
@@ -114,15 +134,7 @@ def restore(database: str, source: str) -> None:
     metavar="DAYS",
     help="How long a mail is kept that was given up.",
 )
-@click.option(
-    "--log-dir",
-    default="store/log",
-    show_default=True,
-    metavar="DIR",
-    envvar="VITRINE_LOG_DIR",
-    show_envvar=True,
-    help="Where the mobile log is.",
-)
+@log_dir_option
 @click.option(
     "--logs",
     type=click.IntRange(1, 3650),
