@@ -152,6 +152,7 @@ TYPES = (
     "json",
     "application/json; charset=utf-16",
     "application/json; charset=latin-1",
+    "application/json; Charset=ISO-8859-1",
     "text/xml",
     "application/json,application/xml",
 )

@@ -270,6 +270,7 @@ FAILURES: dict[str, tuple[str, str, Json, dict[str, str], int, str]] = {
     "method": ("POST", SUPC, GOOD, {}, 405, "the method must be OPTIONS, PUT, not POST"),
     "method, slash": ("DELETE", f"{SUPC}/", None, {}, 405, "the method must be OPTIONS, PUT, not DELETE"),
     "no body": ("PUT", SUPC, None, {}, 400, "body: is missing; it holds promoCode, orderNumber, reservationId, status"),
+    "an empty body": ("PUT", SUPC, {}, {}, 400, "promoCode: is missing; orderNumber: is missing; reservationId: is"),
     "media type": ("PUT", SUPC, GOOD, {"content-type": "text/plain"}, 415, "Content-Type: must be application/json"),
     "too large": ("PUT", SUPC, b" " * 1_048_577, {}, 413, "the body may have at most 1048576 bytes"),
     "address": ("PUT", f"{SUPC}?{'x' * 8193}", GOOD, {}, 414, "the query may have at most 8192 bytes"),

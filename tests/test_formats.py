@@ -281,7 +281,10 @@ REFUSED = {
         f'<!DOCTYPE r [<!ENTITY l0 "ha">{LAUGHS}]><response a="&l9;"/>',
         "no XML|document type declaration",
     ),
-    "an entity that nobody declared": ("<response><a>&e;</a></response>", "no XML: Entity 'e' not defined"),
+    "an entity that nobody declared": (
+        "<response><a>&e;</a></response>",
+        "no XML: Entity 'e' not defined, line 1, column [0-9]+$",
+    ),
     "a comment in an object": ("<response><!-- x --><a/></response>", "<response> holds a comment"),
     "a comment in text": ("<response><a>x<!-- y -->z</a></response>", "<a> holds elements or comments"),
     "a comment before the root": ("<!-- x --><response><a/></response>", "a comment or a processing instruction"),

@@ -166,7 +166,8 @@ def test_a_post_takes_one_entry_or_a_list_in_json_and_xml(phone: Service) -> Non
 
 
 WRONG: list[tuple[Json, str]] = [
-    ({}, "body: is missing; it holds entry"),
+    ({}, "entry: is missing"),
+    ({"entry": None}, "entry: null is not a list; allowed: a list"),
     ({"entry": []}, "entry: "),
     ({"entry": [{**ENTRY, "logLevel": "FATAL"}]}, "entry/0/logLevel: "),
     ({"entry": [ENTRY, {**ENTRY, "deviceId": ""}]}, "entry/1/deviceId: "),

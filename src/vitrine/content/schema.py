@@ -25,10 +25,12 @@ _TYPES = {
     "number": "a number",
     "boolean": "true or false",
 }
-_WRITTEN = {
+LAYOUTS = {
     "object": "lines of `key: value` below, indented",
     "array": "entries in brackets, `[a, b]`, or below with `- `",
 }
+"""How YAML writes what is wanted: advice for editors, not for who sends JSON."""
+
 _FORMATS = {"date": "a day as YYYY-MM-DD", "date-time": "a time as YYYY-MM-DDTHH:MM:SS+HH:MM", "uri": "a URL"}
 # Keyword → what was found ({0} is the value, {1} its size), what is allowed instead ({0} is the keyword's value).
 _LIMITS = {
@@ -337,7 +339,7 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
 def _wrong_type(pointer: Pointer, instance: Json, wanted: str, place: Shape | None, about: str) -> Finding:
     kind = _TYPES.get(wanted, wanted)
     found = NOTHING if instance == "" else f"{shown(instance)} is not {kind}"
-    allowed = f"{kind}: {_WRITTEN[wanted]}" if wanted in _WRITTEN else kind
+    allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
     return Finding("schema.type", pointer, found, _advice(instance, wanted, place) or allowed, about)
 
 

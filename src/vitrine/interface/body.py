@@ -9,7 +9,7 @@ import orjson
 
 from vitrine.content.characters import not_xml
 from vitrine.content.model import Content
-from vitrine.content.schema import Finding, Schemas, Shape
+from vitrine.content.schema import LAYOUTS, Finding, Schemas, Shape
 from vitrine.content.yaml import MAX_DEPTH, Json
 from vitrine.interface.call import Request
 from vitrine.interface.formats import FORMATS, JSON, Format, Undecodable
@@ -45,7 +45,7 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
         return None
     if operation.cookie:
         value = {**_cookie(operation.cookie, request, bodies.content), **value}
-    if not value:
+    if not value and not request.body:
         faults.append(Fault("body", f"is missing; it holds {', '.join(shape.properties)}"))
         return None
     value = coerced(value, shape)
@@ -78,7 +78,7 @@ def _format(content_type: str | None) -> Format:
     """The format of a body, by its Content-Type without case; UTF-8 is the only charset. Raises Refusal."""
     media_type, _, rest = (content_type or "").partition(";")
     found = next((format for format in FORMATS if format.media_type == media_type.strip().lower()), None)
-    charset = rest.partition("charset=")[2].partition(";")[0].strip(' "').lower()
+    charset = rest.lower().partition("charset=")[2].partition(";")[0].strip(' "')
     if found is None or charset not in ("", "utf-8", "utf8"):
         allowed = " or ".join(format.media_type for format in FORMATS)
         shown = (content_type or "nothing")[:100]
@@ -87,11 +87,14 @@ def _format(content_type: str | None) -> Format:
 
 
 def _decoded(data: bytes, format: Format, shape: Shape) -> Json:
-    """A body's value. Raises Undecodable: for JSON also at a key that stands twice, which readers read differently."""
+    """A body's value. Raises Undecodable: for JSON also where readers read differently.
+
+    That is at a key that stands twice, and at a whole number of which many, orjson too, keep but the first digits.
+    """
     value = format.read(data, shape)
     if format is JSON:
         try:
-            json.loads(data, object_pairs_hook=_each_once)
+            json.loads(data, object_pairs_hook=_each_once, parse_int=_exact)
         except RecursionError:
             raise Undecodable(f"nested more than {MAX_DEPTH} levels deep") from None
     return value
@@ -103,6 +106,12 @@ def _each_once(pairs: list[tuple[str, Json]]) -> None:
         if name in seen:
             raise Undecodable(f"the key {name[:40]!r} stands in one object twice")
         seen.add(name)
+
+
+def _exact(text: str) -> int:
+    if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
+        raise Undecodable(f"the number {text[:40]} has more digits than readers keep; it may be sent as text")
+    return number
 
 
 def coerced(value: Json, shape: Shape | None) -> Json:
@@ -143,8 +152,10 @@ def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Jso
 def _fault(finding: Finding) -> Fault:
     pointer = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
     found = "is missing" if finding.missing is not None else finding.found
-    found = _cut(found)
-    return Fault(_cut(pointer_text(pointer)), f"{found}; allowed: {finding.allowed}" if finding.allowed else found)
+    found, allowed = _cut(found), finding.allowed
+    for layout in LAYOUTS.values():
+        allowed = allowed.removesuffix(f": {layout}")
+    return Fault(_cut(pointer_text(pointer)), f"{found}; allowed: {_cut(allowed)}" if allowed else found)
 
 
 def encoded(value: Json) -> bytes:

@@ -141,7 +141,7 @@ def _tree(data: bytes) -> Any:
     try:
         root: Any = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise Undecodable(f"no XML: {error}") from None
+        raise Undecodable(f"no XML: {error.msg}") from None
     if root.getroottree().docinfo.doctype:
         raise Undecodable("a document type declaration, which is not allowed")
     for _ in (*root.itersiblings(preceding=True), *root.itersiblings()):
