@@ -13,8 +13,9 @@ import pytest
 
 from engines import FAST, IMMEDIATE, Engine, PostgresServer, postgresql_server
 from vitrine.interface.operation import Outcome
+from vitrine.interface.ports import Line
 from vitrine.problems import Failure, Refusal
-from vitrine.service.sql.consents import Choice
+from vitrine.service.sql.consents import Choice, Forgotten
 from vitrine.service.sql.database import Database, open_database
 from vitrine.service.sql.prune import prune
 from vitrine.service.sql.retries import Retry
@@ -227,11 +228,35 @@ def test_a_person_is_forgotten_with_the_answers_kept_for_them(database: Database
     for device, user in (("a", "u"), ("c", None)):
         retry = Retry("phone", "POST", "path", device, "digest", device, user)
         database.write(lambda shop, retry=retry: shop.retries.begin(retry, NOW))  # type: ignore[misc]
-    assert database.write(lambda shop: shop.consents.forget("user_id", "u", NOW, "1")) == (2, 1)
+    assert database.write(lambda shop: shop.consents.forget("user_id", "u", NOW, "1")) == Forgotten(2, 1, 0)
     assert history(database) == [("c", "IN", None)]
     assert (current(database, "a"), current(database, "b"), current(database, "c")) == (None, None, "IN")
-    assert database.write(lambda shop: shop.consents.forget("device", "c", NOW, "2")) == (1, 1)
-    assert database.write(lambda shop: shop.consents.forget("device", "c", NOW, "3")) == (0, 0)
+    assert database.write(lambda shop: shop.consents.forget("device", "c", NOW, "2")) == Forgotten(1, 1, 0)
+    assert database.write(lambda shop: shop.consents.forget("device", "c", NOW, "3")) == Forgotten(0, 0, 0)
+
+
+def test_a_guest_user_is_forgotten_with_their_bag_and_its_kept_answers(database: Database) -> None:
+    guids = {user: f"{user:08}-0000-4000-8000-000000000000" for user in (71, 72, 711)}
+    for user, guid in guids.items():
+        retry = Retry("phone", "POST", "order/v1/bags", guid, "digest")
+
+        def made(shop: Shop, user: int = user, guid: str = guid, retry: Retry = retry) -> None:
+            bag = shop.bags.make("phone", guid, user + 1000, user, NOW)
+            assert bag
+            shop.bags.put(bag, [Line(1, 5, 2)])
+            shop.retries.begin(retry, NOW)
+            shop.retries.finish(retry, Outcome({"bag": {"bagId": 1, "owner": {"userId": user}}}))
+
+        database.write(made)
+    assert database.write(lambda shop: shop.consents.forget("device", "71", NOW, "1")) == Forgotten(0, 0, 0)
+    assert database.write(lambda shop: shop.consents.forget("user_id", "71", NOW, "2")) == Forgotten(0, 1, 1)
+    assert database.write(lambda shop: shop.consents.forget("user_id", "7" * 17, NOW, "3")) == Forgotten(0, 0, 0)
+    rows = [
+        database.read(lambda shop, sql=sql: sorted(shop._session.run(sql)))  # type: ignore[misc]
+        for sql in ("SELECT user_id FROM bags", "SELECT bag FROM bag_lines", "SELECT idempotency_key FROM retries")
+    ]
+    left = [(guids[711],), (guids[72],)]
+    assert rows == [[(72,), (711,)], sorted(left), sorted(left)]
 
 
 # -- retries -----------------------------------------------------------------------------------------------------

@@ -4,7 +4,10 @@ import csv
 import io
 import json
 import os
+import sqlite3
+import subprocess
 import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 
 from engines import Engine
 from releases import Ran, vitrine
+from vitrine.cli.store import NOT_REACHED
 from vitrine.problems import Failure
 from vitrine.service.proxies import LOOPBACK, proxies
 from vitrine.service.sql.database import Database, open_database
@@ -149,6 +153,29 @@ def test_postgresql_is_copied_by_its_own_tools() -> None:
     assert "pg_restore" in vitrine("restore", "--database", url, "--from", "x").err
 
 
+COMMANDS = (
+    ["prune-store"],
+    ["optins", "export"],
+    ["optins", "forget", "--user", "u"],
+    ["codes", "report"],
+    ["mail", "--list-dead"],
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_store_of_another_form_is_refused_in_one_sentence(engine: Engine, command: list[str]) -> None:
+    database = engine.open()
+    database.read(lambda shop: None)  # makes the file
+    advice = "; `vitrine migrate` brings the store to this program's form\n"
+    bare = vitrine(*command, "--database", engine.url)
+    assert (bare.status, bare.err.endswith(advice), bare.err.count("\n")) == (4, True, 1)
+    needed = len(database.migrate())
+    database.write(lambda shop: shop._session.run("DELETE FROM migrations WHERE number = ?", needed))
+    expected = f"vitrine: the store is at step {needed - 1}, this program needs {needed}{advice}"
+    assert vitrine(*command, "--database", engine.url) == Ran(4, "", expected)
+    database.close()
+
+
 # -- prune-store, optins -----------------------------------------------------------------------------------------
 
 
@@ -179,7 +206,7 @@ def test_a_forgotten_person_leaves_a_dated_note_without_a_name(engine: Engine, d
     choose(database, "a", user="person")
     choose(database, "b")
     forget = ("optins", "forget", "--database", engine.url)
-    expected = "1 choices and 0 kept answers removed; backups made before still hold them\n"
+    expected = f"1 choices, 0 kept answers and 0 bags removed\n{NOT_REACHED}\n"
     assert vitrine(*forget, "--user", "person").out == expected
     assert vitrine(*forget, "--device", "b").out == expected
     assert [vitrine(*forget).status, vitrine(*forget, "--user", "u", "--device", "d").status] == [2, 2]
@@ -193,10 +220,23 @@ def test_what_was_forgotten_is_no_longer_in_the_file(sqlite: Engine, tmp_path: P
     database = sqlite.open()
     database.migrate()
     choose(database, "DeviceOfThePerson", user="PersonToForget")
-    assert vitrine("optins", "forget", "--database", sqlite.url, "--user", "PersonToForget").status == 0
+    assert _held(tmp_path / "store") == [True, True]
+    forget = ("optins", "forget", "--database", sqlite.url, "--user", "PersonToForget")
+    assert vitrine(*forget).status == 0  # while another process has the store open, as a service has
+    assert _held(tmp_path / "store") == [False, False]
+    choose(database, "another")
+    with closing(sqlite3.connect(tmp_path / "store" / "shop.sqlite", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM consents").fetchall()
+        told = vitrine(*forget)
+        assert (told.status, told.err.startswith("somebody reads ")) == (0, True)
     database.close()
-    held = b"".join(path.read_bytes() for path in (tmp_path / "store").iterdir())
-    assert [name in held for name in (b"PersonToForget", b"DeviceOfThePerson")] == [False, False]
+
+
+def _held(folder: Path) -> list[bool]:
+    """Whether the person's names stand anywhere in the store's files, read by another process: this one has locks."""
+    held = subprocess.run(["cat", *folder.iterdir()], capture_output=True, check=True).stdout
+    return [name in held for name in (b"PersonToForget", b"DeviceOfThePerson")]
 
 
 # -- SQLite's file -----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from conformance import AT, PHONE, TABLET, documents
 from engines import ENGINES, Engine, engine_of, postgresql_server
 from nginx import ADDRESS, Answer
 from releases import built, vitrine
-from served import Server, granian
+from served import Server, granian, gunicorn
 from trees import write
 from vitrine.cli.store import DATABASE
 
@@ -266,6 +266,19 @@ def test_a_newer_store_is_refused_in_one_sentence(out: Path, tmp_path: Path) -> 
     for command in (["serve", "--out", out, "--admin", ""], ["migrate"], ["prune-store"], ["optins", "export"]):
         ran = vitrine(*command, "--database", url)
         assert (ran.status, ran.err.startswith(expected), ran.err.count("\n")) == (4, True, 1)
+
+
+def test_a_server_that_does_not_migrate_says_so_until_somebody_does(engine: Engine, out: Path, tmp_path: Path) -> None:
+    with gunicorn(tmp_path / "server", out, VITRINE_DATABASE=engine.url) as server:
+        answers = [post(server), post(server, headers={"Idempotency-Key": "k"})]
+        told = [(each.status, each.headers["retry-after"], json.loads(each.body)["errorDetail"]) for each in answers]
+        assert told == [(503, "1", ["the store is not ready for this service"])] * 2
+        lines = server.err.read_text().splitlines()
+        said = [line for line in lines if line.endswith("`vitrine migrate` brings the store to this program's form")]
+        assert (len(said), "Traceback" in server.err.read_text()) == (2, False)
+        assert server.ask("/v2/promotions", {"x-svc-webservice-client-id": PHONE}).status == 200
+        assert vitrine("migrate", "--database", engine.url).status == 0
+        assert post(server).status == 200
 
 
 def test_the_default_store_is_made_where_the_service_starts(out: Path, tmp_path: Path) -> None:

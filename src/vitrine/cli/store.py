@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 DATABASE = "sqlite:///store/vitrine.sqlite"
 
+NOT_REACHED = """\
+not reached: backups made before; the mobile log, which names devices and users (`vitrine prune-store --logs DAYS`);
+mails that wait or were given up, which are known by addresses alone (`vitrine prune-store --mails DAYS`)"""
+
 database_option = click.option(
     "--database",
     default=DATABASE,
@@ -49,15 +53,18 @@ templates_option = click.option(
 def opened(url: str) -> Iterator[Database]:
     """The store, which is there and of this program's form. Raises Failure."""
     from vitrine.problems import Failure
-    from vitrine.service.sql.database import open_database, sqlite_path
+    from vitrine.service.sql.database import lacking, open_database, sqlite_path
 
     path = sqlite_path(url)
     if path and not path.exists():
         raise Failure(f"{path} is not there; `vitrine migrate` makes it")
     database = open_database(url)
     try:
-        if fault := database.fault():
+        fault = database.fault()
+        if fault and "migrations" not in fault:  # it cannot be had at all
             raise Failure(fault)
+        if reason := lacking(database):
+            raise Failure(reason)
         database.read(lambda shop: shop.level())
         yield database
     finally:
@@ -217,14 +224,25 @@ def _instant(text: str | None) -> str:
 @click.option("--device", metavar="ID", help="Of this device.")
 @click.option("--user", metavar="ID", help="Of this user.")
 def forget(database: str, device: str | None, user: str | None) -> None:
-    """Remove every row of a person: current choice, history, kept answers. What stays is that it was done, and when."""
+    """Remove every row of a person: current choice, history, bag, kept answers.
+
+    What stays is that it was done, and when. What is not reached is said.
+    """
     import os
     from datetime import UTC, datetime
+
+    from vitrine.service.sql.database import sqlite_path
+    from vitrine.service.sql.sqlite_log import empty
 
     if (device is None) == (user is None):
         raise click.UsageError("name either a --device or a --user")
     known_by: Known = "user_id" if device is None else "device"
     arguments: tuple[Any, ...] = (known_by, user if device is None else device, datetime.now(UTC), os.urandom(16).hex())
+    path = sqlite_path(database)
     with opened(database) as store:
-        choices, answers = store.write(lambda shop: shop.consents.forget(*arguments))
-    click.echo(f"{choices:,} choices and {answers:,} kept answers removed; backups made before still hold them")
+        gone = store.write(lambda shop: shop.consents.forget(*arguments))
+        overwritten = path is None or empty(path)
+    click.echo(f"{gone.choices:,} choices, {gone.answers:,} kept answers and {gone.bags:,} bags removed")
+    click.echo(NOT_REACHED)
+    if not overwritten:
+        click.echo(f"somebody reads {path} for long: what was removed may stand in {path}-wal for a while", err=True)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -14,7 +15,7 @@ from vitrine.interface.call import Call, Request
 from vitrine.interface.operation import FromRunning, FromStore, Moment, Outcome, Source
 from vitrine.interface.ports import LogWriter
 from vitrine.problems import Fault, Refusal
-from vitrine.service.sql.database import Database, unavailable
+from vitrine.service.sql.database import Database, Formed, unavailable
 from vitrine.service.sql.retries import Retry
 from vitrine.service.sql.shop import Shop
 
@@ -93,9 +94,13 @@ class Backstage:
 
     @property
     def _store(self) -> Database:
-        if self.database is None:
+        if self._formed is None:
             raise unavailable("this service has no store")
-        return self.database
+        return self._formed()
+
+    @cached_property
+    def _formed(self) -> Formed | None:
+        return None if self.database is None else Formed(self.database)
 
 
 def _retry(call: Call, request: Request) -> Retry | None:

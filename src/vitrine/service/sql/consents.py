@@ -1,5 +1,6 @@
 """Opt in and out: the current choices, and the history that proves them."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -20,6 +21,18 @@ class Choice:
     choice: str
     user: str | None
     id: str
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """How much of a person was removed."""
+
+    choices: int
+    answers: int
+    bags: int
+
+
+_GUEST = re.compile("[0-9]{1,16}")
 
 
 class Consents:
@@ -56,17 +69,23 @@ class Consents:
         )
         return [Choice(*row) for row in rows]
 
-    def forget(self, known_by: Known, value: str, at: datetime, key: str) -> tuple[int, int]:
-        """Remove a person's choices and the kept answers to their requests; how many of each.
+    def forget(self, known_by: Known, value: str, at: datetime, key: str) -> Forgotten:
+        """Remove a person's choices and bag, and the kept answers to their requests.
 
         What stays is that, and when, something was removed.
         """
-        choices, answers, _ = (
+        choices, _ = (
             len(self._run(f"DELETE FROM {table} WHERE {known_by} = ? RETURNING 1", value))
-            for table in ("consent_history", "retries", "consents")
+            for table in ("consent_history", "consents")
         )
+        bags, of_bag = 0, None
+        if known_by == "user_id" and _GUEST.fullmatch(value):  # a bag's user is a number
+            bags = len(self._run("DELETE FROM bags WHERE user_id = ? RETURNING 1", int(value)))
+            of_bag = f'%"owner":{{"userId":{int(value)}}}%'
+        sql = f"DELETE FROM retries WHERE {known_by} = ? OR outcome LIKE ? RETURNING 1"
+        answers = len(self._run(sql, value, of_bag))
         self._run(
             "INSERT INTO forgotten (id, known_by, choices, answers, at) VALUES (?, ?, ?, ?, ?)",
             *(key, "device" if known_by == "device" else "user", choices, answers, written(at)),
         )
-        return choices, answers
+        return Forgotten(choices, answers, bags)

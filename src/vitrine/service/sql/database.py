@@ -1,5 +1,6 @@
 """A database by its URL, and what every engine does."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Protocol, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from vitrine.problems import Failure, Fault, Refusal
+from vitrine.service.sql.migrate import HOW_TO_MIGRATE, steps
 from vitrine.service.sql.shop import Shop
 
 Result = TypeVar("Result")
@@ -68,6 +70,41 @@ class Database(Protocol):
     def close(self) -> None:
         """Finish what waits, and let go. What is asked afterwards is refused."""
         ...
+
+
+class Formed:
+    """Gives a database once it has this program's form. `vitrine serve` brings it there; other servers do not.
+
+    It is looked at until it has been found so: whoever migrates it need not start the service anew.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._is_formed = False
+
+    def __call__(self) -> Database:
+        """Raises Refusal ``unavailable``."""
+        if not self._is_formed:
+            if reason := lacking(self._database):
+                print(f"vitrine: {reason}", file=sys.stderr, flush=True)
+                raise unavailable("the store is not ready for this service")
+            self._is_formed = True
+        return self._database
+
+
+def lacking(database: Database) -> str:
+    """What a database lacks for this program, in words. Raises Refusal ``unavailable``.
+
+    A newer one lacks nothing: what an older program uses is never taken away.
+    """
+    needed = steps()[-1][0]
+    try:
+        number = database.read(lambda shop: shop.reached())
+    except Refusal:
+        raise
+    except Exception as error:  # not even the table of steps; each engine says so with an exception of its own
+        return f"{database.fault() or error}; {HOW_TO_MIGRATE}"
+    return "" if number >= needed else f"the store is at step {number}, this program needs {needed}; {HOW_TO_MIGRATE}"
 
 
 def open_database(url: str, meter: Meter | None = None, connections: int = CONNECTIONS) -> Database:

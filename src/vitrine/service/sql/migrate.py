@@ -7,6 +7,8 @@ from importlib import resources
 from vitrine.problems import Failure
 from vitrine.service.sql.session import Session
 
+HOW_TO_MIGRATE = "`vitrine migrate` brings the store to this program's form"
+
 
 @cache
 def steps() -> tuple[tuple[int, str, str], ...]:

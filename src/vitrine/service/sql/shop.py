@@ -6,7 +6,7 @@ from vitrine.service.sql.bags import Bags
 from vitrine.service.sql.codes import Codes
 from vitrine.service.sql.consents import Consents
 from vitrine.service.sql.limits import Limits
-from vitrine.service.sql.migrate import level
+from vitrine.service.sql.migrate import level, reached
 from vitrine.service.sql.outbox import Outbox
 from vitrine.service.sql.retries import Retries
 from vitrine.service.sql.session import Session
@@ -21,6 +21,10 @@ class Shop:
     def level(self) -> int:
         """The last step of the database's form. Raises Failure where this program does not know it."""
         return level(self._session)
+
+    def reached(self) -> int:
+        """The last step that the database has taken, whether or not this program knows it."""
+        return reached(self._session)
 
     @cached_property
     def consents(self) -> Consents:
