@@ -94,6 +94,19 @@ def test_a_last_build_that_failed_shows_at_once_and_until_one_succeeds(
     assert told(asked, schemas) == first  # who still serves the first release tells of its build
 
 
+def test_a_build_that_failed_outside_the_content_names_no_path_of_the_host(
+    content: Path, out: Path, schemas: Schemas
+) -> None:
+    asked = service(out, schemas)
+    write(content, {"schemas/event.json": "{"})
+    ran = build(content, out, at=AT)
+    assert (ran.status, str(content) in ran.err) == (4, True)
+    failed = told(asked, schemas)
+    words = "the build failed for a reason outside the content, which its output tells"
+    assert (failed["status"], failed["exitDescription"]) == ("FAILED", words)
+    assert str(content) in json.loads((out / "last-build.json").read_bytes())["description"]
+
+
 def test_of_a_release_without_notes_the_times_are_the_beginning_of_time(out: Path, schemas: Schemas) -> None:
     note = out / "current" / "build.json"
     note.chmod(0o644)

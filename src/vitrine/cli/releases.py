@@ -100,13 +100,13 @@ class _Asked(NamedTuple):
     def seconds(self) -> float:
         return time.perf_counter() - self.started
 
-    def tell(self, status: str, description: str = "") -> None:
+    def tell(self, status: str, description: str = "", cause: str = "") -> None:
         """Note beside the releases how this build ended."""
         from datetime import UTC, datetime
 
         from vitrine.release.publish import Releases
 
-        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description)
+        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description, cause)
 
 
 def _forget_failure(asked: _Asked) -> None:
@@ -149,7 +149,7 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
     from pathlib import Path
 
     from vitrine.problems import Failure
-    from vitrine.release.publish import Busy
+    from vitrine.release.publish import CONTENT, Busy
 
     if asked.out.absolute().is_relative_to(Path(asked.content).absolute()):
         raise click.UsageError(f"--out {asked.out} lies within --content {asked.content}, whose every file is content")
@@ -161,7 +161,7 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
         asked.tell("FAILED", str(failure))
         raise
     if failed:
-        asked.tell("FAILED", failed)
+        asked.tell("FAILED", failed, CONTENT)
     return status
 
 

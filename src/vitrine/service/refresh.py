@@ -3,9 +3,12 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from vitrine.release.publish import Releases
+from vitrine.release.publish import CONTENT, Releases
 
 JOB = "vitrine build"
+OUTSIDE = "the build failed for a reason outside the content, which its output tells"
+"""What clients are told of a full disk and the like: the words that operators get name paths of the host."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -16,7 +19,9 @@ def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
     """
     last = releases.last_build()
     if last.get("status") == "FAILED":
-        started, description = last.get("started"), str(last.get("description") or "the build failed")
+        started, description = last.get("started"), OUTSIDE
+        if last.get("cause") == CONTENT and last.get("description"):
+            description = str(last["description"])
         return {
             **_times(started, last.get("ended"), "FAILED"),
             "instanceId": id,
