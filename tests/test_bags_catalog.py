@@ -132,6 +132,7 @@ def test_what_a_product_is_is_told_to_who_asks(shop: Shopping, schemas: Schemas)
             "productDescription": "Scarf & Hat",
             "primaryImageName": "20.jpg",
             "brandName": "Vane & Co",
+            "maxQuantity": 99,
             "onSale": False,
             "productAvailable": True,
         },
@@ -160,6 +161,12 @@ def test_an_item_that_the_catalog_does_not_know_is_an_error(shop: Shopping) -> N
 def test_a_product_may_allow_fewer_than_a_bag_does(shop: Shopping) -> None:
     limit = "item: 6 pieces of upcId 7; allowed: at most 5 in a bag"
     assert refused(shop, "POST", BAGS, items((7, 6), (9, 6))) == [limit]
+
+
+def test_what_a_bag_may_hold_is_told_with_the_product(database: Database, tmp_path: Path) -> None:
+    few = with_catalog(database, release(tmp_path / "few", bags={"max_quantity": 3}), tmp_path / "catalog", PRODUCTS)
+    told = few.act("POST", f"{BAGS}?bagOptions=INCLUDE_PRODUCTINFO", items((7, 1), (9, 1))).value["bag"]
+    assert [each["productInfo"]["maxQuantity"] for each in told["items"]] == [3, 3]
 
 
 def test_an_item_that_has_left_the_catalog_can_only_be_taken_out(

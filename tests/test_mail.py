@@ -201,6 +201,27 @@ def test_the_server_is_named_by_the_environment() -> None:
             server_of({name: "m", **wrong})
 
 
+def test_why_the_server_cannot_be_had_is_said_without_an_address(
+    engine: Engine, database: Database, server: MailServer, tmp_path: Path
+) -> None:
+    missing = tmp_path / "missing.pem"
+    server.mail = [f"451 nothing for {BOB}"]
+    cases: list[tuple[dict[str, str], str]] = [
+        ({}, "451 nothing for …"),
+        ({"VITRINE_SMTP_TLS": "starttls"}, "STARTTLS extension not supported by server."),
+        ({"VITRINE_SMTP_TLS": "implicit", "VITRINE_SMTP_CA": str(missing)}, f"VITRINE_SMTP_CA {missing}: No such file"),
+        ({"VITRINE_SMTP_PORT": str(free_port())}, "[Errno 111] Connection refused"),
+    ]
+    for more, reason in cases:
+        promise(database, BOB)
+        env = {**surroundings(engine, server), **more}
+        ran = subprocess.run(command("--once"), env=env, capture_output=True, text=True, timeout=60)
+        first, last = ran.stderr.splitlines()
+        port = env["VITRINE_SMTP_PORT"]
+        assert first.startswith(f"vitrine: the mail server {ADDRESS}:{port} cannot be had: {reason}"), first
+        assert (ran.returncode, last) == (4, "vitrine: what is due was not sent; `vitrine mail` tries again later")
+
+
 # -- several senders, and their end ------------------------------------------------------------------------------
 
 

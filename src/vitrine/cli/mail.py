@@ -75,7 +75,7 @@ def _send(database: str, templates: str, connections: int, lease: float, *, once
         if not once:
             _until_told(senders)
         elif not senders.send_what_is_due():
-            raise Failure("the mail server cannot be had; `vitrine mail` tries again later")
+            raise Failure("what is due was not sent; `vitrine mail` tries again later")
 
 
 def _until_told(senders: "Senders") -> None:

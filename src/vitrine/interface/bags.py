@@ -159,8 +159,7 @@ def _changed(store: Store, content: Content, call: Call, bag: Bag, lines: Iterab
 
 def _faults(bag: Bag, kept: Sequence[Line], content: Content) -> Iterator[Fault]:
     """What is wrong with lines that are new or changed; a bag that was filled under wider limits may be emptied."""
-    limits, catalog = content.setting("bags") or {}, content.catalog
-    most, items = limits.get("max_quantity", MAX_QUANTITY), limits.get("max_items", MAX_ITEMS)
+    catalog, (most, items) = content.catalog, _limits(content)
     for line in kept:
         if line in bag.lines:
             continue
@@ -174,12 +173,19 @@ def _faults(bag: Bag, kept: Sequence[Line], content: Content) -> Iterator[Fault]
         yield Fault("item", f"{len(kept)} different items; allowed: at most {items} in a bag")
 
 
+def _limits(content: Content) -> tuple[int, int]:
+    """Pieces of an item, and items of a bag."""
+    limits = content.setting("bags") or {}
+    return limits.get("max_quantity", MAX_QUANTITY), limits.get("max_items", MAX_ITEMS)
+
+
 def _holds(lines: Mapping[int, Line]) -> str:
     return f"it holds {', '.join(map(str, lines))}" if lines else "it is empty"
 
 
 def _told(bag: Bag, content: Content, call: Call) -> Outcome:
-    return Outcome(answer_of(bag, content.catalog, PRODUCT_INFO in (call["bagOptions"] or ())), etag(bag))
+    most, _ = _limits(content)
+    return Outcome(answer_of(bag, content.catalog, most, PRODUCT_INFO in (call["bagOptions"] or ())), etag(bag))
 
 
 # -- operations --------------------------------------------------------------------------------------------------

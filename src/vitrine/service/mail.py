@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import sys
 import threading
 import time
@@ -23,6 +24,7 @@ from vitrine.service.sql.outbox import Mail
 from vitrine.service.sql.shop import Shop
 
 Result = TypeVar("Result")
+_ADDRESS = re.compile(r"\S*@\S*")
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class Senders:
             return True
         except Unreachable as error:
             self._failed(mail, lease, str(error), deferred=False)
+            self._say_unreachable(str(error))
             return False
         self._noted(lambda shop: shop.outbox.sent(mail.id))
         _tell(mail, "sent")
@@ -153,6 +156,13 @@ class Senders:
         due = now + timedelta(seconds=patience.pause(mail.deferred) if deferred else patience.poll)
         self._noted(lambda shop: shop.outbox.postpone(mail.id, lease, due, reason, deferred=deferred))
         _tell(mail, "postponed", reason)
+
+    def _say_unreachable(self, reason: str) -> None:
+        """Tell the operator why, in a line on standard error. What a server said may hold an address."""
+        said = _ADDRESS.sub("…", reason)
+        with suppress(OSError):
+            line = f"vitrine: the mail server {self._server.host}:{self._server.port} cannot be had: {said}"
+            print(line, file=sys.stderr, flush=True)
 
     def _noted(self, work: Callable[[Shop], None]) -> None:
         """Note what became of a mail; as long as the store cannot be had, again. Noted twice it is as good as once."""

@@ -189,7 +189,10 @@ def _cut_off(smtp: smtplib.SMTP, deadline: float) -> Iterator[None]:
 
 
 def _trust(ca: str) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=ca or None)
+    try:
+        return ssl.create_default_context(cafile=ca or None)
+    except OSError as error:  # which does not name the file
+        raise Unreachable(f"VITRINE_SMTP_CA {ca}: {error.strerror or error}") from error
 
 
 @cache
