@@ -3,6 +3,7 @@
 import json
 import os
 import resource
+import socket
 import sqlite3
 import subprocess
 import threading
@@ -124,6 +125,19 @@ def test_a_key_belongs_to_an_application(server: Server, shared: Engine) -> None
 @pytest.mark.parametrize("key", ["", "x" * 256, "ünï"])
 def test_a_key_that_is_none_is_a_400(server: Server, key: str) -> None:
     assert post(server, headers={"Idempotency-Key": key}).status == 400
+
+
+def test_a_body_that_breaks_off_is_refused_though_it_is_whole_by_itself(server: Server, shared: Engine) -> None:
+    body = json.dumps({"deviceID": "cut", "optInOrOptOut": "IN"}).encode()
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nx-svc-webservice-client-id: {PHONE}\r\n"
+    with socket.create_connection((ADDRESS, server.port), 10) as connection:
+        connection.sendall(
+            f"{head}Content-Type: application/json\r\nContent-Length: {len(body) + 9}\r\n\r\n".encode() + body
+        )
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+    said = f"body: ended after {len(body)} of {len(body) + 9} bytes".encode()
+    assert (answer.split()[1], said in answer, devices(shared)["cut"]) == (b"400", True, 0)
 
 
 # -- stopping ----------------------------------------------------------------------------------------------------

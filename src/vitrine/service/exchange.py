@@ -105,6 +105,8 @@ def _sizes(request: Request) -> None:
         raise Refusal("too_large", (Fault("", f"the body may have at most {MAX_BODY} bytes"),))
     if request.length and not request.headers.get("content-type"):
         raise Refusal("media_type", (Fault("Content-Type", "must be application/json or application/xml"),))
+    if request.method not in ("GET", "HEAD") and len(request.body) < request.length:  # RFC 9112 §8: it is incomplete
+        raise Refusal("invalid", (Fault("body", f"ended after {len(request.body)} of {request.length} bytes"),))
 
 
 def _complete(response: Response, varies: str) -> Response:
