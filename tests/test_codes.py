@@ -218,17 +218,21 @@ def test_a_network_of_ipv6_is_one_guesser(shop: Shopping) -> None:
     assert put(shop, "WRONG", address="::ffff:192.0.2.1") == "INVALID_CODE"
 
 
-def test_a_service_without_the_right_secret_does_not_call_codes_wrong(database: Database, out: Path) -> None:
+def test_a_service_without_the_right_secret_does_not_call_codes_wrong(
+    database: Database, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = "VITRINE_CODE_SECRET is missing, or not the one that the store's single-use codes were issued under"
     for secret in (b"", b"y" * 32):
         shop = shopping(database, out, secret=secret)
         assert put(shop, "CODE-0001") == "INVALID_CODE"  # the store has none yet
     keep(database, 1, [digest("CODE-0001", SECRET)], SECRET, NOW)
     for secret in (b"", b"y" * 32):
         shop = shopping(database, out, secret=secret)
-        with pytest.raises(Failure, match=r"^VITRINE_CODE_SECRET is missing, or not the one"):
+        with pytest.raises(Failure, match=f"^{words}$"):
             put(shop, "CODE-0001")
         answer = shop.ask("PUT", f"/{SUPC}", {"promoCode": "CODE-0001", **ORDER}, {"host": ORDERS})
         assert (answer.status, reason(answer.body)) == (500, "SYSTEM_ERROR")
+        assert capsys.readouterr().err == f"vitrine: {words}\n"
 
 
 @pytest.mark.parametrize(

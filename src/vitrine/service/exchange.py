@@ -19,7 +19,7 @@ from vitrine.interface.body import Bodies
 from vitrine.interface.call import Call, Request
 from vitrine.interface.formats import JSON, Format, negotiate
 from vitrine.interface.operation import FromContent, Operation
-from vitrine.problems import Fault, Refusal
+from vitrine.problems import Failure, Fault, Refusal
 from vitrine.service.running import Backstage
 from vitrine.service.serving import Exchange, Serving, shipped_schemas
 
@@ -75,7 +75,10 @@ def _asked(request: Request, serving: Serving, format: Format, backstage: Backst
         refusal = refused if application else Refusal("no_key")  # whatever the path: nothing is learned without a key
         response = _complete(refuse(refusal, format, serving.schemas, operation or asked), serving.vary)
     except Exception as error:  # a fault of ours: told to the log whole, to the client without details
-        traceback.print_exception(error, file=sys.stderr)
+        if isinstance(error, Failure):  # of whoever set the service up, in words for them
+            print(f"vitrine: {error}", file=sys.stderr, flush=True)
+        else:
+            traceback.print_exception(error, file=sys.stderr)
         response = _complete(refuse(Refusal("internal"), format, serving.schemas, operation or asked), serving.vary)
     return Exchange(response, operation.name if operation and application else "none", application)
 
