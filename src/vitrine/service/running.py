@@ -1,10 +1,10 @@
 """What runs beside the release: the store and what else actions need; the way from a Call to its Outcome."""
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -14,8 +14,8 @@ from vitrine.interface.body import encoded
 from vitrine.interface.call import Call, Request
 from vitrine.interface.operation import FromRunning, FromStore, Moment, Outcome, Source
 from vitrine.interface.ports import LogWriter
-from vitrine.problems import Fault, Refusal
-from vitrine.service.sql.database import Database, Formed, unavailable
+from vitrine.problems import Failure, Fault, Refusal
+from vitrine.service.sql.database import Database, lacking, unavailable
 from vitrine.service.sql.retries import Retry
 from vitrine.service.sql.shop import Shop
 
@@ -58,6 +58,20 @@ class Backstage:
 
         ``status``: of the build of the release being served.
         """
+        try:
+            return self._performed(call, request, content, status)
+        except (Refusal, Failure):
+            raise
+        except Exception as error:  # such as of a missing table: only `vitrine serve` migrates by itself
+            reason = lacking(self.database) if self.database else ""
+            if not reason:
+                raise
+            print(f"vitrine: {reason}", file=sys.stderr, flush=True)
+            raise unavailable("the store is not ready for this service") from error
+
+    def _performed(
+        self, call: Call, request: Request, content: Content, status: Callable[[], dict[str, Any]]
+    ) -> Outcome:
         moment = Moment(datetime.now(UTC), os.urandom, request.address, self.secret)
         source, retry = call.operation.source, _retry(call, request)
         if isinstance(source, FromStore) and not source.writes:
@@ -94,13 +108,9 @@ class Backstage:
 
     @property
     def _store(self) -> Database:
-        if self._formed is None:
+        if self.database is None:
             raise unavailable("this service has no store")
-        return self._formed()
-
-    @cached_property
-    def _formed(self) -> Formed | None:
-        return None if self.database is None else Formed(self.database)
+        return self.database
 
 
 def _retry(call: Call, request: Request) -> Retry | None:

@@ -1,6 +1,5 @@
 """A database by its URL, and what every engine does."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,26 +69,6 @@ class Database(Protocol):
     def close(self) -> None:
         """Finish what waits, and let go. What is asked afterwards is refused."""
         ...
-
-
-class Formed:
-    """Gives a database once it has this program's form. `vitrine serve` brings it there; other servers do not.
-
-    It is looked at until it has been found so: whoever migrates it need not start the service anew.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._is_formed = False
-
-    def __call__(self) -> Database:
-        """Raises Refusal ``unavailable``."""
-        if not self._is_formed:
-            if reason := lacking(self._database):
-                print(f"vitrine: {reason}", file=sys.stderr, flush=True)
-                raise unavailable("the store is not ready for this service")
-            self._is_formed = True
-        return self._database
 
 
 def lacking(database: Database) -> str:
