@@ -158,6 +158,29 @@ def test_answers_errors_and_the_key_are_described(document: Json) -> None:
     assert document["servers"] == [{"url": "https://api.shop.example"}]
 
 
+def test_a_write_tells_the_statuses_of_its_own(document: Json) -> None:
+    some = {"412", "422", "429"}
+    told = {
+        (method, path): " ".join(sorted(some & set(operation["responses"])))
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if some & set(operation["responses"])
+    }
+    bags = "/order/v1/bags"
+    assert told == {
+        ("post", "/v2/utility/mobileoptinout"): "422",
+        ("post", "/v2/utility/mobilelog"): "422",
+        ("post", "/v3/promotions/share"): "422 429",
+        ("get", bags): "412",
+        ("post", bags): "412 422",
+        ("patch", f"{bags}/{{bagGuid}}/items"): "412",
+        ("delete", f"{bags}/{{bagGuid}}/items/{{sequenceNumber}}"): "412",
+    }
+    responses = document["components"]["responses"]
+    waits = {name for name, response in responses.items() if "Retry-After" in response.get("headers", {})}
+    assert waits == {"unavailable", "too_many"}
+
+
 def test_the_path_of_base_url_is_honoured(tmp_path: Path) -> None:
     content = write(tmp_path / "content", documents("/mobile/api"))
     built(content, tmp_path / "dist", at=AT)

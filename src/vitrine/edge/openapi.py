@@ -19,8 +19,14 @@ ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "method", "not_a
 ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
 """The codes that anything may be answered with; 405 and 404 where a method or a path is not quite the operation's."""
 
-_OF_WRITES = ("precondition", "repeated_otherwise", "too_many")
-"""The codes that only an action is answered with."""
+_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
+    "precondition": lambda operation: operation.tagged,
+    "repeated_otherwise": lambda operation: operation.method == "POST",
+    "too_many": lambda operation: operation.limited,
+}
+"""The codes that only some operations are answered with, and which."""
+
+_WITH_RETRY_AFTER = ("unavailable", "too_many")
 
 
 def document(content: Content, schemas: Schemas, operations: Iterable[Operation] = OPERATIONS) -> Json:
@@ -42,7 +48,7 @@ def document(content: Content, schemas: Schemas, operations: Iterable[Operation]
         "components": {
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": KEY_HEADER}},
             "schemas": _without_cookies(_schemas(schemas, _files(operations)), operations, content),
-            "responses": {name: _error(name) for name in (*ANSWERED, *_OF_WRITES)},
+            "responses": {name: _error(name) for name in (*ANSWERED, *_OF_SOME)},
         },
     }
 
@@ -69,7 +75,7 @@ def _operation(operation: Operation, content: Content) -> Json:
     responses: dict[str, Json] = {"200": _success(operation)}
     if is_read or (operation.tagged and operation.method == "GET"):
         responses["304"] = {"description": "The client has this answer already (If-None-Match)."}
-    for name in ANSWERED if is_read else (*ANSWERED, *_OF_WRITES):
+    for name in (*ANSWERED, *(name for name, answers in _OF_SOME.items() if answers(operation))):
         responses[str(CODES[name].status)] = {"$ref": f"#/components/responses/{name}"}
     if operation.own_failures:
         failure = {"description": "Why not.", "content": _media(FAILURE_SCHEMA)}
@@ -297,7 +303,9 @@ def _error(name: str) -> Json:
     }
     media = _media(ERROR_SCHEMA)
     media[FORMATS[0].media_type]["example"] = example
-    return {"description": code.message, "content": media}
+    wait = {"Retry-After": {"description": "Seconds after which to come again.", "schema": {"type": "integer"}}}
+    headers = {"headers": wait} if name in _WITH_RETRY_AFTER else {}
+    return {"description": code.message, **headers, "content": media}
 
 
 # -- schemas -----------------------------------------------------------------------------------------------------

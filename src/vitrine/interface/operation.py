@@ -174,7 +174,7 @@ class Operation:
     ``cookie``: what a cookie may give of it.
     ``order_host``: it is served on the order host alone. ``own_failures``: it answers failures in the form of
     single-use codes (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD. ``tagged``: its answers
-    have an ETag of what is asked for, and If-Match is honoured.
+    have an ETag of what is asked for, and If-Match is honoured. ``limited``: it may be asked so often in a while.
     """
 
     name: str
@@ -195,6 +195,7 @@ class Operation:
     own_failures: bool = False
     safe: bool = True
     tagged: bool = False
+    limited: bool = False
 
     @property
     def schema(self) -> str:

@@ -97,5 +97,6 @@ OPERATIONS = (
         cookie=Cookie("promoCode", "code_cookie"),
         order_host=True,
         own_failures=True,
+        limited=True,
     ),
 )

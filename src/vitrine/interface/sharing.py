@@ -167,5 +167,6 @@ OPERATIONS = (
         by_application=True,
         method="POST",
         body="share",
+        limited=True,
     ),
 )
