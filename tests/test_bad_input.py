@@ -13,7 +13,7 @@ from engines import ENGINES, Engine, engine_of
 from shops import JSON, NOW, ORDERS, SECRET, XML, Shopping, release, shopping
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.codes import digest
-from vitrine.interface.operation import FromStore, Operation
+from vitrine.interface.operation import Operation
 from vitrine.interface.ports import Bag, Line
 from vitrine.service.sql.database import Database
 from vitrine.service.sql.issuing import keep
@@ -21,7 +21,7 @@ from vitrine.service.sql.migrate import steps
 from vitrine.service.sql.shop import Shop
 
 MIB = 1024 * 1024
-WRITES = [operation for operation in OPERATIONS if operation.body and isinstance(operation.source, FromStore)]
+WRITES = [operation for operation in OPERATIONS if operation.body]
 GUID = "00000000-0000-4000-8000-000000000001"
 TABLES = [table for _, _, sql in steps() for table in re.findall(r"^CREATE TABLE (\w+)", sql, re.MULTILINE)]
 
