@@ -1,12 +1,14 @@
 """A shopper's phrase → the products it finds, the best first. The phrase is data: it never becomes query syntax."""
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from typing import Any, Protocol
 
-from vitrine.release.words import PREPOSITIONS, STOP_WORDS, edits, forms, reach, stem, words
+from vitrine.interface.ports import Range
+from vitrine.release.words import OPENING, PREPOSITIONS, STOP_WORDS, edits, forms, numbers, reach, stem, words
 
 MAX_WORDS = 12
 """Of a phrase; what comes after them is ignored."""
@@ -45,6 +47,13 @@ WEIGHTS = (10.0, 5.0, 8.0, 4.0)
 
 IN_NAME = "{name kind} : "
 """The columns that tell what a product is, in FTS5's syntax."""
+
+
+_LIMIT = re.compile(
+    r"\s(?:(under|below|less than|up to)\s+\$?|(?:over|above|more than)\s+\$)"
+    r"\s*([0-9]{1,9}(?:\.[0-9]{1,2})?)(?:\s*(?:\$|dollars|usd))?\s*$",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 class Reader(Protocol):
@@ -86,32 +95,45 @@ class Found:
     corrected: str | None = None
 
 
+def priced(phrase: str) -> tuple[str, Range | None]:
+    """A phrase without the prices at its end, and these: `earrings under 50`, `lamps over $100`.
+
+    A number after `over` is a price only where it says so: `vitamins for women over 50`.
+    """
+    match = _LIMIT.search(phrase)
+    if match is None:
+        return phrase, None
+    amount = float(match[2])
+    return phrase[: match.start()], (None, amount) if match[1] else (amount, None)
+
+
 def find(reader: Reader, phrase: str) -> Found:
     """Every word must match, or else the largest part of them that does."""
-    asked, head = _asked(phrase)
+    asked, head, told = _asked(phrase)
     clauses: Sequence[Clause] = _clauses(reader, asked)
     if not clauses:
         return Found(())
     ranks = _matching(reader, clauses)
     if not ranks and len(clauses) > 1:
-        clauses = _best_part(reader, clauses, head)
+        clauses = _best_part(reader, clauses, head, told)
         ranks = _matching(reader, clauses)
-    if len(ranks) < FEW and (wider := _widened(reader, clauses, asked)):
+    whole = sum(len(clause.words) for clause in clauses) == len(asked)
+    if whole and len(ranks) < FEW and (wider := _widened(reader, clauses, asked)):
         clauses, ranks = wider, _matching(reader, wider)
     return Found(ranks, tuple(clauses), head, _corrected(phrase, clauses))
 
 
-def _asked(phrase: str) -> tuple[list[str], str]:
-    """The words that matter, and the one that names the thing: what stands before `for` or `with`, or the last."""
-    every = words(phrase[:1000])
-    asked = [word for word in every if word not in STOP_WORDS][:MAX_WORDS] or every[-1:]
+def _asked(phrase: str) -> tuple[list[str], str, bool]:
+    """The words that matter; the one that names the thing; whether a preposition after it tells, or it is just last."""
+    every = OPENING.sub("", " ".join(words(phrase[:1000]))).split()
+    asked = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
     head = ""
     for word in every:
         if word in PREPOSITIONS and head:
-            break
+            return asked, head, True
         if word in asked:
             head = word
-    return asked, head
+    return asked, head, False
 
 
 def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limit: int = -1) -> list[int]:
@@ -123,12 +145,22 @@ def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limi
     return list(chain.from_iterable(rows))
 
 
-def _best_part(reader: Reader, clauses: Sequence[Clause], head: str) -> Sequence[Clause]:
-    """The largest part that finds something; then: in a name or kind, with the thing sought, rare words."""
+def _best_part(reader: Reader, clauses: Sequence[Clause], head: str, told: bool) -> Sequence[Clause]:
+    """The largest part that finds something; then: in a name or kind, with the thing sought, rare words.
+
+    ``told``: no doubt what is sought, so only parts with it.
+    """
+    clauses = [each for clause in clauses for each in _apart(reader, clause)]
+    needed = told and _has(clauses, head)
     weights = {clause: _weight(reader, clause, head) for clause in clauses}
     tried = 0
     for size in range(len(clauses) - 1, 0, -1):
-        parts = sorted(combinations(clauses, size), key=lambda part: -sum(weights[clause] for clause in part))
+        parts = sorted(
+            combinations(clauses, size),
+            key=lambda part: (not _has(part, head), -sum(weights[clause] for clause in part)),
+        )
+        if needed:
+            parts = [part for part in parts if _has(part, head)]
         parts = parts[: max(1, TRIED - tried)]
         tried += len(parts)
         finding = [part for part in parts if size == 1 or _matching(reader, part, limit=1)]
@@ -136,6 +168,17 @@ def _best_part(reader: Reader, clauses: Sequence[Clause], head: str) -> Sequence
         if finding:
             return next(named, finding[0])
     return ()
+
+
+def _has(clauses: Iterable[Clause], word: str) -> bool:
+    return any(word in clause.words for clause in clauses)
+
+
+def _apart(reader: Reader, clause: Clause) -> list[Clause]:
+    """Two words that may be one, each by itself."""
+    if len(clause.words) < 2:
+        return [clause]
+    return [known for word in clause.words if (known := _known(reader, word))] or [clause]
 
 
 def _weight(reader: Reader, clause: Clause, head: str) -> float:
@@ -170,10 +213,18 @@ def _clauses(reader: Reader, asked: Sequence[str]) -> list[Clause]:
             unknown.append(place)
     for place in unknown:
         last = place == len(asked) - 1
-        clause = (_begun(reader, asked[place]) if last else None) or _meant(reader, asked[place], list(found.values()))
-        if clause:
+        begun = _begun(reader, asked[place]) if last else None
+        meant = _meant(reader, asked[place], list(found.values())) if not begun or begun.products < FEW else None
+        if clause := begun if begun and not _swapped(begun, meant) else meant:
             found[place] = clause
     return [found[place] for place in sorted(found)]
+
+
+def _swapped(begun: Clause, meant: Clause | None) -> bool:
+    """Whether a word is one that more products have with letters swapped: candel is candle, not candelabra."""
+    if meant is None or meant.shown is None:
+        return False
+    return sorted(meant.shown) == sorted(begun.words[0]) and meant.products > begun.products
 
 
 def _products(reader: Reader, stems: Collection[str]) -> dict[str, int]:
@@ -266,14 +317,14 @@ def _nearest(reader: Reader, word: str) -> list[Clause]:
     most = reach(word)
     if not most:
         return []
-    near = list(forms(word, most))
+    near = list(set().union(*(forms(typed, most) for typed in numbers(word))))
     marks = ",".join("?" * len(near))
     statement = f"SELECT DISTINCT word, stem, products FROM form JOIN word USING (word) WHERE form IN ({marks})"
     costs = []
     for other, its_stem, products in reader.rows(statement, near):
-        cost = edits(word, other)
-        if cost is not None:
-            costs.append((cost - FREQUENT * math.log(products), other, its_stem, products))
+        ways = [cost for typed in numbers(word) if (cost := edits(typed, other)) is not None]
+        if ways:
+            costs.append((min(ways) - FREQUENT * math.log(products), other, its_stem, products))
     found: dict[str, Clause] = {}
     for _, other, its_stem, products in sorted(costs):
         found.setdefault(its_stem, Clause((word,), (((its_stem,), NEARNESS["corrected"]),), products, other))
