@@ -95,6 +95,7 @@ def test_a_catalog_that_did_not_change_is_linked(small: Path, out: Path) -> None
         ([("site.yaml", "https://i.example", "https://j.example")], False),
         ([("promotions/one.yaml", "promotionName: Half Price", "promotionName: Half")], False),
         ([("site.yaml", "www: https://www.example", "www: https://www2.example")], False),
+        ([("site.yaml", "\ncatalog:", "\nbags: {max_quantity: 5}\ncatalog:")], False),
         ([("events/one.yaml", "name: Opening", "name: Doors")], True),
     ],
 )

@@ -37,7 +37,7 @@ PRODUCTS = [
     ),
     product(20, "Scarf", brand="Vane & Co", categories=[2], price={"regular": {"low": 20, "high": 30}}, bestSeller=1),
     product(10, "Shirt and Scarf", brand="Larkspur", categories=[4], members=[30, 20], updated="2013-06-01T00:00:00Z"),
-    product(40, "Old Shirt", active=False, categories=[4], featured=True),
+    product(40, "Old Shirt", active=False, categories=[4], featured=True, upcs=[{"upc": "00000000000024", "sku": 99}]),
 ]
 CATALOG: dict[str, Any] = {
     "site": SITE,
@@ -71,6 +71,11 @@ def test_products_have_what_is_worked_out(catalog: Index) -> None:
     scarf = {"reviewCount": 1, "rating": 1.0, "available": True, "onsale": False, "priceLow": 20.0, "priceHigh": 30.0}
     assert catalog.products([20, 5, 20]) == {20: PRODUCTS[1] | scarf}
     assert catalog.product(2**60) is None
+
+
+def test_what_is_sold_no_more_cannot_be_sent(catalog: Index) -> None:
+    product, upc = catalog.product_of_sku(99) or ({}, {})
+    assert (product["available"], upc["available"]) == (False, False)
 
 
 def test_upcs_and_skus_lead_to_products(catalog: Index) -> None:

@@ -214,7 +214,7 @@ def _kept(value: Json, mask: fields.Mask | None) -> Json:
 
 
 def _categories(content: Content, product: Json) -> list[Json]:
-    """The root above the home category, then the home category; a home that is a root is told as such alone."""
+    """The root above the home category, then the home category; a home that is a root is told as both."""
     catalog = of(content)
     home = category = catalog.category(product["categories"][0])
     while category is not None and category["parent"] is not None:
