@@ -113,6 +113,29 @@ def test_a_promotion_that_is_not_live_is_told_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("product", "told"),
+    [
+        (100, [5, 8, 11, 12, 14]),  # names 5 and 11, is named by 8 and 11, stands in Pumps, in Shoes and below Women
+        (102, [12]),  # stands in Women
+        (104, [13]),
+        (201, [13]),
+    ],
+)
+def test_a_product_has_the_promotions_that_name_it_or_its_categories(
+    tmp_path: Path, product: int, told: list[int]
+) -> None:
+    naming = {8: {"products": [100]}, 11: {"products": [100]}, 12: {"categoryIds": [1]}, 13: {"categoryIds": [2]}}
+    naming[14] = {"categoryIds": [121, 12]}
+    given = [promotion(5), promotion(7), *(promotion(id, **names) for id, names in naming.items())]
+    content = live(write_tree(write(tmp_path / "content", documents()), {"promotions/all.yaml": given}), AT)
+    content.catalog = indexed(content, tmp_path)
+    (third,) = asked(content, f"v3/catalog/product/{product}?show=promotion")["product"]
+    (fourth,) = asked(content, f"v4/catalog/product/{product}(promotions)")["product"]
+    assert [each["promotionid"] for each in third["promotion"]] == told
+    assert [each["promotionID"] for each in fourth["promotions"]] == told
+
+
+@pytest.mark.parametrize(
     ("at", "querydate"),
     [
         ("2026-11-24T12:00:00-05:00", "1970-01-01T00:00:00.000+00:00"),
