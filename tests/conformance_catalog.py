@@ -1277,12 +1277,13 @@ def _search() -> Iterator[Case]:
         told("patent pump", 1, None, wide, width="300"),
     )
     yield from invalid(path, "searchphrase is required")
-    yield from invalid(f"{path}?searchphrase=", "searchphrase: must be text of 1 to 200 characters, not of 0")
-    yield from invalid(f"{path}?searchphrase=+", "searchphrase: must be text of 1 to 200 characters, not of 0")
+    yield from invalid(f"{path}?searchphrase=", "searchphrase: must be text of 1 to 1000 characters, not of 0")
+    yield from invalid(f"{path}?searchphrase=+", "searchphrase: must be text of 1 to 1000 characters, not of 0")
     yield from invalid(
-        f"{path}?searchphrase={'a' * 201}", "searchphrase: must be text of 1 to 200 characters, not of 201"
+        f"{path}?searchphrase={'a' * 1001}", "searchphrase: must be text of 1 to 1000 characters, not of 1001"
     )
     yield from answered(f"{path}?searchphrase=%00xyzzy%01", told("\ufffdxyzzy\ufffd", 0, None))
+    yield from answered(f"{path}?searchphrase={'a' * 1000}", told("a" * 1000, 0, None))
     for text in ("0", "101", "x"):
         yield from invalid(f"{path}?searchphrase=a&perpage={text}", number("perpage", 100, text))
     yield from invalid(f"{path}?searchphrase=a&page=0", number("page", MAX, "0"))

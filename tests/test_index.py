@@ -131,6 +131,12 @@ def test_browse(catalog: Index) -> None:
     assert catalog.browse(1, Question(filters={"NOTHING": ("x",)}, facets=False)) == Page(0)
 
 
+def test_an_attribute_of_a_facets_name_is_no_second_facet(tmp_path: Path) -> None:
+    attributes = {"Price": ["Low"], "Brand": ["Mine"], "Color": ["Red"], "Size": ["L"], "Fit": ["Slim"]}
+    found = index(tmp_path, *(product(id, attributes=attributes) for id in (1, 2))).browse(1, Question())
+    assert [facet.name for facet in found.facets if facet.values or facet.ranges] == ["BRAND", "PRICE", "FIT"]
+
+
 def test_brands(catalog: Index) -> None:
     larkspur, vane = ("Larkspur", f"{URL}larkspur"), ("Vane & Co", f"{URL}b/Vane%20%26%20Co")
     assert catalog.brands([1]) == [larkspur, vane]
