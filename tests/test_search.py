@@ -46,7 +46,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Index:
         tmp_path_factory.mktemp("shop"),
         *SHOP,
         categories=[category(1, "All"), category(2, "Office Furniture", parent=1)],
-        synonyms=[["rucksack", "backpack"], ["tee", "t shirt"]],
+        synonyms=[["rucksack", "backpack"], ["tee", "t shirt"], ["office light", "desk lamp", "lantern"]],
     )
 
 
@@ -76,6 +76,10 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Index:
         ("tshirt", (11,), None),
         ("t-shirt", (11,), None),
         ("tee", (11,), None),
+        ("office light", (7, 8, 9), None),  # one name of several words
+        ("office lights brass", (7,), None),
+        ("brass office light", (7,), None),
+        ("desk lamp", (7, 8, 9), None),
         ("warm blanket", (12,), None),
         ("oak trampoline", (1, 7), None),  # the part that matches
         ("trampoline", (), None),

@@ -358,14 +358,13 @@ class Index:
         return self.facets[0]
 
     @cached_property
-    def synonyms(self) -> dict[str, list[tuple[str, ...]]]:
-        """Stem → the stems of what means the same."""
-        found: dict[str, list[tuple[str, ...]]] = {}
+    def synonyms(self) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+        """The stems of a word, or of several that are one name → those of what means the same."""
+        found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for group in orjson.loads(self.meta["synonyms"]):
             stems = [tuple(map(stem, text.split())) for text in group]
             for own in stems:
-                if len(own) == 1:
-                    found.setdefault(own[0], []).extend(other for other in stems if other != own)
+                found.setdefault(own, []).extend(other for other in stems if other != own)
         return found
 
     @cached_property

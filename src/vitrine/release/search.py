@@ -13,6 +13,9 @@ from vitrine.release.words import OPENING, PREPOSITIONS, STOP_WORDS, edits, form
 MAX_WORDS = 12
 """Of a phrase; what comes after them is ignored."""
 
+NAME = 4
+"""Words of a name that has synonyms, at the most."""
+
 BEGUN = 40
 """How many words a beginning stands for: the most frequent ones,"""
 BEGUN_PRODUCTS = 200_000
@@ -62,14 +65,14 @@ class Reader(Protocol):
     active: int
 
     @property
-    def synonyms(self) -> Mapping[str, Sequence[tuple[str, ...]]]: ...
+    def synonyms(self) -> Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]: ...
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A word of a phrase, or two that may be one, and what may stand for it: stems, all of which must be there.
+    """A word of a phrase, or several that are or may be one, and what may stand for it: stems that must all be there.
 
     ``shown``: how it reads, where it was corrected.
     """
@@ -204,9 +207,9 @@ def _clauses(reader: Reader, asked: Sequence[str]) -> list[Clause]:
     for place, word in enumerate(asked):
         if place <= taken:
             continue
-        both = _joined(reader, asked[place : place + 2])
-        if both:
-            found[place], taken = both, place + 1
+        several = _named(reader, asked[place:]) or _joined(reader, asked[place : place + 2])
+        if several:
+            found[place], taken = several, place + len(several.words) - 1
         elif known := _known(reader, word):
             found[place] = known
         else:
@@ -233,16 +236,24 @@ def _products(reader: Reader, stems: Collection[str]) -> dict[str, int]:
     return dict(reader.rows(f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems)))
 
 
-def _known(reader: Reader, word: str) -> Clause | None:
-    """A word that some product has, or a synonym of it."""
-    own = stem(word)
+def _known(reader: Reader, *asked: str) -> Clause | None:
+    """A word that some product has, or a synonym of it; likewise several words that are one name."""
+    own = tuple(map(stem, asked))
     others = reader.synonyms.get(own, ())
-    known = _products(reader, {own, *(part for other in others for part in other)})
-    alternatives: list[tuple[tuple[str, ...], float]] = [((own,), NEARNESS["itself"])] if own in known else []
-    alternatives += [(other, NEARNESS["synonym"]) for other in others if all(part in known for part in other)]
-    if not alternatives:
+    known = _products(reader, {part for stems in (own, *others) for part in stems})
+    ways = ((own, NEARNESS["itself"]), *((other, NEARNESS["synonym"]) for other in others))
+    found = tuple((stems, nearness) for stems, nearness in ways if all(part in known for part in stems))
+    if not found:
         return None
-    return Clause((word,), tuple(alternatives), sum(min(known[part] for part in stems) for stems, _ in alternatives))
+    return Clause(asked, found, sum(min(known[part] for part in stems) for stems, _ in found))
+
+
+def _named(reader: Reader, asked: Sequence[str]) -> Clause | None:
+    """The words at the beginning that are one name of what has others, too: a dressing gown is a robe."""
+    for size in range(min(len(asked), NAME), 1, -1):
+        if tuple(map(stem, asked[:size])) in reader.synonyms:
+            return _known(reader, *asked[:size])
+    return None
 
 
 def _joined(reader: Reader, pair: Sequence[str]) -> Clause | None:
