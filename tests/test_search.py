@@ -33,7 +33,7 @@ SHOP = [
     product(12, "Wool Blanket", description="Warmth for cold nights."),
     product(13, "Hiking Boots", categories=[1], description="Black leather, a pair."),
     product(14, "Hiking Socks", categories=[1], description="Warm in winter, a pair.", price={"regular": 60}),
-    product(15, "Silver Ring", description="Off-white leg.", price={"regular": {"low": 40, "high": 90}}),
+    product(15, "Silver Ring", description="Off-white leg, two rulers.", price={"regular": {"low": 40, "high": 90}}),
     product(16, "Purple Candle", description="Fits any candelabra."),
     product(17, "White Candle", description="For a birthday"),
     product(18, "Raspberries", description="Good looking, a pair of forks and ringlets for the theater."),
@@ -93,6 +93,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Index:
         ("purpel candle", (16,), "purple candle"),
         ("candel", (16, 17), "candle"),  # rather than the beginning of candelabra
         ("rasberry", (18,), "raspberries"),
+        ("roller", (), None),  # rollers are not that near to rulers
         ("off-white candle", (17,), None),
         ("plus birthday candle", (17,), None),
         ("ring", (15, 18), None),

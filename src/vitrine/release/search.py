@@ -8,7 +8,19 @@ from itertools import chain, combinations, islice
 from typing import Any, Protocol
 
 from vitrine.interface.ports import Range
-from vitrine.release.words import OPENING, PREPOSITIONS, STOP_WORDS, edits, forms, numbers, reach, stem, words
+from vitrine.release.words import (
+    FAR,
+    FARTHEST,
+    OPENING,
+    PREPOSITIONS,
+    STOP_WORDS,
+    edits,
+    forms,
+    numbers,
+    reach,
+    stem,
+    words,
+)
 
 MAX_WORDS = 12
 """Of a phrase; what comes after them is ignored."""
@@ -334,7 +346,7 @@ def _nearest(reader: Reader, word: str) -> list[Clause]:
     costs = []
     for other, its_stem, products in reader.rows(statement, near):
         ways = [cost for typed in numbers(word) if (cost := edits(typed, other)) is not None]
-        if ways:
+        if ways and min(ways) <= FAR.get(len(word), FARTHEST):
             costs.append((min(ways) - FREQUENT * math.log(products), other, its_stem, products))
     found: dict[str, Clause] = {}
     for _, other, its_stem, products in sorted(costs):
