@@ -81,7 +81,7 @@ def test_a_misspelt_word_is_near_the_one_that_was_meant(typed: str, meant: str) 
     [
         ("printer", "printed"), ("stapler", "staple"), ("stroller", "stroll"), ("boxers", "beers"), ("crib", "crab"),
         ("cleaner", "clear"), ("router", "outer"), ("toaster", "taste"), ("umbrella", "umbria"), ("cat", "cut"),
-        ("lego", "leg"), ("lait", "lit"),
+        ("lego", "leg"), ("lait", "lit"), ("harmonica", "harmonic"),
     ],
 )  # fmt: skip
 def test_what_is_not_sold_is_not_taken_for_something_else(typed: str, other: str) -> None:

@@ -215,6 +215,8 @@ def edits(one: str, other: str) -> float | None:
     most = reach(one)
     if abs(len(one) - len(other)) > most or (_DOER.search(one) and not _ALIKE.search(other)):
         return None  # a printer is nothing printed
+    if one[:-1] == other and one[-1] in "aiou":
+        return None  # a harmonica is nothing harmonic
     if len(other) < 4 and _DOUBLE.sub(r"\1", one) != other:
         return None  # a mugg is a mug, but lego is no leg
     before: list[tuple[int, float]] = []
