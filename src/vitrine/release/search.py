@@ -337,17 +337,26 @@ def _split(reader: Reader, word: str) -> Iterator[Clause]:
 
 def _nearest(reader: Reader, word: str) -> list[Clause]:
     """The words that it may have been meant to be, the likeliest first: near, and frequent."""
+    limit = FAR.get(len(word), FARTHEST)
+    for typed in numbers(word):
+        if found := _near(reader, typed, limit):
+            return [replace(clause, words=(word,)) for clause in found]
+    return []
+
+
+def _near(reader: Reader, word: str, limit: float) -> list[Clause]:
+    """The words that are not farther than ``limit``."""
     most = reach(word)
     if not most:
         return []
-    near = list(set().union(*(forms(typed, most) for typed in numbers(word))))
+    near = list(forms(word, most))
     marks = ",".join("?" * len(near))
     statement = f"SELECT DISTINCT word, stem, products FROM form JOIN word USING (word) WHERE form IN ({marks})"
     costs = []
     for other, its_stem, products in reader.rows(statement, near):
-        ways = [cost for typed in numbers(word) if (cost := edits(typed, other)) is not None]
-        if ways and min(ways) <= FAR.get(len(word), FARTHEST):
-            costs.append((min(ways) - FREQUENT * math.log(products), other, its_stem, products))
+        cost = edits(word, other)
+        if cost is not None and cost <= limit:
+            costs.append((cost - FREQUENT * math.log(products), other, its_stem, products))
     found: dict[str, Clause] = {}
     for _, other, its_stem, products in sorted(costs):
         found.setdefault(its_stem, Clause((word,), (((its_stem,), NEARNESS["corrected"]),), products, other))

@@ -197,7 +197,7 @@ def forms(word: str, deletions: int) -> set[str]:
 
 
 def numbers(word: str) -> list[str]:
-    """A word of six letters or more as it stands, and in its other number: rasberry may be meant for raspberries."""
+    """A word, and where it has six letters or more its other number: rasberry may be meant for raspberries."""
     if len(word) < 6:
         return [word]
     if word.endswith("s"):
