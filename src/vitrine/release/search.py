@@ -65,7 +65,7 @@ IN_NAME = "{name kind} : "
 
 
 _LIMIT = re.compile(
-    r"\s(?:(under|below|less than|up to)\s+\$?|(?:over|above|more than)\s+\$)"
+    r"\s(?:(under|below|less than)\s+\$?|(?:over|above|more than)\s+\$)"
     r"\s*([0-9]{1,9}(?:\.[0-9]{1,2})?)(?:\s*(?:\$|dollars|usd))?\s*$",
     re.IGNORECASE | re.ASCII,
 )
