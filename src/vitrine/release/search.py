@@ -102,12 +102,16 @@ class Clause:
 
 @dataclass(frozen=True)
 class Found:
-    """The ranks that a phrase finds, in order; by which clauses; and the phrase that was answered if it is another."""
+    """The ranks that a phrase finds, in order; by which clauses; and the phrase that was answered if it is another.
+
+    ``first``: where few were found, and it was asked again more widely, those few.
+    """
 
     ranks: Sequence[int]
     clauses: tuple[Clause, ...] = ()
     head: str = ""
     corrected: str | None = None
+    first: frozenset[int] = frozenset()
 
 
 def priced(phrase: str) -> tuple[str, Range | None]:
@@ -134,7 +138,8 @@ def find(reader: Reader, phrase: str) -> Found:
         ranks = _matching(reader, clauses)
     whole = sum(len(clause.words) for clause in clauses) == len(asked)
     if whole and len(ranks) < FEW and (wider := _widened(reader, clauses, asked)):
-        clauses, ranks = wider, _matching(reader, wider)
+        found = _matching(reader, wider)
+        return Found(found, tuple(wider), head, _corrected(phrase, wider), frozenset(ranks))
     return Found(ranks, tuple(clauses), head, _corrected(phrase, clauses))
 
 
@@ -377,7 +382,7 @@ def ordered(reader: Reader, found: Found, ranks: Sequence[int], most: int) -> li
         named = _matching(reader, found.clauses, IN_NAME, RANKED // 2 if few else -1)
         left = set(ranks) if not few else None
         first = [rank for rank in named if left is None or rank in left][: RANKED // 2]
-        chosen = sorted(set(first).union(islice(ranks, RANKED - len(first))))
+        chosen = sorted(set(first).union(islice(ranks, RANKED - len(first)), found.first.intersection(ranks)))
     best = _ranked(reader, found, chosen)
     if len(best) < most and len(chosen) < len(ranks):
         compared = set(best)
@@ -396,8 +401,8 @@ def _ranked(reader: Reader, found: Found, ranks: Sequence[int]) -> list[int]:
     exact = {word for clause in clauses for word in (*clause.words, clause.shown or "")}
     marks = ",".join("?" * len(ranks))
     rows = reader.rows(f"SELECT rank, text FROM short WHERE rank IN ({marks})", list(ranks))
-    scored = [(-_score(text, near, weights, exact), rank) for rank, text in rows]
-    return [rank for _, rank in sorted(scored)]
+    scored = [(rank not in found.first, -_score(text, near, weights, exact), rank) for rank, text in rows]
+    return [rank for *_, rank in sorted(scored)]
 
 
 def _score(
