@@ -103,6 +103,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Index:
         ("I'm looking for a leather desk", (1, 7), None),
         ("do you have hiking boots", (13,), None),
         ("hello, looking for a pair of black leather boots for winter hiking with socks", (13,), None),
+        ("leg of a white birthday candle", (17,), None),  # after `of` may stand the thing as well
         ("white leather boots", (13,), None),  # of two parts, the one with the thing itself
         ("hiking socks under 50", (), None),
         ("hiking socks under $60", (14,), None),

@@ -13,6 +13,7 @@ from vitrine.release.words import (
     FARTHEST,
     OPENING,
     PREPOSITIONS,
+    PURPOSES,
     STOP_WORDS,
     edits,
     forms,
@@ -144,13 +145,13 @@ def find(reader: Reader, phrase: str) -> Found:
 
 
 def _asked(phrase: str) -> tuple[list[str], str, bool]:
-    """The words that matter; the one that names the thing; whether a preposition after it tells, or it is just last."""
+    """The words that matter; the one that names the thing; whether what stands after it leaves no doubt of that."""
     every = OPENING.sub("", " ".join(words(phrase[:1000]))).split()
     asked = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
     head = ""
     for word in every:
         if word in PREPOSITIONS and head:
-            return asked, head, True
+            return asked, head, word in PURPOSES
         if word in asked:
             head = word
     return asked, head, False

@@ -32,9 +32,10 @@ OPENING = re.compile(
 )
 """How a sentence begins that only asks, in words with single blanks between them."""
 
-_PREPOSITIONS = "for with in of from by on to without"
-PREPOSITIONS = frozenset(_PREPOSITIONS.split())
-"""What stands before one of them is the thing sought: a lantern for camping is a lantern."""
+PURPOSES = frozenset(("for", "with", "without"))
+PREPOSITIONS = PURPOSES.union(("in", "of", "from", "by", "on"))
+"""What stands before one of them is the thing sought, before one of `PURPOSES` without doubt: a lantern for camping is
+a lantern, but a set of knives may be knives."""
 
 IRREGULAR = {
     "knives": "knife", "wives": "wife", "lives": "life", "wolves": "wolf", "calves": "calf", "halves": "half",
