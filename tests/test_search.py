@@ -47,7 +47,12 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Index:
         tmp_path_factory.mktemp("shop"),
         *SHOP,
         categories=[category(1, "All"), category(2, "Office Furniture", parent=1)],
-        synonyms=[["rucksack", "backpack"], ["tee", "t shirt"], ["office light", "desk lamp", "lantern"]],
+        synonyms=[
+            ["rucksack", "backpack"],
+            ["tee", "t shirt"],
+            ["office light", "desk lamp", "lantern"],
+            ["silver torch", "flare"],
+        ],
     )
 
 
@@ -80,6 +85,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Index:
         ("office light", (7, 8, 9), None),  # one name of several words
         ("office lights brass", (7,), None),
         ("brass office light", (7,), None),
+        ("silver torch", (5,), None),  # a name that nothing has, but its words
+        ("lamp for a silver torch", (7,), None),
         ("desk lamp", (7, 8, 9), None),
         ("warm blanket", (12,), None),
         ("oak trampoline", (1, 7), None),  # the part that matches

@@ -134,7 +134,7 @@ def find(reader: Reader, phrase: str) -> Found:
     if not clauses:
         return Found(())
     ranks = _matching(reader, clauses)
-    if not ranks and len(clauses) > 1:
+    if not ranks and sum(len(clause.words) for clause in clauses) > 1:
         clauses = _best_part(reader, clauses, head, told)
         ranks = _matching(reader, clauses)
     whole = sum(len(clause.words) for clause in clauses) == len(asked)
@@ -171,11 +171,11 @@ def _best_part(reader: Reader, clauses: Sequence[Clause], head: str, told: bool)
 
     ``told``: no doubt what is sought, so only parts with it.
     """
-    clauses = [each for clause in clauses for each in _apart(reader, clause)]
+    whole, clauses = list(clauses), [each for clause in clauses for each in _apart(reader, clause)]
     needed = told and _has(clauses, head)
     weights = {clause: _weight(reader, clause, head) for clause in clauses}
     tried = 0
-    for size in range(len(clauses) - 1, 0, -1):
+    for size in range(len(clauses) - (clauses == whole), 0, -1):
         parts = sorted(
             combinations(clauses, size),
             key=lambda part: (not _has(part, head), -sum(weights[clause] for clause in part)),
@@ -184,7 +184,7 @@ def _best_part(reader: Reader, clauses: Sequence[Clause], head: str, told: bool)
             parts = [part for part in parts if _has(part, head)]
         parts = parts[: max(1, TRIED - tried)]
         tried += len(parts)
-        finding = [part for part in parts if size == 1 or _matching(reader, part, limit=1)]
+        finding = [part for part in parts if _matching(reader, part, limit=1)]
         named = (part for part in finding if _matching(reader, part, IN_NAME, 1))
         if finding:
             return next(named, finding[0])
