@@ -132,7 +132,6 @@ def test_what_a_product_is_is_told_to_who_asks(shop: Shopping, schemas: Schemas)
             "productDescription": "Scarf & Hat",
             "primaryImageName": "20.jpg",
             "brandName": "Vane & Co",
-            "maxQuantity": 99,
             "onSale": False,
             "productAvailable": True,
         },
@@ -161,12 +160,6 @@ def test_an_item_that_the_catalog_does_not_know_is_an_error(shop: Shopping) -> N
 def test_a_product_may_allow_fewer_than_a_bag_does(shop: Shopping) -> None:
     limit = "item: 6 pieces of upcId 7; allowed: at most 5 in a bag"
     assert refused(shop, "POST", BAGS, items((7, 6), (9, 6))) == [limit]
-
-
-def test_a_bag_may_allow_fewer_than_a_product_does(shop: Shopping) -> None:
-    shop.content.value["site"]["bags"] = {"max_quantity": 4}
-    told = shop.act("POST", f"{BAGS}?bagOptions=INCLUDE_PRODUCTINFO", items((7, 1), (9, 4)))
-    assert [each["productInfo"]["maxQuantity"] for each in told.value["bag"]["items"]] == [4, 4]
 
 
 def test_a_product_that_is_sold_no_more_is_not_available(database: Database, out: Path, tmp_path: Path) -> None:

@@ -5,24 +5,23 @@ from decimal import Decimal
 from typing import Any
 
 from vitrine.content.yaml import Json
-from vitrine.interface.catalog_parts import max_quantity
 from vitrine.interface.ports import Bag, Line
 
 Entry = tuple[Json, Json]
 """What a catalog says of an item: its product, and its UPC."""
 
 
-def answer_of(bag: Bag, catalog: Any, most: int | None) -> Json:
+def answer_of(bag: Bag, catalog: Any, with_info: bool) -> Json:
     """The answer of all four operations. Items stand by sequence number: the order in which they came into the bag.
 
-    ``catalog``: the port Catalog, or None, and then nothing is said of prices and products. ``most``: how many of one
-    item a bag may hold, where of each item its product is to be told.
+    ``catalog``: the port Catalog, or None, and then nothing is said of prices and products. ``with_info``: tell of each
+    item its product.
     """
     entries = [(line, None if catalog is None else catalog.product_of_sku(line.upc)) for line in bag.lines]
     summary: dict[str, Json] = {"itemCount": sum(line.quantity for line in bag.lines)}
     items = [_line(line) for line in bag.lines]
     if catalog is not None:
-        items = [item | _known(line, entry, most) for item, (line, entry) in zip(items, entries, strict=True)]
+        items = [item | _known(line, entry, with_info) for item, (line, entry) in zip(items, entries, strict=True)]
         prices = [(line.quantity, price_of(entry)) for line, entry in entries if entry]
         total = sum(quantity * price.now for quantity, price in prices)
         saved = sum(quantity * (price.before - price.now) for quantity, price in prices)
@@ -35,7 +34,7 @@ def _line(line: Line) -> dict[str, Json]:
     return {"sequenceNumber": line.sequence, "quantity": line.quantity, "upcId": line.upc}
 
 
-def _known(line: Line, entry: Entry | None, most: int | None) -> dict[str, Json]:
+def _known(line: Line, entry: Entry | None, with_info: bool) -> dict[str, Json]:
     """What the catalog says of an item."""
     if entry is None:  # it was in the catalog when it came into the bag
         return {"siteAvailablilityFlag": False, "errors": [{"code": "ITEM_UNKNOWN"}]}
@@ -49,19 +48,19 @@ def _known(line: Line, entry: Entry | None, most: int | None) -> dict[str, Json]
         "itemTotal": _money(line.quantity * price.now),
         "siteAvailablilityFlag": available,
     }
-    if most is not None:
-        told["productInfo"] = _product_info(product, price, available, most)
+    if with_info:
+        told["productInfo"] = _product_info(product, price, available)
     if not available:
         told["errors"] = [{"code": "ITEM_UNAVAILABLE"}]
     return told
 
 
-def _product_info(product: Json, price: "Price", available: bool, most: int) -> Json:
+def _product_info(product: Json, price: "Price", available: bool) -> Json:
     return {
         "productDescription": product["name"],
         "primaryImageName": product["images"]["primary"],
         "brandName": product["brand"],
-        "maxQuantity": max_quantity(product, most),
+        **({"maxQuantity": product["maxQuantity"]} if "maxQuantity" in product else {}),
         "onSale": price.now < price.before,
         "productAvailable": available,
     }

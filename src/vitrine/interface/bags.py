@@ -10,14 +10,13 @@ from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.bag_answers import answer_of
 from vitrine.interface.call import Call
-from vitrine.interface.catalog_parts import max_quantity, of_one_item
 from vitrine.interface.kinds import MAX_ID, Count, Guid, Words
 from vitrine.interface.operation import FromStore, Moment, OnlyOne, Operation, Outcome, Parameter
 from vitrine.interface.ports import Bag, Line, Store
 from vitrine.problems import Fault, Refusal
 
-MAX_ITEMS = 100
-"""Of a bag, where site.yaml does not say otherwise."""
+MAX_QUANTITY, MAX_ITEMS = 99, 100
+"""Of one item, and of items a bag, where site.yaml does not say otherwise."""
 
 NAMES = ("userId", "bagId", "bagGuid")
 PRODUCT_INFO = "INCLUDE_PRODUCTINFO"
@@ -160,15 +159,15 @@ def _changed(store: Store, content: Content, call: Call, bag: Bag, lines: Iterab
 
 def _faults(bag: Bag, kept: Sequence[Line], content: Content) -> Iterator[Fault]:
     """What is wrong with lines that are new or changed; a bag that was filled under wider limits may be emptied."""
-    most, catalog = of_one_item(content), content.catalog
-    items = (content.setting("bags") or {}).get("max_items", MAX_ITEMS)
+    limits, catalog = content.setting("bags") or {}, content.catalog
+    most, items = limits.get("max_quantity", MAX_QUANTITY), limits.get("max_items", MAX_ITEMS)
     for line in kept:
         if line in bag.lines:
             continue
         entry = None if catalog is None else catalog.product_of_sku(line.upc)
         if catalog is not None and entry is None:
             yield Fault("item", f"upcId {line.upc} is not in the catalog")
-        limit = max_quantity(entry[0], most) if entry else most
+        limit = min(most, entry[0].get("maxQuantity", most)) if entry else most
         if line.quantity > limit:
             yield Fault("item", f"{line.quantity} pieces of upcId {line.upc}; allowed: at most {limit} in a bag")
     if len(kept) > max(items, len(bag.lines)):
@@ -180,8 +179,7 @@ def _holds(lines: Mapping[int, Line]) -> str:
 
 
 def _told(bag: Bag, content: Content, call: Call) -> Outcome:
-    most = of_one_item(content) if PRODUCT_INFO in (call["bagOptions"] or ()) else None
-    return Outcome(answer_of(bag, content.catalog, most), etag(bag))
+    return Outcome(answer_of(bag, content.catalog, PRODUCT_INFO in (call["bagOptions"] or ())), etag(bag))
 
 
 # -- operations --------------------------------------------------------------------------------------------------

@@ -48,18 +48,8 @@ def surroundings(content: Content) -> Surroundings:
     settings = content.setting("catalog") or {}
     promotions = {promotion["promoId"]: promotion for promotion in content.promotions()}
     urls = settings.get("image_url", ""), settings.get("product_url", "")
-    return Surroundings(*urls, promotions, of_one_item(content))
-
-
-def of_one_item(content: Content) -> int:
-    """How many of one item a bag may hold."""
-    most: int = (content.setting("bags") or {}).get("max_quantity", MAX_QUANTITY)
-    return most
-
-
-def max_quantity(product: Json, most: int) -> int:
-    """How many of a product a bag may hold, where of any item it may hold ``most``."""
-    return min(most, int(product.get("maxQuantity", most)))
+    most = (content.setting("bags") or {}).get("max_quantity", MAX_QUANTITY)
+    return Surroundings(*urls, promotions, most)
 
 
 # -- the product element: search, browse and product detail v3 ---------------------------------------------------
@@ -330,7 +320,7 @@ def _summary4(product: Json, around: Surroundings) -> Json:
         "metricNumberOfReviews": product["reviewCount"],
         "metricRating": product["rating"] if product["reviewCount"] else None,
         "isNew": product.get("new", False),
-        "maxQuantity": max_quantity(product, around.max_quantity),
+        "maxQuantity": min(around.max_quantity, product.get("maxQuantity", around.max_quantity)),
         "bullets": product.get("bullets"),
         "active": product.get("active", True),
         "defaultCategoryId": product["categories"][0],
