@@ -112,6 +112,14 @@ def test_a_promotion_that_is_not_live_is_told_nowhere(tmp_path: Path) -> None:
     assert [each["promotionID"] for each in selected["promotions"]] == [5]
 
 
+def test_a_bag_may_hold_fewer_of_a_product_than_that_allows(tmp_path: Path) -> None:
+    content = live(write(tmp_path / "content", documents()), AT)
+    content.value["site"]["bags"] = {"max_quantity": 4}
+    content.catalog = indexed(content, tmp_path)
+    told = asked(content, "v4/catalog/product/100,101(productdetails(summary(maxquantity)))")["product"]
+    assert [each["productDetails"]["summary"]["maxQuantity"] for each in told] == [4, 4]
+
+
 @pytest.mark.parametrize(
     ("product", "told"),
     [
