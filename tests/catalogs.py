@@ -85,8 +85,8 @@ PUMP = {
         "finalPrice": {"value": 59.99, "display": "Always Show", "promotions": [7, 5]},
     },
     "upcs": [
-        {"upc": RED, "sku": 9001, "color": 7, "size": 71, "attributes": {"WIDTH": ["M"]}, "orderMethod": "POOL"},
-        {"upc": BLACK, "sku": 9002, "color": 8, "size": 72, "price": {"regular": 110}},
+        {"upc": RED, "sku": 9001, "color": 7, "size": 71, "attributes": {"WIDTH": ["M"]}},
+        {"upc": BLACK, "sku": 9002, "color": 8, "size": 72, "price": {"regular": 110}, "orderMethod": "VENDOR DIRECT"},
         {"upc": OLD, "sku": 9003, "active": False},
     ],
     "attributes": {"HEEL_HEIGHT": ["High"], "MATERIAL": ["Leather", "Rubber"]},

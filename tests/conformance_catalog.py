@@ -198,7 +198,7 @@ SET = plain(
     },
     collection=True,
 )
-GONE = plain(103, "Withdrawn Pump", "SHOE", "Anne Field", "gone.jpg", 12, regular(20))
+GONE = plain(103, "Withdrawn Pump", "SHOE", "Anne Field", "gone.jpg", 12, regular(20), available=False)
 LAMP_ELEMENT = plain(104, "Desk Lamp", "LAMP", "Lumen", "lamp.jpg", 2, regular(25.5), available=False)
 AVAILABLE, UNAVAILABLE = {"availability": {"available": True}}, {"availability": {"available": False}}
 
@@ -244,7 +244,7 @@ def upcs(number: str, details: str, method: str, sku: str) -> Json:
                 "colorwayid": 8,
                 "sizeid": 72,
                 "price": price4(110, type=4),
-                "availability": {"available": False, sku: 9002},
+                "availability": {"available": False, method: "VENDOR DIRECT", sku: 9002},
             },
         },
         {
@@ -253,7 +253,7 @@ def upcs(number: str, details: str, method: str, sku: str) -> Json:
                 "skuid": 9003,
                 "active": False,
                 "price": price4(69.99, was=100, type=4),
-                "availability": {"available": False, sku: 9003},
+                "availability": {"available": False, method: "POOL", sku: 9003},
             },
         },
     ]
@@ -410,11 +410,13 @@ def detail(
             "available": price is not None,
             "metricNumberOfReviews": 0,
             "isNew": False,
+            "maxQuantity": 99,
             "active": more.get("active", True),
             "defaultCategoryId": category,
             "giftWrappable": False,
             "visible": more.get("active", True),
             "checkInStoreEligibility": more.get("eligible", True),
+            "productGroup": kind,
         },
         "badges": {"new": False, **({"onsale": True} if price and price["onsale"] else {})},
         "shipping": {"giftWrappable": False, "giftMessageable": False},
@@ -472,7 +474,7 @@ SET_4 = set_4(
         ],
     }
 )
-GONE_4 = detail("Withdrawn Pump", 103, "It was a pump.", "SHOE", ANNE, "gone.jpg", 12, price=price4(20), active=False)
+GONE_4 = detail("Withdrawn Pump", 103, "It was a pump.", "SHOE", ANNE, "gone.jpg", 12, active=False)
 LAMP_4 = detail("Desk Lamp", 104, "A lamp.", "LAMP", {"brandname": "Lumen"}, "lamp.jpg", 2, eligible=False)
 PUMP_4_UPCS = upcs("upcnumber", "upcDetails", "orderMethod", "upcId")
 PUMP_4_CATEGORIES = [
@@ -539,13 +541,15 @@ WOMEN, HOME = node(1, "Women", "women"), node(2, "Home", "home", "Splash")
 SHOES_WITH = {**SHOES, "category": [PUMPS]}
 
 
-def summary(name: str, page: str, kind: str = "Browse", highlight: bool = False, **more: Json) -> Json:
+def summary(id: int, name: str, page: str, kind: str = "Browse", highlight: bool = False, **more: Json) -> Json:
     url = f"{SHOP}/{page}"
-    return {"name": name, "categorytype": kind, "categorypageurl": url, "categoryHighlight": highlight, **more}
+    told = {"name": name, "categorytype": kind, "categorypageurl": url, "categoryHighlight": highlight}
+    return {**told, "pageId": str(id), "pageType": kind, "pageTitle": name, "metaDesc": "", **more}
 
 
-WOMEN_S, HOME_S = summary("Women", "women"), summary("Home", "home", "Splash")
+WOMEN_S, HOME_S = summary(1, "Women", "women"), summary(2, "Home", "home", "Splash")
 SHOES_S = summary(
+    12,
     "Shoes & Boots",
     "shoes",
     highlight=True,
@@ -554,7 +558,7 @@ SHOES_S = summary(
     pageTitle="Shoes",
     metaDesc="All shoes",
 )
-PUMPS_S, SALE_S = summary("Pumps", "pumps"), summary("Sale", "sale", "GoTo")
+PUMPS_S, SALE_S = summary(121, "Pumps", "pumps"), summary(11, "Sale", "sale", "GoTo")
 IN_WOMEN = {"parentcategory": {"id": 1, "summary": {"name": "Women", "categorypageurl": f"{SHOP}/women"}}}
 IN_SHOES = {"parentcategory": {"id": 12, "summary": {"name": "Shoes & Boots", "categorypageurl": f"{SHOP}/shoes"}}}
 
@@ -927,14 +931,14 @@ def _version_3() -> Iterator[Case]:
             key: number,
         }
 
-    flat, gone, lamp = {**FLAT, **AVAILABLE}, {**GONE, **AVAILABLE}, {**LAMP_ELEMENT, **UNAVAILABLE}
+    flat, gone, lamp = {**FLAT, **AVAILABLE}, {**GONE, **UNAVAILABLE}, {**LAMP_ELEMENT, **UNAVAILABLE}
     lamp_upc = {
         "upcnumber": LAMP,
         "upcdetails": {
             "skuid": 9004,
             "active": True,
             "price": price4(25.5),
-            "availability": {"available": False, "upcid": 9004},
+            "availability": {"available": False, "ordermethod": "POOL", "upcid": 9004},
         },
     }
     for target in ("100", "100/", "0100", "100?imagewidth=164", "100?numOfReviews=5", "100?unknown=1"):
@@ -1273,12 +1277,13 @@ def _search() -> Iterator[Case]:
         told("patent pump", 1, None, wide, width="300"),
     )
     yield from invalid(path, "searchphrase is required")
-    yield from invalid(f"{path}?searchphrase=", "searchphrase: must be text of 1 to 200 characters, not of 0")
-    yield from invalid(f"{path}?searchphrase=+", "searchphrase: must be text of 1 to 200 characters, not of 0")
+    yield from invalid(f"{path}?searchphrase=", "searchphrase: must be text of 1 to 1000 characters, not of 0")
+    yield from invalid(f"{path}?searchphrase=+", "searchphrase: must be text of 1 to 1000 characters, not of 0")
     yield from invalid(
-        f"{path}?searchphrase={'a' * 201}", "searchphrase: must be text of 1 to 200 characters, not of 201"
+        f"{path}?searchphrase={'a' * 1001}", "searchphrase: must be text of 1 to 1000 characters, not of 1001"
     )
     yield from answered(f"{path}?searchphrase=%00xyzzy%01", told("\ufffdxyzzy\ufffd", 0, None))
+    yield from answered(f"{path}?searchphrase={'a' * 1000}", told("a" * 1000, 0, None))
     for text in ("0", "101", "x"):
         yield from invalid(f"{path}?searchphrase=a&perpage={text}", number("perpage", 100, text))
     yield from invalid(f"{path}?searchphrase=a&page=0", number("page", MAX, "0"))

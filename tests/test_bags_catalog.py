@@ -169,6 +169,12 @@ def test_what_a_bag_may_hold_is_told_with_the_product(database: Database, tmp_pa
     assert [each["productInfo"]["maxQuantity"] for each in told["items"]] == [3, 3]
 
 
+def test_a_product_that_is_sold_no_more_is_not_available(database: Database, out: Path, tmp_path: Path) -> None:
+    withdrawn = with_catalog(database, out, tmp_path, [PRODUCTS[1] | {"active": False}])
+    told = withdrawn.act("POST", BAGS, items((9, 1))).value["bag"]["items"][0]
+    assert (told["siteAvailablilityFlag"], told["errors"]) == (False, [{"code": "ITEM_UNAVAILABLE"}])
+
+
 def test_an_item_that_has_left_the_catalog_can_only_be_taken_out(
     shop: Shopping, database: Database, out: Path, tmp_path: Path
 ) -> None:

@@ -1,7 +1,10 @@
 """Facts about the catalog in a release: made or taken over, told apart, verified; and how a build's end is noted."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
@@ -95,6 +98,7 @@ def test_a_catalog_that_did_not_change_is_linked(small: Path, out: Path) -> None
         ([("site.yaml", "https://i.example", "https://j.example")], False),
         ([("promotions/one.yaml", "promotionName: Half Price", "promotionName: Half")], False),
         ([("site.yaml", "www: https://www.example", "www: https://www2.example")], False),
+        ([("site.yaml", "\ncatalog:", "\nbags: {max_quantity: 5}\ncatalog:")], False),
         ([("events/one.yaml", "name: Opening", "name: Doors")], True),
     ],
 )
@@ -257,6 +261,15 @@ def test_a_build_that_failed_leaves_a_note_even_if_then_there_is_nothing_to_do(s
     edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"))
     assert built(aged(small), out)
     assert last(out) == {"format": 1, "status": "SUCCESS"}
+
+
+def test_a_build_whose_words_nobody_reads_has_not_failed(small: Path, out: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "vitrine", "build", "--content", str(small), "--out", str(out)]
+    with os.fdopen(writing, "wb") as nobody:
+        assert subprocess.run(command, stdout=nobody, stderr=subprocess.PIPE, check=False).returncode != 0
+    assert (current(out) != "", last(out)) == (True, {"format": 1, "status": "SUCCESS"})
 
 
 def test_a_build_that_finds_another_at_work_leaves_its_note_alone(small: Path, out: Path) -> None:

@@ -112,6 +112,37 @@ def test_a_promotion_that_is_not_live_is_told_nowhere(tmp_path: Path) -> None:
     assert [each["promotionID"] for each in selected["promotions"]] == [5]
 
 
+def test_a_bag_may_hold_fewer_of_a_product_than_that_allows(tmp_path: Path) -> None:
+    content = live(write(tmp_path / "content", documents()), AT)
+    content.value["site"]["bags"] = {"max_quantity": 4}
+    content.catalog = indexed(content, tmp_path)
+    told = asked(content, "v4/catalog/product/100,101(productdetails(summary(maxquantity)))")["product"]
+    assert [each["productDetails"]["summary"]["maxQuantity"] for each in told] == [4, 4]
+
+
+@pytest.mark.parametrize(
+    ("product", "told"),
+    [
+        (100, [5, 8, 11, 12, 14]),  # names 5 and 11, is named by 8 and 11, stands in Pumps, in Shoes and below Women
+        (102, [12]),  # stands in Women
+        (104, [13]),
+        (201, [13]),
+    ],
+)
+def test_a_product_has_the_promotions_that_name_it_or_its_categories(
+    tmp_path: Path, product: int, told: list[int]
+) -> None:
+    naming = {8: {"products": [100]}, 11: {"products": [100]}, 12: {"categoryIds": [1]}, 13: {"categoryIds": [2]}}
+    naming[14] = {"categoryIds": [121, 12]}
+    given = [promotion(5), promotion(7), *(promotion(id, **names) for id, names in naming.items())]
+    content = live(write_tree(write(tmp_path / "content", documents()), {"promotions/all.yaml": given}), AT)
+    content.catalog = indexed(content, tmp_path)
+    (third,) = asked(content, f"v3/catalog/product/{product}?show=promotion")["product"]
+    (fourth,) = asked(content, f"v4/catalog/product/{product}(promotions)")["product"]
+    assert [each["promotionid"] for each in third["promotion"]] == told
+    assert [each["promotionID"] for each in fourth["promotions"]] == told
+
+
 @pytest.mark.parametrize(
     ("at", "querydate"),
     [

@@ -37,7 +37,7 @@ PRODUCTS = [
     ),
     product(20, "Scarf", brand="Vane & Co", categories=[2], price={"regular": {"low": 20, "high": 30}}, bestSeller=1),
     product(10, "Shirt and Scarf", brand="Larkspur", categories=[4], members=[30, 20], updated="2013-06-01T00:00:00Z"),
-    product(40, "Old Shirt", active=False, categories=[4], featured=True),
+    product(40, "Old Shirt", active=False, categories=[4], featured=True, upcs=[{"upc": "00000000000024", "sku": 99}]),
 ]
 CATALOG: dict[str, Any] = {
     "site": SITE,
@@ -71,6 +71,11 @@ def test_products_have_what_is_worked_out(catalog: Index) -> None:
     scarf = {"reviewCount": 1, "rating": 1.0, "available": True, "onsale": False, "priceLow": 20.0, "priceHigh": 30.0}
     assert catalog.products([20, 5, 20]) == {20: PRODUCTS[1] | scarf}
     assert catalog.product(2**60) is None
+
+
+def test_what_is_sold_no_more_cannot_be_sent(catalog: Index) -> None:
+    product, upc = catalog.product_of_sku(99) or ({}, {})
+    assert (product["available"], upc["available"]) == (False, False)
 
 
 def test_upcs_and_skus_lead_to_products(catalog: Index) -> None:
@@ -124,6 +129,12 @@ def test_browse(catalog: Index) -> None:
     assert catalog.browse(5, Question(facets=False)) == Page(1, (30,))
     assert catalog.browse(6, Question()) == Page(0)
     assert catalog.browse(1, Question(filters={"NOTHING": ("x",)}, facets=False)) == Page(0)
+
+
+def test_an_attribute_of_a_facets_name_is_no_second_facet(tmp_path: Path) -> None:
+    attributes = {"Price": ["Low"], "Brand": ["Mine"], "Color": ["Red"], "Size": ["L"], "Fit": ["Slim"]}
+    found = index(tmp_path, *(product(id, attributes=attributes) for id in (1, 2))).browse(1, Question())
+    assert [facet.name for facet in found.facets if facet.values or facet.ranges] == ["BRAND", "PRICE", "FIT"]
 
 
 def test_brands(catalog: Index) -> None:

@@ -100,6 +100,14 @@ class _Asked(NamedTuple):
     def seconds(self) -> float:
         return time.perf_counter() - self.started
 
+    @property
+    def done(self) -> bool:
+        """Whether this build is noted as done: what fails later, such as a reader that has gone, undoes no release."""
+        from vitrine.release.publish import Releases
+
+        last = Releases(self.out).last_build()
+        return (last.get("started"), last.get("status")) == (self.begun.isoformat(timespec="milliseconds"), "SUCCESS")
+
     def tell(self, status: str, description: str = "", cause: str = "") -> None:
         """Note beside the releases how this build ended."""
         from datetime import UTC, datetime
@@ -158,7 +166,8 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
     except Busy:
         raise  # another build is at work, and notes its own end
     except (Failure, OSError) as failure:
-        asked.tell("FAILED", str(failure))
+        if not asked.done:
+            asked.tell("FAILED", str(failure))
         raise
     if failed:
         asked.tell("FAILED", failed, CONTENT)

@@ -128,7 +128,7 @@ def _amount(value: float | None) -> str:
 class Phrase:
     """What a shopper types. The answer tells it again: what XML cannot hold becomes U+FFFD."""
 
-    maximum: int = 200
+    maximum: int = 1000
 
     def parse(self, text: str) -> str:
         text = sayable(" ".join(text.split()))

@@ -12,6 +12,10 @@ from vitrine.content.yaml import Json
 from vitrine.interface.ports import Part
 
 TICKET = "Ticket"
+FROM_STOCK = "POOL"
+"""How a UPC is ordered that does not say so."""
+MAX_QUANTITY = 99
+"""How many of one item a bag may hold where neither site.yaml nor the product allows fewer."""
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,22 @@ PLAIN = Images()
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a product's answers say that its document does not: site.yaml's `catalog`, the live promotions by id."""
+    """What a product's answers say that its document does not: site.yaml's `catalog`, the live promotions by id, and
+    how many of one item a bag may hold."""
 
     image_url: str
     product_url: str
     promotions: Mapping[int, Json]
+    max_quantity: int = MAX_QUANTITY
 
 
 def surroundings(content: Content) -> Surroundings:
     """Those of a release."""
     settings = content.setting("catalog") or {}
     promotions = {promotion["promoId"]: promotion for promotion in content.promotions()}
-    return Surroundings(settings.get("image_url", ""), settings.get("product_url", ""), promotions)
+    urls = settings.get("image_url", ""), settings.get("product_url", "")
+    most = (content.setting("bags") or {}).get("max_quantity", MAX_QUANTITY)
+    return Surroundings(*urls, promotions, most)
 
 
 # -- the product element: search, browse and product detail v3 ---------------------------------------------------
@@ -312,14 +320,14 @@ def _summary4(product: Json, around: Surroundings) -> Json:
         "metricNumberOfReviews": product["reviewCount"],
         "metricRating": product["rating"] if product["reviewCount"] else None,
         "isNew": product.get("new", False),
-        "maxQuantity": product.get("maxQuantity"),
+        "maxQuantity": min(around.max_quantity, product.get("maxQuantity", around.max_quantity)),
         "bullets": product.get("bullets"),
         "active": product.get("active", True),
         "defaultCategoryId": product["categories"][0],
         "giftWrappable": product.get("giftWrappable", False),
         "visible": product.get("visible", True),
         "checkInStoreEligibility": product.get("storeEligible", True),
-        "productGroup": product.get("productGroup"),
+        "productGroup": product.get("productGroup", product["typeName"]),
     }
     return {name: value for name, value in told.items() if value is not None}
 
@@ -389,7 +397,7 @@ def _upc4(upc: Json, product: Json) -> Json:
         "price": price4(upc.get("price", product["price"]), product["price"].get("typeId", 0)),
         "availability": {
             "available": available,
-            **({"orderMethod": upc["orderMethod"]} if "orderMethod" in upc else {}),
+            "orderMethod": upc.get("orderMethod", FROM_STOCK),
             "upcId": upc["sku"],
         },
     }

@@ -91,21 +91,18 @@ def _category(content: Content, category: Json, asked: Question) -> Json:
 
 
 def _summary(category: Json) -> Json:
-    told = {
+    """All of it always stands (wire shapes §2): a page of which nothing is written is named after its category."""
+    kind = category.get("type", BROWSE)
+    return {
         "name": category["name"],
-        "categorytype": category.get("type", BROWSE),
+        "categorytype": kind,
         "categorypageurl": category["url"],
         "categoryHighlight": category.get("highlight", False),
+        "pageId": category.get("pageId", str(category["id"])),
+        "pageType": category.get("pageType", kind),
+        "pageTitle": category.get("pageTitle", category["name"]),
+        "metaDesc": category.get("metaDescription", ""),
     }
-    return told | {key: category[name] for key, name in _PAGE if name in category}
-
-
-_PAGE = (
-    ("pageId", "pageId"),
-    ("pageType", "pageType"),
-    ("pageTitle", "pageTitle"),
-    ("metaDesc", "metaDescription"),
-)
 
 
 def _parent(content: Content, category: Json) -> Json:

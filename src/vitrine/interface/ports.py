@@ -111,10 +111,10 @@ class Reviews:
 class Catalog(Protocol):
     """The catalog of one release. Documents are as editors write them, with computed members beside.
 
-    A product has `rating` (one decimal; left out without reviews), `reviewCount`, `available` (to be sent: if it has
-    UPCs, whether one of the active ones is), `onsale`, `priceLow` and `priceHigh` (what it costs now), `brandId`
-    (where a brand document names its brand), and each of its UPCs `available`. A category has `children` and `parent`
-    as ids (None: it is a root), `depth` (1 for a root), and no category inside it.
+    A product has `rating` (one decimal; left out without reviews), `reviewCount`, `available` (to be sent: if it is
+    active, and if it has UPCs one of the active ones is), `onsale`, `priceLow` and `priceHigh` (what it costs now),
+    `brandId` (where a brand document names its brand), and each of its UPCs `available`. A category has `children` and
+    `parent` as ids (None: it is a root), `depth` (1 for a root), and no category inside it.
     Ids and UPCs may be asked for in any order, and what does not exist is left out. Facets are named in upper case: an
     attribute Heel_height is the facet HEEL_HEIGHT.
     """

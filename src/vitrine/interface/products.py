@@ -79,6 +79,8 @@ def _version_3(content: Content, call: Call, ids: Sequence[int]) -> Mapping[int,
         return {id: content.encoded(b"%b,%b" % (heads[id][:-1], rests[id][1:])) for id in ids if id in heads}
     around, products = surroundings(content), catalog.products(ids)
     words = shown or DEFAULT_SHOWN
+    if "promotion" in words:
+        products = {id: _promoted(content, product) for id, product in products.items()}
     told = {id: _shown(products[id], words, around, images(call)) for id in ids if id in products}
     if "review" in words:
         for id, product in told.items():
@@ -194,7 +196,7 @@ def _selected(content: Content, product: Json, wanted: Mapping[str, fields.Mask 
         "productcategory": ("productCategory", lambda product: _categories(content, product)),
         "reviews": ("Reviews", lambda product: _all_reviews(content, product)),
         "rebates": ("rebates", rebates4),
-        "promotions": ("promotions", lambda product: promotions4(product, surroundings(content))),
+        "promotions": ("promotions", lambda product: promotions4(_promoted(content, product), surroundings(content))),
     }
     for word, (key, make) in lists.items():
         if word in wanted and (value := make(product)):
@@ -214,13 +216,30 @@ def _kept(value: Json, mask: fields.Mask | None) -> Json:
 
 
 def _categories(content: Content, product: Json) -> list[Json]:
-    """The root above the home category, then the home category; a home that is a root is told as such alone."""
-    catalog = of(content)
-    home = category = catalog.category(product["categories"][0])
-    while category is not None and category["parent"] is not None:
-        category = catalog.category(category["parent"])
-    named = (("rootcategory", category), ("homecategory", home))
-    return [{"id": each["id"], "name": each["name"], "type": kind} for kind, each in named if each is not None]
+    """The root above the home category, then the home category; a home that is a root is told as both."""
+    way = _way_up(content, product["categories"][0])
+    named = (("rootcategory", way[-1:]), ("homecategory", way[:1]))
+    return [{"id": each["id"], "name": each["name"], "type": kind} for kind, known in named for each in known]
+
+
+def _way_up(content: Content, id: int | None) -> list[Json]:
+    """A category and all above it, up to a root."""
+    found = []
+    while id is not None and (category := of(content).category(id)) is not None:
+        found.append(category)
+        id = category["parent"]
+    return found
+
+
+def _promoted(content: Content, product: Json) -> Json:
+    """A product with all the promotions that hold for it: it names them, or they name it or where it stands."""
+    inside = {category["id"] for id in product["categories"] for category in _way_up(content, id)}
+    named = [
+        each["promoId"]
+        for each in content.promotions()
+        if product["id"] in each.get("products", ()) or not inside.isdisjoint(each.get("categoryIds", ()))
+    ]
+    return product | {"promotions": sorted({*product.get("promotions", ()), *named})}
 
 
 # -- reviews -----------------------------------------------------------------------------------------------------

@@ -182,8 +182,11 @@ class Index:
 
     def search(self, phrase: str, question: Question) -> Page:
         direct = self._direct(phrase)
-        found = search.find(self, phrase)
+        sought, limit = search.priced(phrase)
+        found = search.find(self, sought)
         ranks = [direct, *(rank for rank in found.ranks if rank != direct)] if direct else found.ranks
+        if limit:
+            ranks = self.narrowed(ranks, Question(price=(limit,)))
 
         def order(narrowed: Sequence[int], most: int) -> Sequence[int]:
             if direct and narrowed and narrowed[0] == direct:
@@ -191,7 +194,7 @@ class Index:
             return search.ordered(self, found, narrowed, most)
 
         page = self.page(ranks, question, order)
-        return replace(page, corrected=found.corrected) if found.corrected else page
+        return replace(page, corrected=found.corrected + phrase[len(sought) :]) if found.corrected else page
 
     def _direct(self, phrase: str) -> int | None:
         """The rank of the product whose id, UPC or sku a phrase is."""
@@ -355,14 +358,13 @@ class Index:
         return self.facets[0]
 
     @cached_property
-    def synonyms(self) -> dict[str, list[tuple[str, ...]]]:
-        """Stem → the stems of what means the same."""
-        found: dict[str, list[tuple[str, ...]]] = {}
+    def synonyms(self) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
+        """The stems of a word, or of several that are one name → those of what means the same."""
+        found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for group in orjson.loads(self.meta["synonyms"]):
             stems = [tuple(map(stem, text.split())) for text in group]
             for own in stems:
-                if len(own) == 1:
-                    found.setdefault(own[0], []).extend(other for other in stems if other != own)
+                found.setdefault(own, []).extend(other for other in stems if other != own)
         return found
 
     @cached_property

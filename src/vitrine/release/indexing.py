@@ -22,7 +22,7 @@ import orjson
 
 from vitrine.content.processes import Progress, ordered, processors
 from vitrine.content.yaml import Json
-from vitrine.release.facets import BASIC, Columns, count
+from vitrine.release.facets import BASIC, PRICE, Columns, count
 from vitrine.release.product_rows import Made, Render, Row, Shop, categories, make_product
 from vitrine.release.words import forms, indexed, stem
 
@@ -223,7 +223,7 @@ class _Writer:
         total = len(self.starts) - 1
         carried = max(2, total / CARRIED_BY)
         names = sorted(self.attributes, key=lambda name: (-self.attributes[name], name))
-        facets = [name for name in names if self.attributes[name] >= carried and name not in BASIC]
+        facets = [name for name in names if self.attributes[name] >= carried and name not in (*BASIC, PRICE)]
         self.shop = replace(self.shop, facets=facets[:MAX_FACETS])
         return total, active
 

@@ -136,10 +136,11 @@ def complete(shop: Shop, known: Known, product: Json) -> None:
     low, high = (now["low"], now["high"]) if isinstance(now, dict) else (now, now)
     stars = known("SELECT one, two, three, four, five FROM rating WHERE product = ?", product["id"]) or NO_STARS
     reviews = sum(stars)
-    available = "upcs" not in product
+    sold = product.get("active", True)
+    available = sold and "upcs" not in product
     for entry in product.get("upcs", ()):
         stock = known("SELECT online FROM stocked WHERE upc = ?", int(entry["upc"]))
-        entry["available"] = entry.get("active", True) and (stock is None or stock[0] is None or stock[0] > 0)
+        entry["available"] = sold and entry.get("active", True) and (stock is None or stock[0] is None or stock[0] > 0)
         available = available or entry["available"]
     product |= {"reviewCount": reviews, "available": available, "onsale": "sale" in price}
     product |= {"priceLow": float(low), "priceHigh": float(high)}

@@ -1,15 +1,33 @@
 """A shopper's phrase → the products it finds, the best first. The phrase is data: it never becomes query syntax."""
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, combinations, islice
 from typing import Any, Protocol
 
-from vitrine.release.words import PREPOSITIONS, STOP_WORDS, edits, forms, reach, stem, words
+from vitrine.interface.ports import Range
+from vitrine.release.words import (
+    FAR,
+    FARTHEST,
+    OPENING,
+    PREPOSITIONS,
+    PURPOSES,
+    STOP_WORDS,
+    edits,
+    forms,
+    numbers,
+    reach,
+    stem,
+    words,
+)
 
 MAX_WORDS = 12
 """Of a phrase; what comes after them is ignored."""
+
+NAME = 4
+"""Words of a name that has synonyms, at the most."""
 
 BEGUN = 40
 """How many words a beginning stands for: the most frequent ones,"""
@@ -47,20 +65,27 @@ IN_NAME = "{name kind} : "
 """The columns that tell what a product is, in FTS5's syntax."""
 
 
+_LIMIT = re.compile(
+    r"\s(?:(under|below|less than)\s+\$?|(?:over|above|more than)\s+\$)"
+    r"\s*([0-9]{1,9}(?:\.[0-9]{1,2})?)(?:\s*(?:\$|dollars|usd))?\s*$",
+    re.IGNORECASE | re.ASCII,
+)
+
+
 class Reader(Protocol):
     """What is read of the index."""
 
     active: int
 
     @property
-    def synonyms(self) -> Mapping[str, Sequence[tuple[str, ...]]]: ...
+    def synonyms(self) -> Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]: ...
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]: ...
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A word of a phrase, or two that may be one, and what may stand for it: stems, all of which must be there.
+    """A word of a phrase, or several that are or may be one, and what may stand for it: stems that must all be there.
 
     ``shown``: how it reads, where it was corrected.
     """
@@ -78,40 +103,58 @@ class Clause:
 
 @dataclass(frozen=True)
 class Found:
-    """The ranks that a phrase finds, in order; by which clauses; and the phrase that was answered if it is another."""
+    """The ranks that a phrase finds, in order; by which clauses; and the phrase that was answered if it is another.
+
+    ``first``: where few were found, and it was asked again more widely, those few.
+    """
 
     ranks: Sequence[int]
     clauses: tuple[Clause, ...] = ()
     head: str = ""
     corrected: str | None = None
+    first: frozenset[int] = frozenset()
+
+
+def priced(phrase: str) -> tuple[str, Range | None]:
+    """A phrase without the prices at its end, and these: `earrings under 50`, `lamps over $100`.
+
+    A number after `over` is a price only where it says so: `vitamins for women over 50`.
+    """
+    match = _LIMIT.search(phrase)
+    if match is None:
+        return phrase, None
+    amount = float(match[2])
+    return phrase[: match.start()], (None, amount) if match[1] else (amount, None)
 
 
 def find(reader: Reader, phrase: str) -> Found:
     """Every word must match, or else the largest part of them that does."""
-    asked, head = _asked(phrase)
+    asked, head, told = _asked(phrase)
     clauses: Sequence[Clause] = _clauses(reader, asked)
     if not clauses:
         return Found(())
     ranks = _matching(reader, clauses)
-    if not ranks and len(clauses) > 1:
-        clauses = _best_part(reader, clauses, head)
+    if not ranks and sum(len(clause.words) for clause in clauses) > 1:
+        clauses = _best_part(reader, clauses, head, told)
         ranks = _matching(reader, clauses)
-    if len(ranks) < FEW and (wider := _widened(reader, clauses, asked)):
-        clauses, ranks = wider, _matching(reader, wider)
+    whole = sum(len(clause.words) for clause in clauses) == len(asked)
+    if whole and len(ranks) < FEW and (wider := _widened(reader, clauses, asked)):
+        found = _matching(reader, wider)
+        return Found(found, tuple(wider), head, _corrected(phrase, wider), frozenset(ranks))
     return Found(ranks, tuple(clauses), head, _corrected(phrase, clauses))
 
 
-def _asked(phrase: str) -> tuple[list[str], str]:
-    """The words that matter, and the one that names the thing: what stands before `for` or `with`, or the last."""
-    every = words(phrase[:1000])
-    asked = [word for word in every if word not in STOP_WORDS][:MAX_WORDS] or every[-1:]
+def _asked(phrase: str) -> tuple[list[str], str, bool]:
+    """The words that matter; the one that names the thing; whether what stands after it leaves no doubt of that."""
+    every = OPENING.sub("", " ".join(words(phrase[:1000]))).split()
+    asked = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
     head = ""
     for word in every:
         if word in PREPOSITIONS and head:
-            break
+            return asked, head, word in PURPOSES
         if word in asked:
             head = word
-    return asked, head
+    return asked, head, False
 
 
 def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limit: int = -1) -> list[int]:
@@ -123,19 +166,40 @@ def _matching(reader: Reader, clauses: Sequence[Clause], columns: str = "", limi
     return list(chain.from_iterable(rows))
 
 
-def _best_part(reader: Reader, clauses: Sequence[Clause], head: str) -> Sequence[Clause]:
-    """The largest part that finds something; then: in a name or kind, with the thing sought, rare words."""
+def _best_part(reader: Reader, clauses: Sequence[Clause], head: str, told: bool) -> Sequence[Clause]:
+    """The largest part that finds something; then: in a name or kind, with the thing sought, rare words.
+
+    ``told``: no doubt what is sought, so only parts with it.
+    """
+    whole, clauses = list(clauses), [each for clause in clauses for each in _apart(reader, clause)]
+    needed = told and _has(clauses, head)
     weights = {clause: _weight(reader, clause, head) for clause in clauses}
     tried = 0
-    for size in range(len(clauses) - 1, 0, -1):
-        parts = sorted(combinations(clauses, size), key=lambda part: -sum(weights[clause] for clause in part))
+    for size in range(len(clauses) - (clauses == whole), 0, -1):
+        parts = sorted(
+            combinations(clauses, size),
+            key=lambda part: (not _has(part, head), -sum(weights[clause] for clause in part)),
+        )
+        if needed:
+            parts = [part for part in parts if _has(part, head)]
         parts = parts[: max(1, TRIED - tried)]
         tried += len(parts)
-        finding = [part for part in parts if size == 1 or _matching(reader, part, limit=1)]
+        finding = [part for part in parts if _matching(reader, part, limit=1)]
         named = (part for part in finding if _matching(reader, part, IN_NAME, 1))
         if finding:
             return next(named, finding[0])
     return ()
+
+
+def _has(clauses: Iterable[Clause], word: str) -> bool:
+    return any(word in clause.words for clause in clauses)
+
+
+def _apart(reader: Reader, clause: Clause) -> list[Clause]:
+    """Two words that may be one, each by itself."""
+    if len(clause.words) < 2:
+        return [clause]
+    return [known for word in clause.words if (known := _known(reader, word))] or [clause]
 
 
 def _weight(reader: Reader, clause: Clause, head: str) -> float:
@@ -161,19 +225,27 @@ def _clauses(reader: Reader, asked: Sequence[str]) -> list[Clause]:
     for place, word in enumerate(asked):
         if place <= taken:
             continue
-        both = _joined(reader, asked[place : place + 2])
-        if both:
-            found[place], taken = both, place + 1
+        several = _named(reader, asked[place:]) or _joined(reader, asked[place : place + 2])
+        if several:
+            found[place], taken = several, place + len(several.words) - 1
         elif known := _known(reader, word):
             found[place] = known
         else:
             unknown.append(place)
     for place in unknown:
         last = place == len(asked) - 1
-        clause = (_begun(reader, asked[place]) if last else None) or _meant(reader, asked[place], list(found.values()))
-        if clause:
+        begun = _begun(reader, asked[place]) if last else None
+        meant = _meant(reader, asked[place], list(found.values())) if not begun or begun.products < FEW else None
+        if clause := begun if begun and not _swapped(begun, meant) else meant:
             found[place] = clause
     return [found[place] for place in sorted(found)]
+
+
+def _swapped(begun: Clause, meant: Clause | None) -> bool:
+    """Whether a word is one that more products have with letters swapped: candel is candle, not candelabra."""
+    if meant is None or meant.shown is None:
+        return False
+    return sorted(meant.shown) == sorted(begun.words[0]) and meant.products > begun.products
 
 
 def _products(reader: Reader, stems: Collection[str]) -> dict[str, int]:
@@ -182,16 +254,24 @@ def _products(reader: Reader, stems: Collection[str]) -> dict[str, int]:
     return dict(reader.rows(f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems)))
 
 
-def _known(reader: Reader, word: str) -> Clause | None:
-    """A word that some product has, or a synonym of it."""
-    own = stem(word)
+def _known(reader: Reader, *asked: str) -> Clause | None:
+    """A word that some product has, or a synonym of it; likewise several words that are one name."""
+    own = tuple(map(stem, asked))
     others = reader.synonyms.get(own, ())
-    known = _products(reader, {own, *(part for other in others for part in other)})
-    alternatives: list[tuple[tuple[str, ...], float]] = [((own,), NEARNESS["itself"])] if own in known else []
-    alternatives += [(other, NEARNESS["synonym"]) for other in others if all(part in known for part in other)]
-    if not alternatives:
+    known = _products(reader, {part for stems in (own, *others) for part in stems})
+    ways = ((own, NEARNESS["itself"]), *((other, NEARNESS["synonym"]) for other in others))
+    found = tuple((stems, nearness) for stems, nearness in ways if all(part in known for part in stems))
+    if not found:
         return None
-    return Clause((word,), tuple(alternatives), sum(min(known[part] for part in stems) for stems, _ in alternatives))
+    return Clause(asked, found, sum(min(known[part] for part in stems) for stems, _ in found))
+
+
+def _named(reader: Reader, asked: Sequence[str]) -> Clause | None:
+    """The words at the beginning that are one name of what has others, too: a dressing gown is a robe."""
+    for size in range(min(len(asked), NAME), 1, -1):
+        if tuple(map(stem, asked[:size])) in reader.synonyms:
+            return _known(reader, *asked[:size])
+    return None
 
 
 def _joined(reader: Reader, pair: Sequence[str]) -> Clause | None:
@@ -263,6 +343,15 @@ def _split(reader: Reader, word: str) -> Iterator[Clause]:
 
 def _nearest(reader: Reader, word: str) -> list[Clause]:
     """The words that it may have been meant to be, the likeliest first: near, and frequent."""
+    limit = FAR.get(len(word), FARTHEST)
+    for typed in numbers(word):
+        if found := _near(reader, typed, limit):
+            return [replace(clause, words=(word,)) for clause in found]
+    return []
+
+
+def _near(reader: Reader, word: str, limit: float) -> list[Clause]:
+    """The words that are not farther than ``limit``."""
     most = reach(word)
     if not most:
         return []
@@ -272,7 +361,7 @@ def _nearest(reader: Reader, word: str) -> list[Clause]:
     costs = []
     for other, its_stem, products in reader.rows(statement, near):
         cost = edits(word, other)
-        if cost is not None:
+        if cost is not None and cost <= limit:
             costs.append((cost - FREQUENT * math.log(products), other, its_stem, products))
     found: dict[str, Clause] = {}
     for _, other, its_stem, products in sorted(costs):
@@ -294,7 +383,7 @@ def ordered(reader: Reader, found: Found, ranks: Sequence[int], most: int) -> li
         named = _matching(reader, found.clauses, IN_NAME, RANKED // 2 if few else -1)
         left = set(ranks) if not few else None
         first = [rank for rank in named if left is None or rank in left][: RANKED // 2]
-        chosen = sorted(set(first).union(islice(ranks, RANKED - len(first))))
+        chosen = sorted(set(first).union(islice(ranks, RANKED - len(first)), found.first.intersection(ranks)))
     best = _ranked(reader, found, chosen)
     if len(best) < most and len(chosen) < len(ranks):
         compared = set(best)
@@ -313,8 +402,8 @@ def _ranked(reader: Reader, found: Found, ranks: Sequence[int]) -> list[int]:
     exact = {word for clause in clauses for word in (*clause.words, clause.shown or "")}
     marks = ",".join("?" * len(ranks))
     rows = reader.rows(f"SELECT rank, text FROM short WHERE rank IN ({marks})", list(ranks))
-    scored = [(-_score(text, near, weights, exact), rank) for rank, text in rows]
-    return [rank for _, rank in sorted(scored)]
+    scored = [(rank not in found.first, -_score(text, near, weights, exact), rank) for rank, text in rows]
+    return [rank for *_, rank in sorted(scored)]
 
 
 def _score(

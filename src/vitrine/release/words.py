@@ -20,9 +20,22 @@ _STOP = (
 STOP_WORDS = frozenset(_STOP.split())
 """Words that say nothing of what is sought: neither indexed nor asked for."""
 
-_PREPOSITIONS = "for with in of from by on to without"
-PREPOSITIONS = frozenset(_PREPOSITIONS.split())
-"""What stands before one of them is the thing sought: a lantern for camping is a lantern."""
+OPENING = re.compile(
+    r"^(?:(?:hi |hello |please )?"
+    r"(?:(?:i am |im |we are )?(?:looking|searching|shopping) for"
+    r"|(?:i|we) (?:want|need|would like|d like|am after)(?: to (?:buy|get|find))?"
+    r"|(?:do you|have you|you) (?:have|sell|carry|got)"
+    r"|where (?:can|do|could) i (?:buy|find|get)"
+    r"|(?:can|could) (?:i|you) (?:buy|find|get|show)(?: me)?"
+    r"|(?:show|find|get) me"
+    r") (?=.))?(?:(?:a |some |the )?pairs? of (?=.))?"
+)
+"""How a sentence begins that only asks, in words with single blanks between them."""
+
+PURPOSES = frozenset(("for", "with", "without"))
+PREPOSITIONS = PURPOSES.union(("in", "of", "from", "by", "on"))
+"""What stands before one of them is the thing sought, before one of `PURPOSES` without doubt: a lantern for camping is
+a lantern, but a set of knives may be knives."""
 
 IRREGULAR = {
     "knives": "knife", "wives": "wife", "lives": "life", "wolves": "wolf", "calves": "calf", "halves": "half",
@@ -166,6 +179,8 @@ FIRST = 0.8
 """What it costs beside that the first letter is another, unless the first two are swapped: few err there."""
 
 _DOER = re.compile("[eo]rs?$")
+_DOUBLE = re.compile(r"(.)\1")
+_ALIKE = re.compile("(?:[eo]r|re)s?$")
 SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED = 0.5, 0.6, 0.6, 0.6, 0.7
 BESIDE, MISSING, LETTER, ANOTHER = 0.8, 0.85, 0.9, 1.6
 """What one edit costs: y for i, two letters swapped, a letter doubled or not, a vowel left out or put in, one vowel for
@@ -182,6 +197,15 @@ def forms(word: str, deletions: int) -> set[str]:
     return found
 
 
+def numbers(word: str) -> list[str]:
+    """A word, and where it has six letters or more its other number: rasberry may be meant for raspberries."""
+    if len(word) < 6:
+        return [word]
+    if word.endswith("s"):
+        return [word, _singular(word)]
+    return [word, word[:-1] + "ies" if word.endswith("y") else word + "s"]
+
+
 def reach(word: str) -> int:
     """How many edits a word may be away from what it was meant to be."""
     return 0 if len(word) < 4 or not (word.isascii() and word.isalpha()) else 1 if len(word) < 6 else 2
@@ -190,8 +214,12 @@ def reach(word: str) -> int:
 def edits(one: str, other: str) -> float | None:
     """What it costs to make ``other`` of ``one``, a word misspelt; None: too much."""
     most = reach(one)
-    if abs(len(one) - len(other)) > most or (_DOER.search(one) and not _DOER.search(other)):
+    if abs(len(one) - len(other)) > most or (_DOER.search(one) and not _ALIKE.search(other)):
         return None  # a printer is nothing printed
+    if one[:-1] == other and one[-1] in "aiou":
+        return None  # a harmonica is nothing harmonic
+    if len(other) < 4 and _DOUBLE.sub(r"\1", one) != other:
+        return None  # a mugg is a mug, but lego is no leg
     before: list[tuple[int, float]] = []
     row: list[tuple[int, float]] = [(0, 0.0)]
     for column in range(1, len(other) + 1):
