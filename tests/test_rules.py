@@ -7,6 +7,7 @@ import pytest
 from trees import APP, DIGEST, EVENT, PROMOTION, STORE, Edit, edit, found, problems, unmark, write
 from vitrine.content.check import Options, check
 from vitrine.content.schema import Schemas
+from vitrine.problems import pointer_text
 
 ONE = {"site": "site.yaml", **{f"{kind}": f"{kind}s/one.yaml" for kind in ("app", "store", "event", "promotion")}}
 
@@ -508,14 +509,36 @@ def test_a_missing_site_yaml_is_told_and_the_rest_is_looked_at(minimal: Path, sc
 # -- after the rules ---------------------------------------------------------------------------------------------
 
 
+def listed(folder: Path, schemas: Schemas) -> list[str]:
+    """The values that still say TBD: `path:line:column pointer`."""
+    told = check(folder, schemas).placeholders
+    return [f"{path}:{at.line}:{at.column} {pointer_text(pointer)}" for path, at, pointer in told if at]
+
+
+UNSET = ("analyticsUrl", "scan", "coupons", "mobilelogs", "addToBag", "configFileError")
+
+
 def test_places_that_still_say_tbd_are_listed(minimal: Path, schemas: Schemas) -> None:
-    assert check(minimal, schemas).placeholders == [
-        ("apps/one.yaml", ("config", "serviceEndPoints", "analyticsUrl")),
-        ("apps/one.yaml", ("config", "serviceEndPoints", "scan")),
-        ("apps/one.yaml", ("config", "serviceEndPoints", "coupons")),
-        ("apps/one.yaml", ("config", "serviceEndPoints", "mobilelogs")),
-        ("apps/one.yaml", ("config", "webServletEndPoints", "addToBag")),
-        ("apps/one.yaml", ("config", "errorMessages", "configFileError")),
+    places = edit(minimal, *(("apps/one.yaml", f"{name}: TBD", f"{name}: ‸TBD") for name in UNSET))
+    groups = ["serviceEndPoints"] * 4 + ["webServletEndPoints", "errorMessages"]
+    expected = zip(places, groups, UNSET, strict=True)
+    assert listed(minimal, schemas) == [f"{place} config/{group}/{name}" for place, group, name in expected]
+
+
+def test_what_a_base_leaves_open_is_listed_once_and_there(minimal: Path, schemas: Schemas) -> None:
+    head, config = (minimal / "apps/one.yaml").read_text().split("config:", 1)
+    one = f"{head}extends: _a.yaml\n"
+    two = (
+        one.replace("name: one", "name: two").replace(DIGEST, "b" * 64)
+        + "config: {errorMessages: {noNetworkError: ‸TBD}}\n"
+    )
+    both = "".join("- " + text.rstrip().replace("\n", "\n  ") + "\n" for text in (one, two))
+    base = "config:" + config.replace("TBD", "https://www.example/x", 5).replace("TBD", "‸TBD")
+    write(minimal, {"apps/_a.yaml": base, "apps/one.yaml": both})
+    in_base, own = unmark(minimal, "apps/_a.yaml", "apps/one.yaml")
+    assert listed(minimal, schemas) == [
+        f"{in_base} config/errorMessages/configFileError",
+        f"{own} 1/config/errorMessages/noNetworkError",
     ]
 
 

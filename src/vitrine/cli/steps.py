@@ -112,8 +112,9 @@ def say_placeholders(checked: "Checked", content: str) -> None:
     if checked.placeholders:
         count = len(checked.placeholders)
         click.echo(f"{count} value{'s' * (count > 1)} still say{'s' * (count == 1)} TBD:")
-        for path, pointer in checked.placeholders:
-            click.echo(f"  {content}/{path}: {pointer_text(pointer)}")
+        for path, place, pointer in checked.placeholders:
+            where = f"{content}/{path}:{place.line}:{place.column}" if place else f"{content}/{path}"
+            click.echo(f"  {where}: {pointer_text(pointer)}")
 
 
 def progress_bar(word: str) -> "Progress | None":
