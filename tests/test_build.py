@@ -624,8 +624,12 @@ def test_a_damaged_release_is_replaced_without_the_cache(content: Path, out: Pat
 def test_a_damaged_current_release_is_replaced_without_the_cache(content: Path, out: Path) -> None:
     id = built(content, out)
     damaged(out / "releases" / id)
-    assert (build(content, out, "--no-cache").status, current(out)) == (0, id)
+    mended = build(content, out, "--no-cache")
+    assert (mended.status, current(out)) == (0, id)
+    assert mended.out.splitlines()[0].endswith(" files, it is current already: its files were written anew")
     assert vitrine("verify", "--out", out).status == 0
+    again = build(content, out, "--no-cache")
+    assert again.out.splitlines()[0].endswith(" files, it is current already: nothing to do")
 
 
 # -- what fails changes nothing ----------------------------------------------------------------------------------

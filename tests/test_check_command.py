@@ -254,7 +254,8 @@ def test_a_changed_configuration_is_told_against_a_release_or_an_archive_of_one(
     ended = run("check", "--content", minimal, "--against", against)
     assert ended == Ended(
         1,
-        f"{minimal}/{place}: config/configVersion: the configuration changed, and configVersion is still '1'; "
+        f"{minimal}/{place}: config/configVersion: the configuration changed, and configVersion is still '1' "
+        "(Version of this configuration; raise it whenever anything in it changes); "
         "allowed: a version not released before\n",
         "1 problem\n",
     )

@@ -236,7 +236,7 @@ def _switch_after_build(built: "Built", releases: "Releases") -> tuple[int, str]
 
     if releases.current() == built.id:
         releases.point(built.id)
-        return 0, "it is current already: nothing to do"
+        return 0, f"it is current already: {'nothing to do' if built.existed else 'its files were written anew'}"
     if releases.pinned():
         current = releases.current() or ""
         words = (

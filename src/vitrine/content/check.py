@@ -105,6 +105,7 @@ class _Check:
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
         problems = sorted([*self.problems, *told.problems], key=Problem.order)
         shown, more = problems[: self.options.most], told.more + len(problems[self.options.most :])
+        shown = [self._described(problem) for problem in shown]
         return Checked(None if shown else documents, shown, placeholders, self.sources, more, told.at_least)
 
     # -- reading ---------------------------------------------------------------------------------------------
@@ -257,6 +258,14 @@ class _Check:
     def _with_users(self, problem: Problem) -> Problem:
         """What is wrong with a base itself concerns every file that builds on it."""
         return replace(problem, used_by=tuple(sorted(self.users.get(problem.path, set()) - {problem.path})))
+
+    def _described(self, problem: Problem) -> Problem:
+        """With what the schema says of the property, where the finding does not say it itself."""
+        source, pointer = self.by_path.get(problem.path), problem.pointer
+        if problem.about or source is None:
+            return problem
+        in_document = pointer[1:] if pointer and isinstance(pointer[0], int) else pointer
+        return replace(problem, about=self.schemas.about(source.kind.schema, in_document))
 
     def _line(self, finding: Finding) -> str:
         """The line of the other place that a finding names, as it is written after its file."""

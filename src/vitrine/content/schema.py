@@ -179,6 +179,10 @@ class Schemas:
             self._shapes[name] = Shape(self, BASE + name, self._files[name])
         return self._shapes[name]
 
+    def about(self, name: str, pointer: Pointer) -> str:
+        """The description of a place, or of the nearest place around it that has one."""
+        return _about(self.shape(name), pointer)
+
     def valid(self, name: str, value: Json) -> bool:
         """Whether ``value`` satisfies the schema ``name``, formats included. About 1 µs for a small record."""
         return bool(self.validator(name).is_valid(value))
