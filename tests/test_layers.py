@@ -234,7 +234,7 @@ def test_a_missing_base_is_told_with_what_there_is(layered: Path, schemas: Schem
         problem.place,
         ("extends",),
         "one of _a.yaml, _b.yaml",
-        "File in the same folder that this one builds on: what stands here replaces what stands there, null removes it.",
+        schemas["app.json"]["properties"]["extends"]["description"],
         "_a.yaml",
     )
 

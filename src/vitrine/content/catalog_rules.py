@@ -214,6 +214,7 @@ Rule = Callable[[Mapping[str, Any], Sound, Known], Found]
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "category": (_parts_of,),
     "brand": (),
+    "synonym": (),
     "product": (_categories, _promotions, _prices, _variants, _updated),
     "inventory": (_stores,),
     "review": (),
