@@ -35,6 +35,15 @@ AT = click.option(
 )
 
 
+class Setting(click.Option):
+    """An option whose environment variable may be empty, which says: none. Click takes that for no variable."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        import os
+
+        return os.environ.get(str(self.envvar))
+
+
 def schemas_of(content: str) -> "Schemas":
     """The schemas: those of the program, and the content folder's own on top."""
     from pathlib import Path
