@@ -15,6 +15,7 @@ from vitrine.interface.answer import value_of
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.call import make
 from vitrine.interface.formats import JSON
+from vitrine.interface.operation import FromContent
 from vitrine.interface.ports import Part
 from vitrine.problems import Failure, Pointer
 from vitrine.release import catalog, manifest
@@ -92,6 +93,12 @@ def purged(old: Path, new: Path) -> list[str]:
     manifests = _manifests(old, new)
     paths = manifest.difference(manifests[0].files, manifests[1].files).paths
     return sorted({listed.files[path]["url"] for listed in manifests for path in paths if path in listed.files})
+
+
+def longest_lifetime(release: Path) -> int:
+    """Seconds after which no cache holds an answer of a release, though nobody purges it. Raises Failure."""
+    content = content_of(release)
+    return max(content.lifetime(each.name) for each in OPERATIONS if isinstance(each.source, FromContent))
 
 
 def _manifests(old: Path, new: Path) -> tuple[Manifest, Manifest]:
