@@ -120,7 +120,7 @@ class _Check:
             text = tree.text_of(self.folder, source)
             value = yaml.load(text)
         except Malformed as fault:
-            self.problems.append(tree.malformed("site.yaml", fault))
+            self.problems += [tree.malformed("site.yaml", each) for each in (fault, *fault.more)]
             return nothing, None
         rendered, _, _ = site.render(value, frozenset())
         found = self.schemas.findings(SITE.schema, rendered)
