@@ -295,7 +295,8 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
     elif keyword in ("required", "dependentRequired"):
         for name in _missing(keyword, value, instance):
             about = _about(shape, (*pointer, name))
-            yield Finding(rule, pointer, f"{name!r} is missing", about=about, on_key=True, missing=name)
+            allowed = _wanted(shape.at((*pointer, name)))
+            yield Finding(rule, pointer, f"{name!r} is missing", allowed, about, on_key=True, missing=name)
     elif keyword == "additionalProperties":
         known = tuple(schema.get("properties", ()))
         for name in [name for name in instance if name not in known]:
@@ -336,6 +337,14 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
         )
     else:
         yield Finding(rule, where, str(error.message)[:200], str(schema.get("x-allowed", "")), about, on_key=in_name)
+
+
+def _wanted(place: Shape | None) -> str:
+    """What may stand at a place where nothing does."""
+    if place is None:
+        return ""
+    named, choices = place.keyword("x-allowed"), place.keyword("enum")
+    return str(named or (choices and ", ".join(map(str, choices))) or _TYPES[place.type])
 
 
 def _wrong_type(pointer: Pointer, instance: Json, wanted: str, place: Shape | None, about: str) -> Finding:

@@ -141,10 +141,11 @@ def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Jso
 
 
 def _fault(finding: Finding) -> Fault:
-    pointer = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
-    found = "is missing" if finding.missing is not None else finding.found
-    found = _cut(found)
-    return Fault(_cut(pointer_text(pointer)), f"{found}; allowed: {finding.allowed}" if finding.allowed else found)
+    if finding.missing is not None:
+        return Fault(_cut(pointer_text((*finding.pointer, finding.missing))), "is missing")
+    found = _cut(finding.found)
+    found = f"{found}; allowed: {finding.allowed}" if finding.allowed else found
+    return Fault(_cut(pointer_text(finding.pointer)), found)
 
 
 def encoded(value: Json) -> bytes:
