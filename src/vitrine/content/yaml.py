@@ -28,7 +28,10 @@ _NUMBER_STARTS = frozenset("-0123456789")
 
 @dataclass(eq=False)
 class Malformed(Exception):
-    """A text that cannot be read as one JSON value. ``more``: what else keeps it from being read, further down."""
+    """A text that cannot be read as one JSON value: the first fault.
+
+    ``more``: those that follow, up to one that reading cannot go beyond.
+    """
 
     rule: str
     found: str
@@ -63,7 +66,7 @@ def decode(data: bytes) -> str:
 
 
 def load(text: str) -> Json:
-    """The JSON value of a YAML text. Raises Malformed, with every fault up to one that reading cannot go beyond."""
+    """The JSON value of a YAML text. Raises Malformed at the first fault."""
     try:
         return _Reader(text, None).document()
     except Malformed as fault:
@@ -74,7 +77,9 @@ def _every_fault(text: str) -> Malformed | None:
     """The first fault of a text, with its pointer and those that follow it."""
     found: list[Malformed] = []
     try:
-        _Reader(text, lambda pointer, key, value: None, found).document()
+        reader = _Reader(text, lambda pointer, key, value: None)
+        reader.faults = found
+        reader.document()
     except Malformed as last:
         found.append(last)
     return replace(found[0], more=tuple(found[1:])) if found else None
@@ -109,17 +114,20 @@ def _library() -> tuple[Any, Any, type[Exception]]:
 
 
 class _Reader:
-    """Builds one value from libyaml's events; its node tree would cost twice as much."""
+    """Builds one value from libyaml's events; its node tree would cost twice as much.
 
-    def __init__(self, text: str, record: Record | None, faults: list[Malformed] | None = None) -> None:
-        """``faults``: where to put those that reading can go beyond; without it, it ends at the first."""
+    ``faults``: where to put those that reading can go beyond; without it, it ends at the first.
+    """
+
+    faults: list[Malformed] | None = None
+
+    def __init__(self, text: str, record: Record | None) -> None:
         parser, events, self._error = _library()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
         self._events = events
         self._text = text
         self._record = record
-        self._faults = faults
         self._anchors: dict[str, tuple[Json, int, int] | None] = {}
         self._count = 0
         self._deepest = 0
@@ -285,9 +293,9 @@ class _Reader:
 
     def _tell(self, fault: Malformed) -> None:
         """Note a fault that reading can go beyond. Raises it where nobody wants to know what follows."""
-        if self._faults is None or len(self._faults) == MAX_FAULTS:
+        if self.faults is None or len(self.faults) == MAX_FAULTS:
             raise fault
-        self._faults.append(fault)
+        self.faults.append(fault)
 
     def _malformed(self, rule: str, event: Any, found: str, allowed: str, pointer: Pointer = ()) -> Malformed:
         return Malformed(rule, found, allowed, _place(event.start_mark, event.end_mark), pointer)

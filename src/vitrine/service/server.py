@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -169,7 +169,7 @@ def _deaf(address: tuple[str, int], why: str) -> Failure:
     return Failure(f"{address[0]}:{address[1]} cannot be listened at: {why}")
 
 
-def _ask_again(workers: Sequence[Any]) -> None:
+def _ask_again(workers: list[Any]) -> None:
     """Send SIGTERM to the workers until they have ended.
 
     ``workers`` are Granian's. (To ask multiprocessing for them would collect those that ended, behind Granian's back.)
