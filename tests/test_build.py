@@ -806,6 +806,13 @@ def test_a_build_says_what_it_made_what_changed_and_when_it_changes_by_itself(co
     )
 
 
+def test_a_build_of_another_week_says_that_opening_hours_are_told_from_another_monday(content: Path, out: Path) -> None:
+    built(content, out)
+    ran = build(content, out, at="2026-11-30T12:00:00-05:00")
+    changed = [line for line in ran.out.splitlines() if line.startswith("  changed:")]
+    assert changed == ["  changed: opening hours from 2026-11-30"]
+
+
 def test_a_build_counts_what_was_removed(content: Path, out: Path) -> None:
     built(content, out)
     (content / "apps/tablet.yaml").unlink()

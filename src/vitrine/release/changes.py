@@ -135,7 +135,10 @@ def _leaves(old: Json, new: Json, pointer: Pointer) -> Iterator[tuple[Pointer, J
 
 
 def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
-    """Kind → ids of the documents that differ between two content.json files, by the lines that differ."""
+    """Kind → ids of the documents that differ between two content.json files, by the lines that differ.
+
+    Also the Monday from which opening hours are told, where that has come: every store's answer is another then.
+    """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     lines = set(old.splitlines()), set(new.splitlines())
     for data, other in ((old, lines[1]), (new, lines[0])):
@@ -145,6 +148,8 @@ def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
                 section = line[1:-3].decode()
             elif line.startswith(b'"site":') and line not in other:
                 found["site"]["site.yaml"] = None
+            elif line.startswith(b'"monday":') and line not in other and data is new:
+                found["opening hours from"][line[10:20].decode()] = None
             elif line in other or not line.startswith(b'{"') or section not in IDS:
                 continue
             elif line.removesuffix(b",") not in other and line + b"," not in other:
