@@ -624,8 +624,12 @@ def test_a_damaged_release_is_replaced_without_the_cache(content: Path, out: Pat
 def test_a_damaged_current_release_is_replaced_without_the_cache(content: Path, out: Path) -> None:
     id = built(content, out)
     damaged(out / "releases" / id)
-    assert (build(content, out, "--no-cache").status, current(out)) == (0, id)
+    mended = build(content, out, "--no-cache")
+    assert (mended.status, current(out)) == (0, id)
+    assert mended.out.splitlines()[0].endswith(" files, it is current already: its files were written anew")
     assert vitrine("verify", "--out", out).status == 0
+    again = build(content, out, "--no-cache")
+    assert again.out.splitlines()[0].endswith(" files, it is current already: nothing to do")
 
 
 # -- what fails changes nothing ----------------------------------------------------------------------------------
@@ -800,6 +804,13 @@ def test_a_build_says_what_it_made_what_changed_and_when_it_changes_by_itself(co
         "  changes by itself next at 2026-11-30T05:00:00+00:00\n"
         "… s\n"
     )
+
+
+def test_a_build_of_another_week_says_that_opening_hours_are_told_from_another_monday(content: Path, out: Path) -> None:
+    built(content, out)
+    ran = build(content, out, at="2026-11-30T12:00:00-05:00")
+    changed = [line for line in ran.out.splitlines() if line.startswith("  changed:")]
+    assert changed == ["  changed: opening hours from 2026-11-30"]
 
 
 def test_a_build_counts_what_was_removed(content: Path, out: Path) -> None:

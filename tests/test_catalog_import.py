@@ -270,8 +270,8 @@ def test_every_bad_row_is_told_and_then_nothing_is_written(tmp_path: Path) -> No
         "b.jsonl: line 1: id: 'x' is not a whole number",
         "b.jsonl: line 3: id: -3 is too small (Identifier of the brand); allowed: at least 1; "
         "name: the character U+0007, which XML cannot carry",
-        "b.jsonl: line 4: 'name' is missing (Name of the brand, as products give it); "
-        "'url' is missing (Address of the brand's page)",
+        "b.jsonl: line 4: 'name' is missing (Name of the brand, as products give it); allowed: text; "
+        "'url' is missing (Address of the brand's page); allowed: an http or https URL",
         "b.jsonl: line 5: no JSON: a key in double quotes is missing here; allowed: one JSON object a line",
     ]
     assert ran.err == "b.jsonl: nothing was written; --skip-bad writes the 1 good rows\n"

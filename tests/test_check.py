@@ -526,3 +526,41 @@ def test_any_bytes_are_checked(mutable: Path, schemas: Schemas, name: str, data:
     finally:
         (mutable / name).unlink()
         write(mutable, {"site.yaml": FILES["site.yaml"]})
+
+
+# -- what keeps a file from being read ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("id: 5\n‸id: 6\nname: a\n‸name: b\nnope: c\n", ("yaml.duplicate id", "yaml.duplicate name")),
+        (
+            "id: ‸!!int 5\n‸1: x\n‸null: x\nfinish: ‸*then\nstores: {storeId: [‸99999999999999999999]}\nname: ‸!a b\n",
+            (
+                "yaml.tag id",
+                "yaml.key",
+                "yaml.key",
+                "yaml.alias finish",
+                "yaml.number stores/storeId/0",
+                "yaml.tag name",
+            ),
+        ),
+        ("name: {‸{ www }}\nshortDesc: {‸{ brand }}\n", ("yaml.key name", "yaml.key shortDesc")),
+        ("id: 5\n‸id: 6\nname: ‸% no\n", ("yaml.duplicate id", "yaml.syntax")),
+        ("a: &a [‸*a, ‸*b]\n‸!x b: 1\n", ("yaml.alias a/0",)),
+        ("id: 5\n‸id: 6\n‸---\nid: ‸!a 7\n", ("yaml.duplicate id", "yaml.second")),
+    ],
+)
+def test_every_fault_of_a_file_is_told_up_to_one_that_reading_cannot_go_beyond(
+    minimal: Path, schemas: Schemas, text: str, rules: tuple[str, ...]
+) -> None:
+    write(minimal, {"events/two.yaml": text})
+    places = unmark(minimal, "events/two.yaml")
+    assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=False)]
+
+
+def test_every_fault_of_site_yaml_is_told(minimal: Path, schemas: Schemas) -> None:
+    places = edit(minimal, ("site.yaml", "names:", "‸base_url: x\n‸7: x\nnames:"))
+    rules = ("yaml.duplicate base_url", "yaml.key")
+    assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=True)]

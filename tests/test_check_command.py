@@ -62,11 +62,17 @@ TBD = ["serviceEndPoints/analyticsUrl", "serviceEndPoints/scan", "serviceEndPoin
 TBD += ["serviceEndPoints/mobilelogs", "webServletEndPoints/addToBag", "errorMessages/configFileError"]
 
 
+def marked(folder: Path) -> list[str]:
+    """Where the values of TBD stand: `path:line:column`."""
+    names = [place.rpartition("/")[2] for place in TBD]
+    return edit(folder, *(("apps/one.yaml", f"{name}: TBD", f"{name}: ‸TBD") for name in names))
+
+
 # -- check: statuses and formats ---------------------------------------------------------------------------------
 
 
 def test_content_without_fault_ends_with_0_and_a_summary(minimal: Path, run: Run) -> None:
-    lines = [f"  {minimal}/apps/one.yaml: config/{place}" for place in TBD]
+    lines = [f"  {minimal}/{at}: config/{name}" for at, name in zip(marked(minimal), TBD, strict=True)]
     summary = ["6 values still say TBD:", *lines, f"{minimal}: 5 files, nothing wrong", ""]
     assert run("check", "--content", minimal) == Ended(0, "\n".join(summary), "")
     assert run("check", "--content", minimal, "--format", "github") == Ended(0, "\n".join(summary), "")
@@ -248,7 +254,8 @@ def test_a_changed_configuration_is_told_against_a_release_or_an_archive_of_one(
     ended = run("check", "--content", minimal, "--against", against)
     assert ended == Ended(
         1,
-        f"{minimal}/{place}: config/configVersion: the configuration changed, and configVersion is still '1'; "
+        f"{minimal}/{place}: config/configVersion: the configuration changed, and configVersion is still '1' "
+        "(Version of this configuration; raise it whenever anything in it changes); "
         "allowed: a version not released before\n",
         "1 problem\n",
     )
@@ -339,6 +346,61 @@ def test_show_prints_what_an_app_would_get(minimal: Path, run: Run, schemas: Sch
     assert (ended.status, ended.err) == (0, "")
     assert json.loads(ended.out) == documents.app[0].value["config"]
     assert run("show", "/v2/utility/mobileapp/", "--content", minimal, "--app", "one").out == ended.out
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://api.example/v2/utility/mobileapp",
+        "HTTP://API.example/v2/utility/mobileapp/?a=https://b.example#top",
+        "//api.example/v2/utility/mobileapp",
+        "/v2/utility/mobileapp#top",
+        " v2/utility/mobileapp ",
+    ],
+)
+def test_show_takes_an_address_as_it_is_pasted(minimal: Path, run: Run, address: str) -> None:
+    shown = run("show", "v2/utility/mobileapp", "--content", minimal)
+    assert shown.status == 0
+    assert run("show", address, "--content", minimal) == shown
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://api.example/mobile/v2/utility/mobileapp", "/mobile/v2/utility/mobileapp", "v2/utility/mobileapp"],
+)
+def test_show_knows_the_path_of_the_base_url(minimal: Path, run: Run, address: str) -> None:
+    edit(minimal, ("site.yaml", "base_url: https://api.example\n", "base_url: https://api.example/mobile\n"))
+    ended = run("show", address, "--content", minimal)
+    assert (ended.status, json.loads(ended.out)["configVersion"]) == (0, "1")
+
+
+def test_show_of_another_host_is_wrong_use(minimal: Path, run: Run) -> None:
+    ended = run("show", "https://www.example/v2/utility/mobileapp", "--content", minimal)
+    bases = "base_url, https://api.example, and not below order_base_url, https://orders.example"
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.splitlines()[-1] == f"Error: https://www.example/v2/utility/mobileapp: not below {bases}"
+
+
+@pytest.mark.parametrize(
+    ("request_", "path"),
+    [
+        ("order/v1/bags?bagId=1", "order/v1/bags"),
+        ("v3/job/refreshjobstatus", "v3/job/refreshjobstatus"),
+        (
+            "v2/utility/mobilelog?deviceId=1&platform=iPhone&logLevel=ERROR&logMessage=x",
+            "v2/utility/mobilelog",
+        ),
+    ],
+)
+def test_show_of_what_only_the_service_knows_is_wrong_use(minimal: Path, run: Run, request_: str, path: str) -> None:
+    ended = run("show", request_, "--content", minimal)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.splitlines()[-1] == f"Error: {path} is answered by the running service only (`vitrine serve`)"
+
+
+def test_the_order_hosts_operations_answer_no_get(minimal: Path, run: Run) -> None:
+    ended = run("show", "https://orders.example/v3/order/supc", "--content", minimal)
+    assert (ended.status, ended.err, json.loads(ended.out)["errorCode"]) == (1, "status 405\n", 102)
 
 
 def test_show_prints_xml_too(minimal: Path, run: Run) -> None:

@@ -234,7 +234,8 @@ def test_a_missing_base_is_told_with_what_there_is(layered: Path, schemas: Schem
         problem.place,
         ("extends",),
         "one of _a.yaml, _b.yaml",
-        nearest="_a.yaml",
+        schemas["app.json"]["properties"]["extends"]["description"],
+        "_a.yaml",
     )
 
 

@@ -31,7 +31,7 @@ from releases import (
     vitrine,
     write,
 )
-from vitrine.release.changes import Change, changes, purged
+from vitrine.release.changes import Change, changes, longest_lifetime, purged
 from vitrine.release.publish import Releases
 
 Json = Any
@@ -587,9 +587,16 @@ def test_diff_puts_the_changes_into_words(content: Path, out: Path) -> None:
             "promotion 9: appears",
             f"{len(urls)} URLs to purge:",
             *(f"  {url}" for url in urls),
+            "answers to other queries, which are made live, leave the caches by themselves within 60 s",
         ],
     )
     assert vitrine("diff", new.name, old.name, "--urls", "--out", out).out.splitlines() == urls
+
+
+def test_the_longest_lifetime_is_that_of_any_operation_that_is_kept(content: Path, out: Path) -> None:
+    lifetimes = {"default": {"maxAge": 60}, "stores": {"maxAge": 600}, "search": {"maxAge": 7200}}
+    write(content, {"site.yaml": {**small()["site.yaml"], "lifetimes": lifetimes}})
+    assert longest_lifetime(out / "releases" / built(content, out)) == 7200
 
 
 @pytest.mark.usefixtures("one")

@@ -7,6 +7,7 @@ import pytest
 from trees import APP, DIGEST, EVENT, PROMOTION, STORE, Edit, edit, found, problems, unmark, write
 from vitrine.content.check import Options, check
 from vitrine.content.schema import Schemas
+from vitrine.problems import pointer_text
 
 ONE = {"site": "site.yaml", **{f"{kind}": f"{kind}s/one.yaml" for kind in ("app", "store", "event", "promotion")}}
 
@@ -339,6 +340,31 @@ def test_a_store_that_is_not_there_is_told_with_the_nearest_number(minimal: Path
     )
 
 
+@pytest.mark.parametrize(
+    ("edits", "about"),
+    [
+        (("events/one.yaml", "storeId: [1]", "storeId: [3]"), "Stores by their identifiers."),
+        (
+            ("events/one.yaml", FINISH, "finish: 2026-11-26 12:00"),
+            "When the event ends, in the local time of the store; after start.",
+        ),
+        (("events/one.yaml", "id: 5", "id: 5\nid: 6"), "Identifier of the event, the same at all its stores."),
+        (("events/one.yaml", "name: Opening", "name: '{{ nothing }}'"), "Name of the event as the customer reads it."),
+        (("events/one.yaml", "name: Opening", 'name: "\\b"'), "Name of the event as the customer reads it."),
+        (("apps/one.yaml", "appLayout: [shop, bag]", "appLayout: [begs]"), "Name of a section."),
+        (
+            ("site.yaml", "America/New_York", "Europe"),
+            "Time zone in which publish windows, promotion days and coupon days are read.",
+        ),
+    ],
+)
+def test_a_problem_tells_what_the_property_means_whoever_finds_it(
+    minimal: Path, schemas: Schemas, edits: Edit, about: str
+) -> None:
+    edit(minimal, edits)
+    assert [problem.about for problem in problems(minimal, schemas)] == [about]
+
+
 # -- rules and what else is wrong --------------------------------------------------------------------------------
 
 # Everything that is wrong is told in one run, and nothing that only follows from it.
@@ -401,6 +427,81 @@ TOGETHER: list[tuple[tuple[Edit, ...], tuple[str, ...]]] = [
             "schema.pattern config/featureConfig/bag/landingUrl",
         ),
     ),
+    # an entry that the schema refuses hides no other entry of its list
+    (
+        (
+            (
+                "events/one.yaml",
+                "  storeId: [1]",
+                "  storeId: [‸one, 1, ‸7]\n  ‸storNumber: []\n  storeNumber: [10, ‸11]",
+            ),
+        ),
+        (
+            "schema.type stores/storeId/0",
+            "reference stores/storeId/2",
+            "schema.additionalProperties stores/storNumber",
+            "reference stores/storeNumber/1",
+        ),
+    ),
+    (
+        (
+            ("apps/one.yaml", LAYOUT, "appLayout: [‸5, shop, ‸shp, ‸shop]"),
+            ("apps/one.yaml", "bag.png, featureLayout: [shop]", "bag.png, featureLayout: [‸5, ‸shp]"),
+        ),
+        (
+            "schema.type config/appLayout/0",
+            "app.layout config/appLayout/2",
+            "schema.uniqueItems config/appLayout/3",
+            "schema.type config/appConfig/bag/featureLayout/0",
+            "app.layout config/appConfig/bag/featureLayout/1",
+        ),
+    ),
+    (
+        (("stores/one.yaml", HOURS, "open: 10:00, close: ‸09:00}\n  ‸mondai: {open: 09:00, close: 20:00"),),
+        ("time.order hours/monday/close", "schema.additionalProperties hours/mondai"),
+    ),
+    (
+        (
+            (
+                "stores/one.yaml",
+                "hours:\n",
+                "exceptions: [{date: 2026-12-24, open: ‸9, close: 12:00}, "
+                "{date: 2026-12-25, open: 12:00, close: ‸11:00}, "
+                "{date: ‸2026-12-24, close: ‸24:00, open: 09:00}]\nhours:\n",
+            ),
+        ),
+        (
+            "schema.type exceptions/0/open",
+            "time.order exceptions/1/close",
+            "unique exceptions/2/date",
+            "schema.pattern exceptions/2/close",
+        ),
+    ),
+    (
+        (
+            ("events/one.yaml", "start:", "publish: {‸form: 1, until: ‸2027-02-29}\nstart:"),
+            ("events/one.yaml", "start: 2026-11-27", "start: ‸20261127"),
+            ("events/one.yaml", FINISH, "finish: ‸2026-02-30 12:00"),
+        ),
+        (
+            "schema.additionalProperties publish/form",
+            "time.exists publish/until",
+            "schema.pattern start",
+            "time.exists finish",
+        ),
+    ),
+    (
+        (("site.yaml", "  www: https", "  ‸Www: x\n  ‸base_url: y\n  www: https"),),
+        ("schema.pattern names/Www", "site.name names/base_url"),
+    ),
+    # a section that lacks something is a section all the same
+    (
+        (
+            ("apps/one.yaml", "    bag: {appDisplayName: bag, ", "    ‸bag: {"),
+            ("apps/one.yaml", LAYOUT, "appLayout: [bag, ‸x]"),
+        ),
+        ("app.layout config/appLayout/1", "schema.required config/appConfig/bag"),
+    ),
     # a section that is misspelt is told once, not again wherever it is named
     (
         (("apps/one.yaml", "    bag: {app", "    ‸bga: {app"), ("apps/one.yaml", "  appConfig:", "  ‸appConfig:")),
@@ -452,6 +553,13 @@ def test_a_store_that_cannot_be_read_may_be_the_one_that_an_event_names(minimal:
     edit(minimal, ("events/one.yaml", "storeId: [1]", "storeId: [1, 2]"))
     (expected,) = unmark(write(minimal, {"stores.jsonl": '{"storeId": 2‸;}\n'}), "stores.jsonl")
     assert found(minimal, schemas) == [f"{expected} feed.syntax"]
+
+
+def test_a_digest_used_twice_is_told_beside_one_that_is_none(minimal: Path, schemas: Schemas) -> None:
+    two = APP.replace("name: one", "name: two").replace(f"[{DIGEST}]", f"[‸x, ‸{DIGEST}]")
+    places = unmark(write(minimal, {"apps/two.yaml": two}), "apps/two.yaml")
+    rules = ("schema.pattern apiKeys/0", "unique apiKeys/1")
+    assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=True)]
 
 
 def test_ids_are_compared_with_those_of_documents_that_have_other_faults(minimal: Path, schemas: Schemas) -> None:
@@ -508,14 +616,36 @@ def test_a_missing_site_yaml_is_told_and_the_rest_is_looked_at(minimal: Path, sc
 # -- after the rules ---------------------------------------------------------------------------------------------
 
 
+def listed(folder: Path, schemas: Schemas) -> list[str]:
+    """The values that still say TBD: `path:line:column pointer`."""
+    told = check(folder, schemas).placeholders
+    return [f"{path}:{at.line}:{at.column} {pointer_text(pointer)}" for path, at, pointer in told if at]
+
+
+UNSET = ("analyticsUrl", "scan", "coupons", "mobilelogs", "addToBag", "configFileError")
+
+
 def test_places_that_still_say_tbd_are_listed(minimal: Path, schemas: Schemas) -> None:
-    assert check(minimal, schemas).placeholders == [
-        ("apps/one.yaml", ("config", "serviceEndPoints", "analyticsUrl")),
-        ("apps/one.yaml", ("config", "serviceEndPoints", "scan")),
-        ("apps/one.yaml", ("config", "serviceEndPoints", "coupons")),
-        ("apps/one.yaml", ("config", "serviceEndPoints", "mobilelogs")),
-        ("apps/one.yaml", ("config", "webServletEndPoints", "addToBag")),
-        ("apps/one.yaml", ("config", "errorMessages", "configFileError")),
+    places = edit(minimal, *(("apps/one.yaml", f"{name}: TBD", f"{name}: ‸TBD") for name in UNSET))
+    groups = ["serviceEndPoints"] * 4 + ["webServletEndPoints", "errorMessages"]
+    expected = zip(places, groups, UNSET, strict=True)
+    assert listed(minimal, schemas) == [f"{place} config/{group}/{name}" for place, group, name in expected]
+
+
+def test_what_a_base_leaves_open_is_listed_once_and_there(minimal: Path, schemas: Schemas) -> None:
+    head, config = (minimal / "apps/one.yaml").read_text().split("config:", 1)
+    one = f"{head}extends: _a.yaml\n"
+    two = (
+        one.replace("name: one", "name: two").replace(DIGEST, "b" * 64)
+        + "config: {errorMessages: {noNetworkError: ‸TBD}}\n"
+    )
+    both = "".join("- " + text.rstrip().replace("\n", "\n  ") + "\n" for text in (one, two))
+    base = "config:" + config.replace("TBD", "https://www.example/x", 5).replace("TBD", "‸TBD")
+    write(minimal, {"apps/_a.yaml": base, "apps/one.yaml": both})
+    in_base, own = unmark(minimal, "apps/_a.yaml", "apps/one.yaml")
+    assert listed(minimal, schemas) == [
+        f"{in_base} config/errorMessages/configFileError",
+        f"{own} 1/config/errorMessages/noNetworkError",
     ]
 
 

@@ -233,17 +233,24 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ),
     ("hours:", "publish: ‸{}\nhours:", "publish", "nothing is written here", "at least 1 of its keys", ""),
     ("hours:", "publish:‸\nhours:", "publish", "nothing is written here", OBJECT, ""),
-    ("storeId: 1\nstoreNumber", "‸storeNumber", "", "'storeId' is missing", "", ""),
-    ("address: {line1: 1 First Street, ", "‸address: {", "address", "'line1' is missing", "", ""),
+    ("storeId: 1\nstoreNumber", "‸storeNumber", "", "'storeId' is missing", "a whole number", ""),
+    ("address: {line1: 1 First Street, ", "‸address: {", "address", "'line1' is missing", "text", ""),
     (
         "hours:\n  monday: {open: 10:00, close: 20:00}",
         "hours:\n  ‸monday: {open: 10:00}",
         "hours/monday",
         "'close' is missing",
-        "",
+        "a time of day on the 24-hour clock as HH:MM",
         "",
     ),
-    ("hours:", "exceptions:\n- ‸open: 10:00\n  date: 2026-11-26\nhours:", "exceptions/0", "'close' is missing", "", ""),
+    (
+        "hours:",
+        "exceptions:\n- ‸open: 10:00\n  date: 2026-11-26\nhours:",
+        "exceptions/0",
+        "'close' is missing",
+        "a time of day on the 24-hour clock as HH:MM",
+        "",
+    ),
 ]
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -159,6 +160,39 @@ def test_a_release_that_cannot_be_loaded_leaves_the_old_one(tmp_path: Path) -> N
     assert (serving is not None and serving.id, len(said), current(out)) == (first, 1, second)
 
 
+def _unreadable_pointer(out: Path, good: Path) -> None:
+    """A host without links, whose current.json cannot be read."""
+    Releases(out).link.unlink()
+    (out / "current.json").write_text("{")
+
+
+def _unreadable_catalog(out: Path, good: Path) -> None:
+    shutil.copytree(good, out / "releases" / "bad")
+    (out / "releases" / "bad" / "catalog.sqlite").write_bytes(b"no database")
+    Releases(out).link.unlink()
+    Releases(out).link.symlink_to("releases/bad")
+
+
+@pytest.mark.parametrize("spoil", [_unreadable_pointer, _unreadable_catalog])
+def test_whatever_cannot_be_loaded_the_next_release_is_followed(
+    tmp_path: Path, spoil: Callable[[Path, Path], None]
+) -> None:
+    content, out = write_documents(tmp_path / "content", small()), tmp_path / "dist"
+    first = built(content, out)
+    write_documents(content, {"apps/phone.yaml": app("phone", configVersion="9")})
+    second = built(content, out)
+    Releases(out).point(first)
+    said: list[str] = []
+    watch = Watch(out, report=said.append)
+    spoil(out, out / "releases" / first)
+    assert within(2, lambda: bool(said))
+    time.sleep(0.6)
+    serving = watch()
+    assert (serving is not None and serving.id, len(said)) == (first, 1)
+    Releases(out).point(second)
+    assert within(2, lambda: (now := watch()) is not None and now.id == second)
+
+
 def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path: Path) -> None:
     out = tmp_path / "dist"
     body = {
@@ -216,6 +250,7 @@ def test_it_ends_and_leaves_nothing_behind(out: Path, tmp_path: Path, ended: sig
         assert len(metrics_of(server)) == 1
         server.process.send_signal(ended)
         assert (server.process.wait(20), list(temporary.iterdir()), metrics_of(server)) == (0, [], [])
+        assert "Killing" not in server.out.read_text() + server.err.read_text()
 
 
 def metrics_of(server: Server) -> list[Path]:
@@ -386,6 +421,32 @@ def test_without_an_admin_address_nobody_listens_there(tmp_path: Path, out: Path
     command = [sys.executable, "-m", "vitrine", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
     with running(tmp_path, [*command, "--admin", "", "--workers", "1"], port) as server:
         assert server.ask(PROMOTIONS, KEY).status == 200
+
+
+def test_an_empty_variable_says_that_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("admin", "database", "log_dir")
+    for name in names:
+        monkeypatch.setenv(f"VITRINE_{name.upper()}", "")
+    told = serve.make_context("serve", []).params
+    assert {name: told[name] for name in names} == dict.fromkeys(names, "")
+    for name in names:
+        monkeypatch.delenv(f"VITRINE_{name.upper()}")
+    told = serve.make_context("serve", []).params
+    assert all(told[name] for name in names)
+
+
+@pytest.mark.parametrize("option", ["--bind", "--admin"])
+def test_an_address_that_is_taken_is_said_in_a_sentence(tmp_path: Path, out: Path, option: str) -> None:
+    with socket.create_server((ADDRESS, 0)) as taken:
+        address = f"{ADDRESS}:{taken.getsockname()[1]}"
+        free = {"--bind": f"{ADDRESS}:{free_port()}", "--admin": f"{ADDRESS}:{free_port()}"} | {option: address}
+        more = ["--workers", "1", "--database", "", "--log-dir", ""]
+        ran = vitrine("serve", "--out", out, *(part for pair in free.items() for part in pair), *more)
+    told = ran.err.splitlines()[-1]
+    assert (ran.status, told.startswith(f"vitrine: {address} cannot be listened at: Address already in use")) == (
+        4,
+        True,
+    )
 
 
 @pytest.mark.parametrize("options", [["--bind", "8000"], ["--admin", "x:y"], ["--bind", ":99999"], ["--workers", "0"]])

@@ -1,6 +1,9 @@
 """`check` and `show`: what editors run."""
 
+import re
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -59,7 +62,10 @@ def check(content: str, jobs: int | None, against: str | None, most: int, form: 
 @click.option("--app", metavar="NAME", help="The application that asks; default: the first.")
 @click.option("--as", "form", type=click.Choice(["json", "xml"]), default="json", show_default=True)
 def show(request: str, content: str, at: str | None, app: str | None, form: str) -> None:
-    """Print what an app would get for REQUEST (a path and query below the base URL), from the working tree."""
+    """Print what an app would get for REQUEST, from the working tree.
+
+    REQUEST is a path and query below the base URL, or the whole URL.
+    """
     from urllib.parse import unquote
 
     from vitrine.content import model
@@ -68,6 +74,7 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     from vitrine.interface.bind import bind
     from vitrine.interface.call import Request
     from vitrine.interface.formats import FORMATS
+    from vitrine.interface.operation import FromContent
     from vitrine.problems import Refusal, nearest
     from vitrine.release.catalog import tried
 
@@ -81,9 +88,11 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
             f"--app {app!r}: the applications are {', '.join(known)}" + f"; did you mean {close}?" * bool(close)
         )
     format = next(candidate for candidate in FORMATS if candidate.name == form)
-    path, _, query = request.removeprefix("/").partition("?")
+    path, _, query = _below(request, documents.site.value).partition("?")
     try:
         call = bind(Request(unquote(path), query, {"accept": format.media_type}), app or next(iter(known), None))
+        if not isinstance(call.operation.source, FromContent):
+            raise click.UsageError(f"{call.operation.path} is answered by the running service only (`vitrine serve`)")
         catalog = documents.catalog if _asks_catalog(request) else None
         with tried(live, catalog):
             response = answer(call, live, schemas)
@@ -93,6 +102,26 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     if response.status != 200:
         click.echo(f"status {response.status}", err=True)
         sys.exit(PROBLEMS)
+
+
+def _below(request: str, site: Mapping[str, Any]) -> str:
+    """The path and query below the base URL or the order host's, which a pasted address has in front."""
+    from urllib.parse import urlsplit
+
+    from vitrine.interface.bind import ROUTES
+
+    target = re.sub("^https?://", "//", request.strip().partition("#")[0], flags=re.IGNORECASE)
+    found = []
+    for order_host, name in ((False, "base_url"), (True, "order_base_url")):
+        base = urlsplit(site[name])
+        start = (f"//{base.netloc}" if target.startswith("//") else "") + f"{base.path}/"
+        if target.lower().startswith(start.lower()):
+            found.append((order_host, target[len(start) :]))
+    if not found and target.startswith("//"):
+        bases = f"base_url, {site['base_url']}, and not below order_base_url, {site['order_base_url']}"
+        raise click.UsageError(f"{request}: not below {bases}")
+    known = [below for order_host, below in found if ROUTES.of(below.partition("?")[0].removesuffix("/"), order_host)]
+    return next(iter([*known, *(below for _, below in found)]), target)
 
 
 def _asks_catalog(request: str) -> bool:

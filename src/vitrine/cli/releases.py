@@ -245,7 +245,7 @@ def _switch_after_build(built: "Built", releases: "Releases") -> tuple[int, str]
 
     if releases.current() == built.id:
         releases.point(built.id)
-        return 0, "it is current already: nothing to do"
+        return 0, f"it is current already: {'nothing to do' if built.existed else 'its files were written anew'}"
     if releases.pinned():
         current = releases.current() or ""
         words = (
@@ -385,7 +385,7 @@ def diff(a: str, b: str, out: str, only_urls: bool) -> None:
     """What changes from release A to release B, by document, and the URLs to purge."""
     from pathlib import Path
 
-    from vitrine.release.changes import changes, purged
+    from vitrine.release.changes import changes, longest_lifetime, purged
     from vitrine.release.publish import Releases
 
     releases = Releases(Path(out))
@@ -397,6 +397,9 @@ def diff(a: str, b: str, out: str, only_urls: bool) -> None:
         click.echo(f"{len(urls)} URLs to purge" + ":" * bool(urls))
     for url in urls:
         click.echo(url if only_urls else f"  {url}")
+    if urls and not only_urls:
+        kept = f"within {longest_lifetime(old)} s"
+        click.echo(f"answers to other queries, which are made live, leave the caches by themselves {kept}")
 
 
 def _sentence(change: "Change") -> str:

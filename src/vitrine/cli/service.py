@@ -2,6 +2,7 @@
 
 import click
 
+from vitrine.cli.steps import Setting
 from vitrine.cli.store import DATABASE, log_dir_option, templates_option
 
 
@@ -12,6 +13,7 @@ from vitrine.cli.store import DATABASE, log_dir_option, templates_option
 )
 @click.option(
     "--admin",
+    cls=Setting,
     default="127.0.0.1:8001",
     show_default=True,
     metavar="HOST:PORT",
@@ -40,9 +42,11 @@ from vitrine.cli.store import DATABASE, log_dir_option, templates_option
     metavar="MIB",
     envvar="VITRINE_MEMO",
     show_envvar=True,
+    help="Memory of a worker for answers that it has given; 0: none.",
 )
 @click.option(
     "--database",
+    cls=Setting,
     default=DATABASE,
     show_default=True,
     metavar="URL",

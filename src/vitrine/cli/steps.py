@@ -35,6 +35,15 @@ AT = click.option(
 )
 
 
+class Setting(click.Option):
+    """An option whose environment variable may be empty, which says: none. Click takes that for no variable."""
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        import os
+
+        return os.environ.get(str(self.envvar))
+
+
 def schemas_of(content: str) -> "Schemas":
     """The schemas: those of the program, and the content folder's own on top."""
     from pathlib import Path
@@ -112,8 +121,9 @@ def say_placeholders(checked: "Checked", content: str) -> None:
     if checked.placeholders:
         count = len(checked.placeholders)
         click.echo(f"{count} value{'s' * (count > 1)} still say{'s' * (count == 1)} TBD:")
-        for path, pointer in checked.placeholders:
-            click.echo(f"  {content}/{path}: {pointer_text(pointer)}")
+        for path, place, pointer in checked.placeholders:
+            where = f"{content}/{path}:{place.line}:{place.column}" if place else f"{content}/{path}"
+            click.echo(f"  {where}: {pointer_text(pointer)}")
 
 
 def progress_bar(word: str) -> "Progress | None":

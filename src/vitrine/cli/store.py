@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vitrine.cli.steps import Setting
+
 if TYPE_CHECKING:
     from vitrine.service.sql.consents import Choice, Known
     from vitrine.service.sql.database import Database
@@ -30,6 +32,7 @@ database_option = click.option(
 
 log_dir_option = click.option(
     "--log-dir",
+    cls=Setting,
     default="store/log",
     show_default=True,
     metavar="DIR",

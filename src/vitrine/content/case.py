@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from vitrine.content import model
@@ -67,6 +68,30 @@ class Case:
         With ``keys`` nothing about which keys stand in it.
         """
         return sound(self.findings.get(id(document), ()), part, keys=keys)
+
+    def entries(self, document: Document, part: Pointer) -> list[tuple[Any, Any]]:
+        """The sound ones of a list's items by place, or of an object's values by key; none where there is neither."""
+        value = _at(document, part)
+        found = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        return [(name, entry) for name, entry in found if self.sound(document, (*part, name))]
+
+    def keys(self, document: Document, part: Pointer) -> list[str] | None:
+        """The keys of an object that the schema knows, those that are missing among them; None if it is no object."""
+        value = _at(document, part)
+        if not isinstance(value, dict):
+            return None
+        findings = self.findings.get(id(document), ())
+        missing = [finding.missing for finding in findings if finding.missing and finding.pointer == part]
+        unknown = {finding.pointer for finding in findings if finding.on_key and not finding.missing}
+        return [key for key in value if (*part, key) not in unknown] + missing
+
+
+def _at(document: Document, part: Pointer) -> Any:
+    """A part of a document; None where there is none."""
+    try:
+        return model.at(document.value, part)
+    except (KeyError, IndexError):
+        return None
 
 
 def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> bool:

@@ -1,6 +1,6 @@
 """What no schema can state about one record of the catalog, and what it says that others must agree with. Pure."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -73,9 +73,17 @@ def findings(kind: str, record: Json, sound: Sound, known: Known) -> Found:
             yield from rule(record, sound, known)
 
 
+def _items(record: Mapping[str, Any], name: str, sound: Sound) -> Iterable[tuple[int, Any]]:
+    """The items of a list with their places: those that the schema has nothing to say about."""
+    items = record.get(name, ())
+    if sound((name,)):
+        return enumerate(items)
+    return [(n, item) for n, item in enumerate(items if isinstance(items, list) else ()) if sound((name, n))]
+
+
 def _categories(product: Mapping[str, Any], sound: Sound, known: Known) -> Found:
-    if known.categories is not None and sound(("categories",)):
-        for index, category in enumerate(product["categories"]):
+    if known.categories is not None:
+        for index, category in _items(product, "categories", sound):
             if category not in known.categories:
                 yield unknown(("categories", index), "category", "id", category, known.categories)
 
@@ -83,15 +91,14 @@ def _categories(product: Mapping[str, Any], sound: Sound, known: Known) -> Found
 def _promotions(product: Mapping[str, Any], sound: Sound, known: Known) -> Found:
     if known.promotions is None:
         return
-    named: list[tuple[Pointer, int]] = []
-    if sound(("promotions",)):
-        named += [(("promotions", index), id) for index, id in enumerate(product.get("promotions", ()))]
+    named: list[tuple[Pointer, int]] = [
+        (("promotions", index), id) for index, id in _items(product, "promotions", sound)
+    ]
     if "price" in product and sound(("price", "finalPrice")) and "finalPrice" in product["price"]:
         pointer = ("price", "finalPrice", "promotions")
         named += [((*pointer, n), id) for n, id in enumerate(product["price"]["finalPrice"].get("promotions", ()))]
-    if sound(("badges",)):
-        badges = enumerate(product.get("badges", ()))
-        named += [(("badges", index, "promotionId"), badge["promotionId"]) for index, badge in badges]
+    badges = _items(product, "badges", sound)
+    named += [(("badges", index, "promotionId"), badge["promotionId"]) for index, badge in badges]
     for where, id in named:
         if id not in known.promotions:
             yield unknown(where, "promotion", "promoId", id, known.promotions)
@@ -106,10 +113,9 @@ def unknown(pointer: Pointer, kind: str, name: str, value: Any, known: Collectio
 def _prices(product: Mapping[str, Any], sound: Sound, known: Known) -> Found:
     if "price" in product and sound(("price",)):
         yield from _price(product["price"], ("price",))
-    if "upcs" in product and sound(("upcs",)):
-        for index, variant in enumerate(product["upcs"]):
-            if "price" in variant:
-                yield from _price(variant["price"], ("upcs", index, "price"))
+    for index, variant in _items(product, "upcs", sound):
+        if "price" in variant:
+            yield from _price(variant["price"], ("upcs", index, "price"))
 
 
 def _price(price: Mapping[str, Any], pointer: Pointer) -> Found:
@@ -134,9 +140,7 @@ def _variants(product: Mapping[str, Any], sound: Sound, known: Known) -> Found:
     for part in ("colors", "sizes", "rebates"):
         if part in product and sound((part,)):
             yield from _own_ids(product, part)
-    if "upcs" not in product or not sound(("upcs",)):
-        return
-    for index, variant in enumerate(product["upcs"]):
+    for index, variant in _items(product, "upcs", sound):
         for name, part in _PARTS:
             ids = declared[name]
             if ids is not None and name in variant and variant[name] not in ids:
@@ -179,10 +183,11 @@ def _updated(product: Mapping[str, Any], sound: Sound, known: Known) -> Found:
 
 
 def _stores(inventory: Mapping[str, Any], sound: Sound, known: Known) -> Found:
-    if known.stores is None or "stores" not in inventory or not sound(("stores",)):
+    stores = inventory.get("stores")
+    if known.stores is None or not isinstance(stores, dict):
         return
-    for number in inventory["stores"]:
-        if number not in known.stores:
+    for number in stores:
+        if number not in known.stores and sound(("stores", number)):
             yield replace(unknown(("stores", number), "store", "locationNumber", number, known.stores), on_key=True)
 
 
@@ -214,6 +219,7 @@ Rule = Callable[[Mapping[str, Any], Sound, Known], Found]
 RULES: Mapping[str, tuple[Rule, ...]] = {
     "category": (_parts_of,),
     "brand": (),
+    "synonym": (),
     "product": (_categories, _promotions, _prices, _variants, _updated),
     "inventory": (_stores,),
     "review": (),
@@ -248,16 +254,14 @@ def _of_product(product: Mapping[str, Any], sound: Sound) -> Iterator[Value]:
     own = sound(("id",))
     if own:
         yield PRODUCT, product["id"], ("id",)
-    if "upcs" in product and sound(("upcs",)):
-        for index, variant in enumerate(product["upcs"]):
-            yield UPC, int(variant["upc"]), ("upcs", index, "upc")
-            yield SKU, variant["sku"], ("upcs", index, "sku")
-    if "members" in product and sound(("members",)):
-        for index, member in enumerate(product["members"]):
-            yield PRODUCT_NAMED, member, ("members", index)
-            if own:
-                yield COLLECTION, product["id"], ("members", index)
-                yield MEMBER, member, ("members", index)
+    for index, variant in _items(product, "upcs", sound):
+        yield UPC, int(variant["upc"]), ("upcs", index, "upc")
+        yield SKU, variant["sku"], ("upcs", index, "sku")
+    for index, member in _items(product, "members", sound):
+        yield PRODUCT_NAMED, member, ("members", index)
+        if own:
+            yield COLLECTION, product["id"], ("members", index)
+            yield MEMBER, member, ("members", index)
 
 
 def _of_review(review: Mapping[str, Any], sound: Sound) -> Iterator[Value]:
@@ -271,9 +275,8 @@ def _of_recommendation(recommendation: Mapping[str, Any], sound: Sound) -> Itera
     if sound(("product",)):
         yield RECOMMENDATION, recommendation["product"], ("product",)
         yield PRODUCT_NAMED, recommendation["product"], ("product",)
-    if sound(("products",)):
-        for index, product in enumerate(recommendation["products"]):
-            yield PRODUCT_NAMED, product, ("products", index)
+    for index, product in _items(recommendation, "products", sound):
+        yield PRODUCT_NAMED, product, ("products", index)
 
 
 def _of_inventory(inventory: Mapping[str, Any], sound: Sound) -> Iterator[Value]:

@@ -29,13 +29,13 @@ MOST = 1000
 class Checked:
     """The outcome of a check: the documents where nothing is wrong, else the problems, sorted by place.
 
-    ``placeholders`` are the places that still say TBD, in the files that say so; ``sources`` the files that were read.
+    ``placeholders`` are the values that still say TBD: file, place and pointer; ``sources`` the files that were read.
     ``more``: how many problems there are besides those listed; ``at_least``: perhaps even more than that.
     """
 
     documents: Documents | None
     problems: list[Problem]
-    placeholders: list[tuple[str, Pointer]] = field(default_factory=list)
+    placeholders: list[tuple[str, Place | None, Pointer]] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     more: int = 0
     at_least: bool = False
@@ -99,13 +99,13 @@ class _Check:
             ),
         )
         self.findings += told.findings
-        said = [origin(document, Finding("TBD", where, "")) for document, where in rules.placeholders(documents)]
-        placeholders = list(dict.fromkeys((layer.path, where) for layer, where in said))
+        placeholders = self._placeholders(documents)
         if self.options.released is not None:
             self.findings += rules.unbumped(documents, self.options.released)
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
         problems = sorted([*self.problems, *told.problems], key=Problem.order)
         shown, more = problems[: self.options.most], told.more + len(problems[self.options.most :])
+        shown = [self._described(problem) for problem in shown]
         return Checked(None if shown else documents, shown, placeholders, self.sources, more, told.at_least)
 
     # -- reading ---------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ class _Check:
             text = tree.text_of(self.folder, source)
             value = yaml.load(text)
         except Malformed as fault:
-            self.problems.append(tree.malformed("site.yaml", fault))
+            self.problems += [tree.malformed("site.yaml", each) for each in (fault, *fault.more)]
             return nothing, None
         rendered, _, _ = site.render(value, frozenset())
         found = self.schemas.findings(SITE.schema, rendered)
@@ -248,9 +248,24 @@ class _Check:
             for problem, users in problems.items()
         ]
 
+    def _placeholders(self, documents: Documents) -> list[tuple[str, Place | None, Pointer]]:
+        """The values that still say TBD, each once, in the file that says so."""
+        said = [origin(document, Finding("TBD", where, "")) for document, where in rules.placeholders(documents)]
+        whole = [(layer.path, where if layer.index is None else (layer.index, *where)) for layer, where in said]
+        spots = [(path, at, self._spots(path).get(at)) for path, at in dict.fromkeys(whole)]
+        return [(path, spot.value if spot else None, at) for path, at, spot in spots]
+
     def _with_users(self, problem: Problem) -> Problem:
         """What is wrong with a base itself concerns every file that builds on it."""
         return replace(problem, used_by=tuple(sorted(self.users.get(problem.path, set()) - {problem.path})))
+
+    def _described(self, problem: Problem) -> Problem:
+        """With what the schema says of the property, where the finding does not say it itself."""
+        source, pointer = self.by_path.get(problem.path), problem.pointer
+        if problem.about or source is None:
+            return problem
+        in_document = pointer[1:] if pointer and isinstance(pointer[0], int) else pointer
+        return replace(problem, about=self.schemas.about(source.kind.schema, in_document))
 
     def _line(self, finding: Finding) -> str:
         """The line of the other place that a finding names, as it is written after its file."""

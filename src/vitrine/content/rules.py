@@ -29,7 +29,7 @@ def _site(case: Case) -> Found:
         if finding := _no_zone(("time_zone",), site.value["time_zone"]):
             yield site, finding
     for site in case.having("site"):
-        for name in site.value.get("names", ()) if case.sound(site, ("names",), keys=True) else ():
+        for name in case.keys(site, ("names",)) or ():
             if name in (*RESERVED_NAMES, *WORDS):
                 pointer = ("names", name)
                 yield site, Finding("site.name", pointer, f"the name {name!r} is taken", "another name", on_key=True)
@@ -44,25 +44,23 @@ def _no_zone(pointer: Pointer, name: str) -> Finding | None:
 
 
 def _windows(case: Case) -> Found:
-    documents = [document for kind in KINDS for document in case.having(kind.name, ("publish",))]
+    documents = [document for kind in KINDS for document in case.having(kind.name)]
     zone = case.zone
     if zone is None:
         return
     for document in documents:
-        publish = document.value.get("publish")
-        if not publish:
+        if not isinstance(document.value, dict) or "publish" not in document.value:
             continue
-        moments = []
-        for end in ("from", "until"):
+        publish, moments = dict(case.entries(document, ("publish",))), {}
+        for end, text in publish.items():
             try:
-                if end in publish:
-                    moments.append(model.instant(publish[end], zone, ends=end == "until"))
+                moments[end] = model.instant(text, zone, ends=end == "until")
             except ValueError as error:
                 yield (
                     document,
-                    Finding("time.exists", ("publish", end), _no_time(publish[end], error), "a time that exists"),
+                    Finding("time.exists", ("publish", end), _no_time(text, error), "a time that exists"),
                 )
-        if len(moments) == 2 and moments[0] >= moments[1]:
+        if len(moments) == 2 and moments["from"] >= moments["until"]:
             found = f"from {publish['from']} is not before until {publish['until']}"
             yield document, Finding("window.order", ("publish", "from"), found, "from before until")
 
@@ -108,11 +106,13 @@ def _references(case: Case) -> Found:
                 windows[number][store.value[number]].append(case.window(store) or ALWAYS)
             else:  # any number may be that of this store
                 unknown.add(number)
-    for event in case.having("event", ("stores",)):
+    for event in case.having("event"):
         known: list[Window] = []
-        dangling = False
-        for number, values in event.value["stores"].items():
-            for index, value in enumerate(values):
+        whole = case.sound(event, ("stores",))
+        dangling = not whole
+        for number in event.value["stores"] if whole else STORE_NUMBERS:
+            values = enumerate(event.value["stores"][number]) if whole else case.entries(event, ("stores", number))
+            for index, value in values:
                 if value in windows[number]:
                     known += windows[number][value]
                     continue
@@ -144,18 +144,12 @@ def _moment(moment: datetime, where: ZoneInfo | None) -> str:
 
 def _applications(case: Case) -> Found:
     layout, sections, features = ("config", "appLayout"), ("config", "appConfig"), ("config", "featureConfig")
-    for app in case.having("app", layout):
-        if case.sound(app, sections, keys=True):
-            config = app.value["config"]
-            yield from _named(app, layout, config["appLayout"], config["appConfig"], "appConfig")
     for app in case.having("app"):
-        if not case.sound(app, features, keys=True) or not case.sound(app, sections, keys=True):
-            continue
-        config = app.value["config"]
-        for section, value in config["appConfig"].items():
-            pointer = (*sections, section, "featureLayout")
-            if case.sound(app, pointer):
-                yield from _named(app, pointer, value["featureLayout"], config["featureConfig"], "featureConfig")
+        known, known_features = case.keys(app, sections), case.keys(app, features)
+        if known is not None:
+            yield from _named(case, app, layout, known, "appConfig")
+        for section in known or () if known_features is not None else ():
+            yield from _named(case, app, (*sections, section, "featureLayout"), known_features or [], "featureConfig")
     versions = ("config", "appVersionInfo", "supportedVersions")
     for app in case.having("app", versions, ("config", "appVersionInfo", "appVersionNumber")):
         info = app.value["config"]["appVersionInfo"]
@@ -164,33 +158,35 @@ def _applications(case: Case) -> Found:
             yield app, Finding("app.version", versions, found, "a list that holds appVersionNumber")
     digests = [
         (app, ("apiKeys", index), digest)
-        for app in case.having("app", ("apiKeys",))
-        for index, digest in enumerate(app.value["apiKeys"])
+        for app in case.having("app")
+        for index, digest in case.entries(app, ("apiKeys",))
     ]
     yield from _once(case, "app", "API key digest", digests)
 
 
-def _named(app: Document, pointer: Pointer, names: list[str], known: Mapping[str, Any], where: str) -> Found:
-    for index, name in enumerate(names):
+def _named(case: Case, app: Document, pointer: Pointer, known: list[str], where: str) -> Found:
+    for index, name in case.entries(app, pointer):
         if name not in known:
             found = f"{name!r} is not a key of {where}"
             yield app, Finding("app.layout", (*pointer, index), found, ", ".join(known), nearest=nearest(name, known))
 
 
 def _events(case: Case) -> Found:
-    for event in case.having("event", ("start",), ("finish",)):
-        start, finish = event.value["start"], event.value["finish"]
-        whole = True
-        for name, text in (("start", start), ("finish", finish)):
+    dateless: set[int] = set()
+    for name in ("start", "finish"):
+        for event in case.having("event", (name,)):
+            text = event.value[name]
             try:
                 datetime.fromisoformat(text)
             except ValueError:
-                whole = False
+                dateless.add(id(event))
                 yield (
                     event,
                     Finding("time.exists", (name,), f"{text!r} does not exist in the calendar", "a day that exists"),
                 )
-        if whole and start >= finish:
+    for event in case.having("event", ("start",), ("finish",)):
+        start, finish = event.value["start"], event.value["finish"]
+        if start >= finish and id(event) not in dateless:
             yield (
                 event,
                 Finding("time.order", ("finish",), f"finish {finish} is not after start {start}", "a later time"),
@@ -202,22 +198,21 @@ def _stores(case: Case) -> Found:
         if finding := _no_zone(("timeZone",), store.value["timeZone"]):
             yield store, finding
     for store in case.having("store"):
-        if case.sound(store, ("hours",), keys=True):
-            for day, hours in store.value["hours"].items():
-                if case.sound(store, ("hours", day)):
-                    yield from _hours(store, ("hours", day), hours)
-    for store in case.having("store", ("exceptions",)):
+        for day, hours in case.entries(store, ("hours",)):
+            yield from _hours(store, ("hours", day), hours)
         days: set[str] = set()
-        for index, exception in enumerate(store.value.get("exceptions", ())):
+        exceptions = store.value.get("exceptions") if isinstance(store.value, dict) else None
+        for index in range(len(exceptions) if isinstance(exceptions, list) else 0):
+            exception = dict(case.entries(store, ("exceptions", index)))
             yield from _hours(store, ("exceptions", index), exception)
-            if exception["date"] in days:
-                found = f"the day {exception['date']} a second time"
+            if (day := exception.get("date")) in days:
+                found = f"the day {day} a second time"
                 yield store, Finding("unique", ("exceptions", index, "date"), found, "each day once")
-            days.add(exception["date"])
+            days |= {day} if day else set()
 
 
 def _hours(store: Document, pointer: Pointer, hours: Mapping[str, str]) -> Found:
-    if "open" in hours and hours["open"] >= hours["close"]:
+    if {"open", "close"} <= hours.keys() and hours["open"] >= hours["close"]:
         found = f"close {hours['close']} is not after open {hours['open']}"
         yield store, Finding("time.order", (*pointer, "close"), found, "a later time of the same day")
 

@@ -181,6 +181,10 @@ class Schemas:
             self._shapes[name] = Shape(self, BASE + name, self._files[name])
         return self._shapes[name]
 
+    def about(self, name: str, pointer: Pointer) -> str:
+        """The description of a place, or of the nearest place around it that has one."""
+        return _about(self.shape(name), pointer)
+
     def valid(self, name: str, value: Json) -> bool:
         """Whether ``value`` satisfies the schema ``name``, formats included. About 1 µs for a small record."""
         return bool(self.validator(name).is_valid(value))
@@ -293,7 +297,8 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
     elif keyword in ("required", "dependentRequired"):
         for name in _missing(keyword, value, instance):
             about = _about(shape, (*pointer, name))
-            yield Finding(rule, pointer, f"{name!r} is missing", about=about, on_key=True, missing=name)
+            allowed = _wanted(shape.at((*pointer, name)))
+            yield Finding(rule, pointer, f"{name!r} is missing", allowed, about, on_key=True, missing=name)
     elif keyword == "additionalProperties":
         known = tuple(schema.get("properties", ()))
         for name in [name for name in instance if name not in known]:
@@ -334,6 +339,14 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
         )
     else:
         yield Finding(rule, where, str(error.message)[:200], str(schema.get("x-allowed", "")), about, on_key=in_name)
+
+
+def _wanted(place: Shape | None) -> str:
+    """What may stand at a place where nothing does."""
+    if place is None:
+        return ""
+    named, choices = place.keyword("x-allowed"), place.keyword("enum")
+    return str(named or (choices and ", ".join(map(str, choices))) or _TYPES[place.type])
 
 
 def _wrong_type(pointer: Pointer, instance: Json, wanted: str, place: Shape | None, about: str) -> Finding:

@@ -101,7 +101,7 @@ def read_one(folder: Path, source: Source, names: expressions.Names | None, sche
                 value = _rendered(value, text, names, parsed)
             documents = [] if parsed.lost else value if parsed.listed else [value]
     except Malformed as fault:
-        parsed.problems.append(malformed(source.path, fault))
+        parsed.problems += [malformed(source.path, each) for each in (fault, *fault.more)]
         parsed.lost = True
     parsed.data = b"%b" % orjson.dumps(documents)  # a copy of that length: orjson's buffers are several times as long
     if any(sign in parsed.data for sign in _SIGNS) and _SUSPECT.search(parsed.data):

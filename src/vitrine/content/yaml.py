@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,8 @@ TEXT_NODE = 64
 """So many characters of text weigh as much as one more value, where aliases multiply them."""
 
 MAX_DIGITS = 18
+MAX_FAULTS = 1000
+"""So many faults of one file are told, and those that follow when they are mended."""
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORDS = {"null": None, "true": True, "false": False}
@@ -26,13 +28,17 @@ _NUMBER_STARTS = frozenset("-0123456789")
 
 @dataclass(eq=False)
 class Malformed(Exception):
-    """A text that cannot be read as one JSON value."""
+    """A text that cannot be read as one JSON value: the first fault.
+
+    ``more``: those that follow, up to one that reading cannot go beyond.
+    """
 
     rule: str
     found: str
     allowed: str
     place: Place
     pointer: Pointer = ()
+    more: "tuple[Malformed, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +69,24 @@ def load(text: str) -> Json:
     """The JSON value of a YAML text. Raises Malformed at the first fault."""
     try:
         return _Reader(text, None).document()
-    except Malformed:
-        locate(text)  # which tells the pointer, too
-        raise
+    except Malformed as fault:
+        raise _every_fault(text) or fault from None
+
+
+def _every_fault(text: str) -> Malformed | None:
+    """The first fault of a text, with its pointer and those that follow it."""
+    found: list[Malformed] = []
+    try:
+        reader = _Reader(text, lambda pointer, key, value: None)
+        reader.faults = found
+        reader.document()
+    except Malformed as last:
+        found.append(last)
+    return replace(found[0], more=tuple(found[1:])) if found else None
 
 
 def locate(text: str) -> dict[Pointer, Spot]:
-    """Where every value of a (readable) YAML text stands."""
+    """Where every value of a (readable) YAML text stands. Raises Malformed at the first fault."""
     spots: dict[Pointer, Spot] = {}
 
     def record(pointer: Pointer, key: Any, value: tuple[Any, Any]) -> None:
@@ -97,7 +114,12 @@ def _library() -> tuple[Any, Any, type[Exception]]:
 
 
 class _Reader:
-    """Builds one value from libyaml's events; its node tree would cost twice as much."""
+    """Builds one value from libyaml's events; its node tree would cost twice as much.
+
+    ``faults``: where to put those that reading can go beyond; without it, it ends at the first.
+    """
+
+    faults: list[Malformed] | None = None
 
     def __init__(self, text: str, record: Record | None) -> None:
         parser, events, self._error = _library()
@@ -143,7 +165,7 @@ class _Reader:
                 self._record(pointer, key, (event.start_mark, event.end_mark))
             return value
         if event.tag is not None:
-            raise self._malformed("yaml.tag", event, *_tag(event), pointer)
+            self._tell(self._malformed("yaml.tag", event, *_tag(event), pointer))
         anchor, before, outside = event.anchor, self._count, self._deepest
         if anchor is not None:
             self._anchors[anchor] = None
@@ -185,7 +207,7 @@ class _Reader:
             key = self._key(key_event, pointer)
             if key in value:
                 found = f"the key {key!r} a second time"
-                raise self._malformed("yaml.duplicate", key_event, found, "each key once", (*pointer, key))
+                self._tell(self._malformed("yaml.duplicate", key_event, found, "each key once", (*pointer, key)))
             value[key] = node(following(), (*pointer, key) if record else pointer, key_event, depth + 1)
 
     def _sequence(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
@@ -202,10 +224,12 @@ class _Reader:
         if event.__class__ is events.AliasEvent:
             key = self._alias(event, pointer, 0)
         elif event.__class__ is not events.ScalarEvent:
-            raise self._malformed("yaml.key", event, *self._no_key(event), pointer)
-        elif event.tag is not None:
-            raise self._malformed("yaml.tag", event, *_tag(event), pointer)
+            self._tell(self._malformed("yaml.key", event, *self._no_key(event), pointer))
+            self._node(event, pointer, None, 0)
+            key = f"key {event.start_mark.index}"  # another for each
         else:
+            if event.tag is not None:
+                self._tell(self._malformed("yaml.tag", event, *_tag(event), pointer))
             key = self._scalar(event.value, event, pointer) if event.implicit[0] else event.value
             if event.anchor is not None:
                 self._anchors[event.anchor] = (key, 1 + len(event.value) // TEXT_NODE, 0)
@@ -213,9 +237,9 @@ class _Reader:
                 self._count += len(event.value) // TEXT_NODE
         if not isinstance(key, str):
             shown = "by alias" if event.__class__ is events.AliasEvent else event.value
-            raise self._malformed(
-                "yaml.key", event, f"the key {shown} is not text", "text as a key, in quotes", pointer
-            )
+            found = f"the key {shown} is not text"
+            self._tell(self._malformed("yaml.key", event, found, "text as a key, in quotes", pointer))
+            key = f"key {event.start_mark.index}"
         return key
 
     def _no_key(self, event: Any) -> tuple[str, str]:
@@ -239,17 +263,15 @@ class _Reader:
             return number
         shown = value if len(value) <= 24 else f"{value[:20]}… ({len(value)} characters)"
         allowed = f"at most {MAX_DIGITS} digits; text in quotes"
-        raise self._malformed("yaml.number", event, f"the number {shown} is too large", allowed, pointer)
+        self._tell(self._malformed("yaml.number", event, f"the number {shown} is too large", allowed, pointer))
+        return 0
 
     def _alias(self, event: Any, pointer: Pointer, depth: int) -> Json:
         if event.anchor not in self._anchors:
-            raise self._malformed(
-                "yaml.alias",
-                event,
-                f"the alias *{event.anchor} without an anchor before it",
-                f"text that begins with * in quotes; &{event.anchor} first where an alias is meant",
-                pointer,
-            )
+            found = f"the alias *{event.anchor} without an anchor before it"
+            allowed = f"text that begins with * in quotes; &{event.anchor} first where an alias is meant"
+            self._tell(self._malformed("yaml.alias", event, found, allowed, pointer))
+            return ""
         target = self._anchors[event.anchor]
         if target is None:
             found = f"the alias *{event.anchor} holds itself"
@@ -268,6 +290,12 @@ class _Reader:
                 pointer,
             )
         return value
+
+    def _tell(self, fault: Malformed) -> None:
+        """Note a fault that reading can go beyond. Raises it where nobody wants to know what follows."""
+        if self.faults is None or len(self.faults) == MAX_FAULTS:
+            raise fault
+        self.faults.append(fault)
 
     def _malformed(self, rule: str, event: Any, found: str, allowed: str, pointer: Pointer = ()) -> Malformed:
         return Malformed(rule, found, allowed, _place(event.start_mark, event.end_mark), pointer)

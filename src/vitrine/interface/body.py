@@ -150,12 +150,12 @@ def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Jso
 
 
 def _fault(finding: Finding) -> Fault:
-    pointer = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
-    found = "is missing" if finding.missing is not None else finding.found
-    found, allowed = _cut(found), finding.allowed
+    if finding.missing is not None:
+        return Fault(_cut(pointer_text((*finding.pointer, finding.missing))), "is missing")
+    found, allowed = _cut(finding.found), finding.allowed
     for layout in LAYOUTS.values():
         allowed = allowed.removesuffix(f": {layout}")
-    return Fault(_cut(pointer_text(pointer)), f"{found}; allowed: {_cut(allowed)}" if allowed else found)
+    return Fault(_cut(pointer_text(finding.pointer)), f"{found}; allowed: {_cut(allowed)}" if allowed else found)
 
 
 def encoded(value: Json) -> bytes:

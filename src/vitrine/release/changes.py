@@ -15,6 +15,7 @@ from vitrine.interface.answer import value_of
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.call import make
 from vitrine.interface.formats import JSON
+from vitrine.interface.operation import FromContent
 from vitrine.interface.ports import Part
 from vitrine.problems import Failure, Pointer
 from vitrine.release import catalog, manifest
@@ -94,6 +95,12 @@ def purged(old: Path, new: Path) -> list[str]:
     return sorted({listed.files[path]["url"] for listed in manifests for path in paths if path in listed.files})
 
 
+def longest_lifetime(release: Path) -> int:
+    """Seconds after which no cache holds an answer of a release, though nobody purges it. Raises Failure."""
+    content = content_of(release)
+    return max(content.lifetime(each.name) for each in OPERATIONS if isinstance(each.source, FromContent))
+
+
 def _manifests(old: Path, new: Path) -> tuple[Manifest, Manifest]:
     return manifest.read(old / "manifest.json", old.name), manifest.read(new / "manifest.json", new.name)
 
@@ -128,7 +135,10 @@ def _leaves(old: Json, new: Json, pointer: Pointer) -> Iterator[tuple[Pointer, J
 
 
 def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
-    """Kind → ids of the documents that differ between two content.json files, by the lines that differ."""
+    """Kind → ids of the documents that differ between two content.json files, by the lines that differ.
+
+    Also the Monday from which opening hours are told, where that has come: every store's answer is another then.
+    """
     found: dict[str, dict[str, None]] = defaultdict(dict)
     lines = set(old.splitlines()), set(new.splitlines())
     for data, other in ((old, lines[1]), (new, lines[0])):
@@ -138,6 +148,8 @@ def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
                 section = line[1:-3].decode()
             elif line.startswith(b'"site":') and line not in other:
                 found["site"]["site.yaml"] = None
+            elif line.startswith(b'"monday":') and line not in other and data is new:
+                found["opening hours from"][line[10:20].decode()] = None
             elif line in other or not line.startswith(b'{"') or section not in IDS:
                 continue
             elif line.removesuffix(b",") not in other and line + b"," not in other:

@@ -1,7 +1,6 @@
 """Running the service: Granian's workers, and the admin address beside them."""
 
 import fcntl
-import multiprocessing
 import os
 import shutil
 import tempfile
@@ -11,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from vitrine.problems import Failure
 from vitrine.service.letters import Letters
 from vitrine.service.mail import Counts, Senders
 from vitrine.service.proxies import LOOPBACK, proxies
@@ -77,7 +78,10 @@ def _serve(options: Options, shared: str) -> None:
             from vitrine.service.metrics import Admin
 
             mails = Counts(database) if database else None
-            Admin(options.out, shared, database, mails).serve(*options.admin)
+            try:
+                Admin(options.out, shared, database, mails).serve(*options.admin)
+            except OSError as error:
+                raise _deaf(options.admin, error.strerror or str(error)) from None
         run(FACTORY, options.bind, options.workers, options.threads)
         if senders:
             senders.stop()
@@ -140,10 +144,10 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None
 
     class Server(MPServer):
         def shutdown(self, exit_code: int = 0) -> None:
-            threading.Thread(target=_ask_again, name="stop-workers", daemon=True).start()
+            threading.Thread(target=_ask_again, args=(self.wrks,), name="stop-workers", daemon=True).start()
             super().shutdown(exit_code)  # type: ignore[no-untyped-call]
 
-    Server(
+    server = Server(
         factory,
         *bind,
         interface=Interfaces.WSGI,
@@ -154,16 +158,25 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None
         websockets=False,
         respawn_failed_workers=True,
         workers_kill_timeout=30,
-    ).serve()
+    )
+    try:
+        server.serve()
+    except RuntimeError as error:  # Granian's, with a backtrace of its own in its text
+        raise _deaf(bind, str(error).splitlines()[0]) from None
 
 
-def _ask_again() -> None:
+def _deaf(address: tuple[str, int], why: str) -> Failure:
+    return Failure(f"{address[0]}:{address[1]} cannot be listened at: {why}")
+
+
+def _ask_again(workers: list[Any]) -> None:
     """Send SIGTERM to the workers until they have ended.
 
+    ``workers`` are Granian's. (To ask multiprocessing for them would collect those that ended, behind Granian's back.)
     One signal may be lost: a worker that is still starting has its parent's handler, and one that is about to wait
     does not see it. Granian asks once, and would wait for such a worker until it kills it.
     """
     pause = threading.Event()
     while not pause.wait(ASK_AGAIN_SECONDS):
-        for worker in multiprocessing.active_children():
+        for worker in list(workers):
             worker.terminate()

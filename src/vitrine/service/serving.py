@@ -165,9 +165,9 @@ class Watch:
     def _follow(self) -> None:
         """Load the current release if it is another than the one served; keep the old one where that fails."""
         try:
-            target = os.readlink(self._out / "current")
-        except OSError:
             target = Releases(self._out).current() or ""
+        except Failure as error:
+            target = f"nothing: {error}"
         if not target or target == self._seen:
             return
         try:
