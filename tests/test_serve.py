@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,26 @@ def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:
         assert server.process.wait(20) == 0
     said = {(each.status, len(each.body) > 1_000_000, each.body.endswith(b"</stores>")) for each in answers}
     assert (unanswered > 0, len(answers), said) == (True, 6, {(200, True, True)})
+
+
+def test_sigterm_waits_for_a_body_that_is_still_being_sent(out: Path, tmp_path: Path) -> None:
+    body = b'{"deviceID":"D1","optInOrOptOut":"IN"}'
+    head = (
+        "POST /v2/utility/mobileoptinout HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+    )
+    head += f"Content-Length: {len(body)}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in KEY.items()) + "\r\n"
+    with (
+        granian(tmp_path / "server", out, "--workers", "1") as server,
+        socket.create_connection((ADDRESS, server.port), timeout=20) as connection,
+    ):
+        connection.sendall(head.encode() + body[:10])
+        time.sleep(0.2)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(1.5)
+        connection.sendall(body[10:])
+        told = b"".join(iter(partial(connection.recv, 65536), b""))
+        assert server.process.wait(20) == 0
+    assert (told.split(b"\r\n", 1)[0], told.rpartition(b"\r\n")[2]) == (b"HTTP/1.1 200 OK", b'{"success":true}')
 
 
 @pytest.mark.parametrize("ended", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])

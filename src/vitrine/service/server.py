@@ -3,12 +3,14 @@
 import fcntl
 import os
 import shutil
+import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,11 @@ from vitrine.service.smtp import server_of
 from vitrine.service.sql.database import Database, open_database
 
 FACTORY = "vitrine.service.wsgi:make"
-ASK_AGAIN_SECONDS = 0.2
+WAKE_SECONDS = 0.2
+STOPPING = {signal.SIGTERM}
+WAKING = signal.SIGURG
+"""A signal that does nothing where nobody handles it."""
+
 STARTING_SECONDS = 60
 MEMORY, METRICS = Path("/dev/shm"), "vitrine-metrics-"
 
@@ -138,13 +144,19 @@ def _senders(options: Options, database: Database | None) -> Senders | None:
 
 
 def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None:
-    """Granian's workers for the WSGI callable that ``factory``, `module:function`, makes in each of them."""
+    """Granian's workers for the WSGI callable that ``factory``, `module:function`, makes in each of them.
+
+    Raises Failure where ``bind`` cannot be listened at.
+    """
     from granian.constants import Interfaces
     from granian.server import MPServer
 
     class Server(MPServer):
+        def _spawn_worker(self, idx: int, target: Any, callback_loader: Any) -> Any:  # type: ignore[override]
+            return super()._spawn_worker(idx, target, partial(_loaded, callback_loader))
+
         def shutdown(self, exit_code: int = 0) -> None:
-            threading.Thread(target=_ask_again, args=(self.wrks,), name="stop-workers", daemon=True).start()
+            threading.Thread(target=_wake, args=(self.wrks,), name="wake-workers", daemon=True).start()
             super().shutdown(exit_code)  # type: ignore[no-untyped-call]
 
     server = Server(
@@ -159,6 +171,11 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None
         respawn_failed_workers=True,
         workers_kill_timeout=30,
     )
+    os.register_at_fork(
+        before=partial(signal.pthread_sigmask, signal.SIG_BLOCK, STOPPING),
+        after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPPING),
+        after_in_child=_begin,
+    )
     try:
         server.serve()
     except RuntimeError as error:  # Granian's, with a backtrace of its own in its text
@@ -169,14 +186,26 @@ def _deaf(address: tuple[str, int], why: str) -> Failure:
     return Failure(f"{address[0]}:{address[1]} cannot be listened at: {why}")
 
 
-def _ask_again(workers: list[Any]) -> None:
-    """Send SIGTERM to the workers until they have ended.
+def _begin() -> None:
+    """A forked worker that is still starting ends when it is asked to; it would take the signal for its parent's."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
 
-    ``workers`` are Granian's. (To ask multiprocessing for them would collect those that ended, behind Granian's back.)
-    One signal may be lost: a worker that is still starting has its parent's handler, and one that is about to wait
-    does not see it. Granian asks once, and would wait for such a worker until it kills it.
+
+def _loaded(load: Callable[[], Any]) -> Any:
+    """What a worker's loader gives; the worker can be woken from then on."""
+    signal.signal(WAKING, lambda *_: None)
+    return load()
+
+
+def _wake(workers: Sequence[Any]) -> None:
+    """Wake Granian's ``workers`` until they have ended.
+
+    A signal that comes when Python is about to wait for a lock is seen only with the next one. That must not be SIGTERM
+    again: the third that Granian 2.8 handles in a worker waits for ever, with Python's lock (WorkerSignal.set).
     """
     pause = threading.Event()
-    while not pause.wait(ASK_AGAIN_SECONDS):
+    while not pause.wait(WAKE_SECONDS):
         for worker in list(workers):
-            worker.terminate()
+            with suppress(ProcessLookupError):
+                os.kill(worker.inner.pid, WAKING)
