@@ -171,6 +171,7 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None
         respawn_failed_workers=True,
         workers_kill_timeout=30,
     )
+    server.main_loop_interrupt = _Interrupt()
     os.register_at_fork(
         before=partial(signal.pthread_sigmask, signal.SIG_BLOCK, STOPPING),
         after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, STOPPING),
@@ -184,6 +185,32 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None
 
 def _deaf(address: tuple[str, int], why: str) -> Failure:
     return Failure(f"{address[0]}:{address[1]} cannot be listened at: {why}")
+
+
+class _Interrupt(threading.Event):
+    """What Granian's main process waits for, and its signal handlers set.
+
+    A signal that comes when Python is about to wait for a lock is seen only with the next one, and an Event that is set
+    in a handler while its thread begins to wait for it stands still. Neither befalls a thread that sleeps.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = False
+
+    def is_set(self) -> bool:
+        return self._told
+
+    def set(self) -> None:
+        self._told = True
+
+    def clear(self) -> None:
+        self._told = False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        while not self._told:
+            time.sleep(WAKE_SECONDS)
+        return True
 
 
 def _begin() -> None:
@@ -201,8 +228,8 @@ def _loaded(load: Callable[[], Any]) -> Any:
 def _wake(workers: Sequence[Any]) -> None:
     """Wake Granian's ``workers`` until they have ended.
 
-    A signal that comes when Python is about to wait for a lock is seen only with the next one. That must not be SIGTERM
-    again: the third that Granian 2.8 handles in a worker waits for ever, with Python's lock (WorkerSignal.set).
+    A worker waits as said of _Interrupt. The next signal must not be SIGTERM again: the third that Granian 2.8 handles
+    in a worker waits for ever, with Python's lock (WorkerSignal.set).
     """
     pause = threading.Event()
     while not pause.wait(WAKE_SECONDS):
