@@ -1,7 +1,7 @@
 """Store look-up (interface 4.11, wire shapes §3)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, repeat
+from itertools import islice
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
@@ -83,12 +83,14 @@ def _answer(content: Content, call: Call, found: Iterable[Found]) -> Json:
     wanted, listed = _wanted(content, call), list(found)
     if not listed:
         return {"stores": {}}
-    stores, distances = [store for _, store in listed], [away for away, _ in listed if away is not None]
+    distances, stores = zip(*listed, strict=True)
     if wanted:
-        return {"stores": {"store": _with_inventories(content, stores, distances or repeat(None), wanted)}}
-    if distances:
-        return {"stores": {"store": content.parts(_store, stores, distances)}}
-    return {"stores": {"store": [content.part(_store, store) for store in stores]}}
+        rendered = _with_inventories(content, stores, distances, wanted)
+    elif distances[0] is None:
+        rendered = [content.part(_store, store) for store in stores]
+    else:
+        rendered = content.parts(_store, stores, distances)
+    return {"stores": {"store": rendered}}
 
 
 def _wanted(content: Content, call: Call) -> list[str]:
@@ -107,12 +109,12 @@ def _wanted(content: Content, call: Call) -> list[str]:
 
 
 def _with_inventories(
-    content: Content, stores: Sequence[Json], distances: Iterable[float | None], wanted: Sequence[str]
+    content: Content, stores: Sequence[Json], distances: Sequence[float | None], wanted: Sequence[str]
 ) -> list[Json]:
     """Stores with what they have of some UPCs."""
     has = of(content).availability(wanted, [store["locationNumber"] for store in stores])
     rendered = []
-    for store, distance in zip(stores, distances, strict=False):
+    for store, distance in zip(stores, distances, strict=True):
         inventory = [
             {
                 "storeInventory": {
