@@ -17,7 +17,9 @@ from nginx import ADDRESS, ask
 from releases import built
 from served import Server, environment, granian, gunicorn
 from trees import write
-from vitrine.service.metrics import FLUSH_NOTES, Durations
+from vitrine.interface.answer import Response
+from vitrine.service.metrics import FLUSH_NOTES, Durations, Metrics
+from vitrine.service.serving import Exchange
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 EVENTS, NOWHERE = "/store/v1/events?storeId=1", "/nowhere"
@@ -123,6 +125,18 @@ def test_values_put_in_together_are_those_put_in_one_by_one(values: list[float])
             each.pop((name, None))
     assert told[0] == told[1]
     assert registries[0].get_sample_value("seconds_sum") == pytest.approx(sum(values))
+
+
+def test_a_method_that_is_none_is_told_as_other(capfd: pytest.CaptureFixture[str]) -> None:
+    metrics = Metrics()
+    for method in ("GET", "BREW" * 4, "caf\u00e9", "\udcff"):
+        metrics.note(Exchange(Response(405, "application/json", b"{}")), method, 0.0004321)
+    metrics.flush()
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(line["method"], line["status"], line["bytes"], line["ms"]) for line in lines] == [
+        ("GET", 405, 2, 0.432),
+        *[("other", 405, 2, 0.432)] * 3,
+    ]
 
 
 # -- servers -----------------------------------------------------------------------------------------------------

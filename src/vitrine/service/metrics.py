@@ -2,7 +2,9 @@
 
 import os
 import select
+import sys
 import time
+import traceback
 from bisect import bisect_left
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -105,9 +107,14 @@ class Metrics:
         with self._turn:
             notes = self._notes[:]
             del self._notes[: len(notes)]  # what other threads have noted since stays
-            _count(notes)
-            if self._log:
-                self._write(notes)
+            if not notes:
+                return
+            try:
+                _count(notes)
+                if self._log:
+                    self._write(notes)
+            except Exception as error:  # a fault of ours: it fails no request, and what is noted next is written
+                traceback.print_exception(error, file=sys.stderr)
 
     def _start(self) -> None:
         self._notes: list[Note] = []
@@ -137,7 +144,7 @@ class Metrics:
         at, method, operation, application, status, size, seconds = note
         line = {
             "time": self._time(at),
-            "method": method if len(method) < 16 else "other",
+            "method": method if len(method) < 16 and method.isascii() else "other",
             "operation": operation,
             "application": application,
             "status": status,
