@@ -3,11 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vitrine.content import model
+from vitrine.content import geo, model
 from vitrine.content.model import BEGINNING, END, Document, Documents, Layer, Window
 
 NEW_YORK = "America/New_York"
@@ -226,3 +227,46 @@ def test_a_document_is_live_in_its_window_and_at_no_other_time(stores: list[Any]
         begun = start is None or model.instant(start, where) <= at
         ended = end is not None and model.instant(end, where, ends=True) <= at
         assert (number in live) == (begun and not ended)
+
+
+# -- parts of answers --------------------------------------------------------------------------------------------
+
+
+def part(content: model.Content, document: Any, number: float | None = None) -> Any:
+    """A part as views make them: of a document, what the content says of it, and a number."""
+    return {"name": document["name"], "away": number, "events": list(content.events(document["locationNumber"]))}
+
+
+@given(
+    st.lists(st.text(), max_size=4, unique=True),
+    st.lists(st.floats(0, 300).map(lambda each: round(each, 2)), min_size=4),
+)
+def test_parts_in_json_are_those_that_are_values(names: list[str], away: list[float]) -> None:
+    stores = [{"name": name, "locationNumber": number} for number, name in enumerate(names)]
+    content = model.Content({"stores": stores, "events": []})
+    in_json = model.InJson(content)
+    for _ in range(2):  # made, and found again
+        distances = away[: len(stores)]
+        values = [
+            [part(content, store, number) for store, number in zip(stores, distances, strict=True)],
+            [part(content, store) for store in stores],
+        ]
+        told = [
+            [given.parts(part, stores, distances), [given.part(part, store) for store in stores]]
+            for given in (content, in_json)
+        ]
+        assert told[0] == values
+        assert orjson.dumps(told[1]) == orjson.dumps(values)
+        away = away[::-1]
+
+
+# -- distances ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("latitude", "longitude"), [(0.0, 0.0), (42.3, -71.1), (-60.5, 179.0)])
+def test_what_is_equally_far_comes_by_number(latitude: float, longitude: float) -> None:
+    step = 0.375
+    east, west = longitude + step, longitude - step
+    grid = geo.Grid([(latitude, east, 3, "east"), (latitude, west, 1, "west"), (latitude, east, 2, "there, too")])
+    far = round(geo.miles(latitude, longitude, latitude, east), 2)
+    assert grid.near(latitude, longitude, 30) == [(far, "west"), (far, "there, too"), (far, "east")]

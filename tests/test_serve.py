@@ -333,11 +333,14 @@ def test_metrics_count_the_requests_of_all_workers(tmp_path: Path, out: Path) ->
             ("none", "405"): 1.0,
         }
         name = "vitrine_requests_total"
-        assert within(2, lambda: metric(server, name, operation="promotions_v2", status="200") == 60)
-        found = {pair: metric(server, name, operation=pair[0], status=pair[1]) for pair in counted}
+
+        def found() -> dict[tuple[str, str], float | None]:
+            return {pair: metric(server, name, operation=pair[0], status=pair[1]) for pair in counted}
+
+        assert within(2, lambda: found() == counted)
         seconds = metric(server, "vitrine_request_seconds_count", operation="promotions_v2")
         info = metric(server, "vitrine_release_info", id=current(out))
-    assert (found, seconds, info, len(served) >= 2) == (counted, 60, 1, True)
+    assert (seconds, info, len(served) >= 2) == (60, 1, True)
 
 
 def test_a_release_past_its_next_change_is_overdue(tmp_path: Path) -> None:
@@ -361,6 +364,7 @@ def logged(server: Server) -> list[dict[str, Any]]:
 def test_the_access_log_tells_operations_and_neither_keys_nor_queries(tmp_path: Path, out: Path) -> None:
     other = "SecretSecretSecretSecret"
     with granian(tmp_path / "server", out, "--workers", "1") as server:
+        assert within(2, lambda: len(logged(server)) > 0)  # what was asked to see whether it answers
         before = len(logged(server))
         server.ask("/store/v1/events?storeId=3&_fields=name", KEY)
         server.ask("/store/v2/stores?searchAddress=Boston,%20MA", {**KEY, "accept": "application/xml"}, "HEAD")

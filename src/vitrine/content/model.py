@@ -6,8 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib import resources
 from io import BytesIO
-from math import cos, floor, radians
-from typing import Any, TypeVar
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -16,12 +15,11 @@ from vitrine.content import geo
 from vitrine.content.yaml import Json
 from vitrine.problems import Pointer
 
-Made = TypeVar("Made")
 FORMAT = 1
 """Of content.json; a reader refuses a higher one."""
 
 KEPT = 64
-"""How many values `once` keeps before it begins anew: a build asks for the same ones soon, a service for any."""
+"""How many parts are kept as values before it begins anew: a build asks for the same ones soon, a service for any."""
 
 DAYS_SHOWN = 21
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -214,7 +212,7 @@ def _rendered(document: Document) -> Json:
 
 _GAP_TEXT = b"\0"
 _GAP = orjson.Fragment(_GAP_TEXT)
-"""Stands for `between` while a part is encoded: a byte that JSON text cannot hold."""
+"""Stands for the number in a part while that is encoded: a byte that JSON text cannot hold."""
 
 Text = tuple[orjson.Fragment, bytes, bytes]
 """A part in JSON: the whole of what stands before its gap, the same as bytes, and what stands after it."""
@@ -321,22 +319,11 @@ class Content:
         return self._stores[number].get(value)
 
     def near(self, latitude: float, longitude: float, radius: float) -> list[tuple[float, Json]]:
-        """The stores within ``radius`` miles of a point, each after its distance: nearest first, then by number."""
-        reach, breadth = geo.box(latitude, radius)  # the exact distance decides
-        south, north, west, east = latitude - reach, latitude + reach, longitude - breadth, longitude + breadth
-        if west < -180 or east > 180:  # around the other side of the earth, too: the distance is left to decide
-            west, east = -180, 180
-        cells, miles = self._cells, geo.miles_from(latitude, longitude)
-        found = [
-            (distance, number, store)
-            for row in range(floor(south), floor(north) + 1)
-            for column in range(floor(west), floor(east) + 1)
-            if (row, column) in cells
-            for other, place, angle, cosine, number, store in cells[row, column]
-            if west <= place <= east and south <= other <= north
-            if (distance := miles(angle, cosine, place)) <= radius
-        ]
-        return [(distance, store) for distance, _, store in sorted(found)]
+        """The stores within ``radius`` miles of a point, each after its distance: nearest first, then by number.
+
+        Distances are told in hundredths of a mile.
+        """
+        return self._grid.near(latitude, longitude, radius)
 
     def events(self, location: int) -> Sequence[Json]:
         """The events at the store with this location number, by start and id."""
@@ -360,25 +347,25 @@ class Content:
         """The days for which opening hours are told, each with its weekday's name."""
         return self._days
 
-    def once(self, make: Callable[..., Made], *documents: Json) -> Made:
-        """``make(*documents)``, kept for the next who asks; nobody changes it.
+    def part(self, make: Callable[..., Json], *documents: Json) -> Json:
+        """A part of an answer, which goes into it as it is: ``make(self, *documents)``, kept for the next who asks.
 
-        ``make`` is a function of a module, and reads nothing but the documents, which live as long as this content.
+        ``make`` is a function of a module, and reads nothing but this content and the documents, which are its own.
         """
         key = (make, *map(id, documents))
-        made: Made | None = self._made.get(key)
+        made = self._made.get(key)
         if made is None:
             if len(self._made) >= KEPT:
                 self._made.clear()
-            made = self._made[key] = make(*documents)
+            made = self._made[key] = make(self, *documents)
         return made
 
-    def part(self, make: Callable[..., Json], *documents: Json, between: Json = None) -> Json:
-        """A part of an answer, which goes into it as it is: ``make(*documents)``, for a ``make`` as ``once`` has it.
+    def parts(self, make: Callable[..., Json], documents: Sequence[Json], between: Sequence[float]) -> Json:
+        """A list of parts, each with a number that differs from answer to answer: ``make(self, document, number)``.
 
-        ``between`` is a number that differs from answer to answer: then it is ``make(*documents, between)``.
+        ``make`` does nothing with the number but put it into the part, once.
         """
-        return self.once(make, *documents) if between is None else make(*documents, between)
+        return [make(self, document, number) for document, number in zip(documents, between, strict=True)]
 
     def decoded(self, data: bytes, more: Json = None) -> Json:
         """What some JSON says; ``more``: further members of the object."""
@@ -389,15 +376,9 @@ class Content:
         return self.decoded(data, more)
 
     @cached_property
-    def _cells(self) -> dict[tuple[int, int], list[tuple[float, float, float, float, int, Json]]]:
-        """The stores by whole degrees of where they are; of each its place, what `miles_from` asks, and its number."""
-        cells: dict[tuple[int, int], list[tuple[float, float, float, float, int, Json]]] = {}
-        for store in self.value["stores"]:
-            latitude, longitude = store["location"]["latitude"], store["location"]["longitude"]
-            angle = radians(latitude)
-            place = (latitude, longitude, angle, cos(angle), store["locationNumber"], store)
-            cells.setdefault((floor(latitude), floor(longitude)), []).append(place)
-        return cells
+    def _grid(self) -> geo.Grid:
+        places = ((store["location"], store) for store in self.value["stores"])
+        return geo.Grid((at["latitude"], at["longitude"], store["locationNumber"], store) for at, store in places)
 
     @cached_property
     def _apps(self) -> dict[str, Json]:
@@ -449,13 +430,21 @@ class InJson(Content):
     def __init__(self, content: Content) -> None:
         self.__dict__ = content.__dict__  # the same documents, indexes and texts; made for one answer
 
-    def part(self, make: Callable[..., Json], *documents: Json, between: Json = None) -> Json:
-        key = (make, between is None, *map(id, documents))
-        known = self._texts.known.get(key)
-        if known is None:
-            known = self._texts.keep(key, make(*documents) if between is None else make(*documents, _GAP))
-        whole, before, after = known
-        return whole if between is None else orjson.Fragment(b"".join((before, orjson.dumps(between), after)))
+    def part(self, make: Callable[..., Json], *documents: Json) -> Json:
+        key = (make, *map(id, documents))
+        text = self._texts.known.get(key) or self._texts.keep(key, make(self, *documents))
+        return text[0]
+
+    def parts(self, make: Callable[..., Json], documents: Sequence[Json], between: Sequence[float]) -> Json:
+        known = self._texts.known
+        pieces: list[bytes] = []  # joined once: a Fragment each would be copied twice
+        for document, number in zip(documents, orjson.dumps(between)[1:-1].split(b","), strict=False):
+            key = (make, None, id(document))
+            text = known.get(key) or self._texts.keep(key, make(self, document, _GAP))
+            pieces += (b",", text[1], number, text[2])
+        pieces[:1] = (b"[",)
+        pieces.append(b"]")
+        return orjson.Fragment(b"".join(pieces))
 
     def encoded(self, data: bytes, more: Json = None) -> Json:
         return orjson.Fragment(data if more is None else b"%b,%b" % (data[:-1], orjson.dumps(more)[1:]))

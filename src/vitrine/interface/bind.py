@@ -1,6 +1,6 @@
 """All operations, and the way from a request to the Call that it asks for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from urllib.parse import parse_qsl
 
 from vitrine.interface import (
@@ -19,7 +19,7 @@ from vitrine.interface import (
     utility,
 )
 from vitrine.interface.body import Bodies, read
-from vitrine.interface.call import Call, Request, make
+from vitrine.interface.call import Call, Request, of_ordered
 from vitrine.interface.formats import FORMATS, JSON, negotiate
 from vitrine.interface.operation import Operation
 from vitrine.problems import Fault, Refusal
@@ -64,7 +64,7 @@ def bind(request: Request, application: str | None, routed: Routed | None = None
     faults: list[Fault] = []
     texts = texts | _query(operation, request.query, faults)
     arguments = {}
-    for name in _ordered(operation, texts):
+    for name in operation.ordered(texts):
         try:
             arguments[name] = operation.kind(name).parse(texts[name])
         except ValueError as error:
@@ -75,7 +75,7 @@ def bind(request: Request, application: str | None, routed: Routed | None = None
     body = read(request, operation, bodies, faults) if operation.body and bodies else None
     if faults:
         raise Refusal("invalid", tuple(faults))
-    return make(operation, format, arguments, application, body, request.headers.get("if-match"))
+    return of_ordered(operation, format, arguments, application, body, request.headers.get("if-match"))
 
 
 class Routes:
@@ -146,8 +146,9 @@ def owner(request: Request, order_host: bool | None = None) -> Operation | None:
 def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, str]:
     """The query's known parameters; one given twice is a fault, an unknown one is ignored."""
     texts: dict[str, str] = {}
+    listed = operation.in_query
     for name, text in _pairs(query):
-        if not operation.knows(name):
+        if name not in listed and not operation.knows(name):
             continue
         if name in texts:
             faults.append(Fault(name, "is given more than once"))
@@ -155,15 +156,8 @@ def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, s
     return texts
 
 
-def _ordered(operation: Operation, texts: Mapping[str, str]) -> list[str]:
-    """The names that were given, in the operation's declared order; others by name."""
-    named = [parameter.name for parameter in operation.parameters if parameter.name in texts]
-    return named if operation.others is None else named + sorted(set(texts) - set(named))
-
-
 def _pairs(query: str) -> list[tuple[str, str]]:
     """Names and texts, decoded. Most queries need no decoding, and parse_qsl takes 5 µs to find that out."""
     if "%" in query or "+" in query:
         return parse_qsl(query, keep_blank_values=True)
-    parted = (part.partition("=") for part in query.split("&") if part)
-    return [(name, text) for name, _, text in parted]
+    return [(name, text) for part in query.split("&") if part for name, _, text in (part.partition("="),)]

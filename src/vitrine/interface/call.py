@@ -59,7 +59,7 @@ class Call:
         for key, value in self.arguments:
             if key == name:
                 return value
-        return self.operation.named[name].default
+        return self.operation.defaults[name]
 
     def others(self) -> dict[str, Any]:
         """The arguments that the operation's description does not name (Operation.others)."""
@@ -116,13 +116,21 @@ def make(
     if_match: str | None = None,
 ) -> Call:
     """A Call of parsed arguments, in declared order and without those at their default; then others, by name."""
-    kept = [
-        (parameter.name, value)
-        for parameter in operation.parameters
-        if parameter.name in arguments and (value := arguments[parameter.name]) != parameter.default
-    ]
-    if operation.others:
-        kept += sorted((name, value) for name, value in arguments.items() if name not in operation.named)
+    ordered = {name: arguments[name] for name in operation.ordered(arguments)}
+    return of_ordered(operation, format, ordered, application, body, if_match)
+
+
+def of_ordered(
+    operation: Operation,
+    format: Format,
+    arguments: Arguments,
+    application: str | None,
+    body: Json,
+    if_match: str | None,
+) -> Call:
+    """The same, of arguments that are in their order."""
+    defaults = operation.defaults
+    kept = tuple([given for given in arguments.items() if given[1] != defaults.get(given[0])])
     if isinstance(operation.source, FromContent):
         if_match = None  # it guards what changes; an answer from content is changed by nobody who asks
-    return Call(operation, format, tuple(kept), application if operation.by_application else None, body, if_match)
+    return Call(operation, format, kept, application if operation.by_application else None, body, if_match)

@@ -41,7 +41,7 @@ def _found(content: Content, call: Call, version: Version) -> Json:
     if len(call.arguments) == 1 and len(call.arguments[0][1]) == 1:  # what apps ask: one part in place of ten
         ((name, (value,)),) = call.arguments
         store = content.store(name, value)
-        return content.part(_all, version, content.events(store["locationNumber"]), store) if store else []
+        return content.part(_all, version, store) if store else []
     (name, values), *others = [given for given in call.arguments if given[0] in STORE_NUMBERS]
     stores = [store for value in values if (store := content.store(name, value))]
     for name, values in others:
@@ -57,11 +57,15 @@ def _found(content: Content, call: Call, version: Version) -> Json:
     ]
     if len(stores) > 1:
         pairs.sort(key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"]))
-    return [content.part(version, *pair) for pair in pairs]
+    return [content.part(_one, version, *pair) for pair in pairs]
 
 
-def _all(version: Version, events: Iterable[Json], store: Json) -> Json:
-    return [version(event, store) for event in events]
+def _all(content: Content, version: Version, store: Json) -> Json:
+    return [version(event, store) for event in content.events(store["locationNumber"])]
+
+
+def _one(content: Content, version: Version, event: Json, store: Json) -> Json:
+    return version(event, store)
 
 
 def _version_1(event: Json, store: Json) -> Json:

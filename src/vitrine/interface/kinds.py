@@ -147,9 +147,9 @@ class Number:
     maximum: float
 
     def parse(self, text: str) -> float:
-        if not _DECIMAL.fullmatch(text) or not self.minimum <= float(text) <= self.maximum:
-            raise ValueError(f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}")
-        return float(text) + 0.0  # -0.0 becomes 0.0
+        if _DECIMAL.fullmatch(text) and self.minimum <= (value := float(text)) <= self.maximum:
+            return value + 0.0  # -0.0 becomes 0.0
+        raise ValueError(f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}")
 
     def format(self, value: float) -> str:
         return plain(value)
@@ -174,10 +174,9 @@ class Radius:
     maximum: float
 
     def parse(self, text: str) -> float:
-        number = text[1:]
-        if text[:1] != "M" or not _DECIMAL.fullmatch(number) or not 0 < float(number) <= self.maximum:
-            raise ValueError(f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}")
-        return float(number)
+        if text[:1] == "M" and _DECIMAL.fullmatch(text, 1) and 0 < (number := float(text[1:])) <= self.maximum:
+            return number
+        raise ValueError(f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}")
 
     def format(self, value: float) -> str:
         return f"M{plain(value)}"
@@ -193,9 +192,9 @@ class Count:
     maximum: int = MAX_ID
 
     def parse(self, text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,16}", text, re.ASCII) or not 1 <= int(text) <= self.maximum:
-            raise ValueError(f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}")
-        return int(text)
+        if text.isascii() and text.isdigit() and len(text) <= 16 and 1 <= (number := int(text)) <= self.maximum:
+            return number
+        raise ValueError(f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}")
 
     def format(self, value: int) -> str:
         return str(value)

@@ -247,6 +247,24 @@ class Operation:
             return self.others.kind
         return self.named[name].kind
 
+    def ordered(self, names: Collection[str]) -> Iterable[str]:
+        """Names that the operation knows in their declared order; others after them, by name."""
+        if len(names) < 2:
+            return names
+        places = self._places
+        if self.others is None:
+            return sorted(names, key=places.__getitem__)
+        return sorted(names, key=lambda name: (places.get(name, len(places)), name))
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {parameter.name: place for place, parameter in enumerate(self.parameters)}
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """What the parameters are where they are absent, by name."""
+        return {parameter.name: parameter.default for parameter in self.parameters}
+
 
 CALLBACK = Parameter(
     "callback", Callback(), "Name of a JavaScript function: the answer is JSON as its argument (JSONP)."

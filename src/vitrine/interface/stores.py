@@ -80,27 +80,25 @@ def _features(store: Json, events: Sequence[Json]) -> list[str]:
 
 def _answer(content: Content, call: Call, found: Iterable[Found]) -> Json:
     """`{stores: {store: […]}}`; none found: without `store` (wire shapes §3)."""
-    days, wanted = content.days(), _wanted(content, call)
+    wanted, listed = _wanted(content, call), list(found)
+    if not listed:
+        return {"stores": {}}
+    distances, stores = zip(*listed, strict=True)
     if wanted:
-        rendered = _with_inventories(content, found, wanted)
+        rendered = _with_inventories(content, stores, distances, wanted)
+    elif distances[0] is None:
+        rendered = [content.part(_store, store) for store in stores]
     else:
-        rendered = [
-            content.part(
-                _store,
-                store,
-                days,
-                content.events(store["locationNumber"]),
-                between=None if distance is None else round(distance, 2),
-            )
-            for distance, store in found
-        ]
-    return {"stores": {"store": rendered} if rendered else {}}
+        rendered = content.parts(_store, stores, distances)
+    return {"stores": {"store": rendered}}
 
 
 def _wanted(content: Content, call: Call) -> list[str]:
     """The UPCs whose availability is asked for: the one that is named, or else all of a product; none unknown."""
+    if content.catalog is None:
+        return []
     number, product = call["upcNumber"], call["productId"]
-    if content.catalog is None or (number is None and product is None):
+    if number is None and product is None:
         return []
     if number is not None:
         product = products_of_upcs(content, (number,)).get(number)
@@ -110,24 +108,28 @@ def _wanted(content: Content, call: Call) -> list[str]:
     return sorted((each["upc"] for each in found if texts is None or each["upc"] in texts), key=int)
 
 
-def _with_inventories(content: Content, found: Iterable[Found], wanted: Sequence[str]) -> list[Json]:
+def _with_inventories(
+    content: Content, stores: Sequence[Json], distances: Sequence[float | None], wanted: Sequence[str]
+) -> list[Json]:
     """Stores with what they have of some UPCs."""
-    listed, days = list(found), content.days()
-    has = of(content).availability(wanted, [store["locationNumber"] for _, store in listed])
+    has = of(content).availability(wanted, [store["locationNumber"] for store in stores])
     rendered = []
-    for distance, store in listed:
-        number = store["locationNumber"]
-        told = _store(store, days, content.events(number), None if distance is None else round(distance, 2))
+    for store, distance in zip(stores, distances, strict=True):
         inventory = [
-            {"storeInventory": {"upcNumber": int(upc), "storeAvailability": has.get((upc, number), "UNAVAILABLE")}}
+            {
+                "storeInventory": {
+                    "upcNumber": int(upc),
+                    "storeAvailability": has.get((upc, store["locationNumber"]), "UNAVAILABLE"),
+                }
+            }
             for upc in wanted
         ]
-        rendered.append(told | {"inventories": {"inventory": inventory}})
+        rendered.append(_store(content, store, distance) | {"inventories": {"inventory": inventory}})
     return rendered
 
 
-def _store(store: Json, days: Iterable[tuple[str, str]], events: Sequence[Json], distance: float | None = None) -> Json:
-    features = _features(store, events)
+def _store(content: Content, store: Json, distance: float | None = None) -> Json:
+    features = _features(store, content.events(store["locationNumber"]))
     return {
         "name": store["name"],
         "locationNumber": store["locationNumber"],
@@ -140,7 +142,7 @@ def _store(store: Json, days: Iterable[tuple[str, str]], events: Sequence[Json],
         **({} if distance is None else {"distance": distance, "units": "mi"}),
         "features": {"feature": features} if features else {},
         "attributes": {"attribute": [{"name": name, "values": values} for name, values in attributes(store).items()]},
-        "schedule": {"workingHours": hours(store, days, "date")},
+        "schedule": {"workingHours": hours(store, content.days(), "date")},
     }
 
 

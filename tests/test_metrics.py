@@ -1,0 +1,184 @@
+"""What is noted of requests: counted and written together, and nothing lost when a service ends."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram, generate_latest, multiprocess
+
+from conformance import AT, PHONE, documents
+from nginx import ADDRESS, ask
+from releases import built
+from served import Server, environment, granian, gunicorn
+from trees import write
+from vitrine.interface.answer import Response
+from vitrine.service.metrics import FLUSH_NOTES, Durations, Metrics
+from vitrine.service.serving import Exchange
+
+KEY = {"x-svc-webservice-client-id": PHONE}
+EVENTS, NOWHERE = "/store/v1/events?storeId=1", "/nowhere"
+
+NOTE = """
+import sys
+from multiprocessing import get_context
+from threading import Thread
+from vitrine.interface.answer import Response
+from vitrine.service.metrics import Metrics
+from vitrine.service.serving import Exchange
+
+def note(metrics, number, method):
+    for length in range(number):
+        metrics.note(Exchange(Response(200, "application/json", bytes(length)), "events_v1", "phone"), method, 0.002)
+
+def fork(count, target):
+    workers = [get_context("fork").Process(target=target, args=(f"M{worker}",)) for worker in range(count)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+how, number = sys.argv[1], int(sys.argv[2])
+if how == "a process":
+    note(Metrics(), number, "M0")
+elif how == "its threads":
+    metrics = Metrics()
+    for thread in range(3):
+        Thread(target=note, args=(metrics, number, f"M{thread}")).start()
+elif how == "workers":
+    fork(3, lambda method: note(Metrics(), number, method))
+elif how == "workers forked afterwards":
+    metrics = Metrics()
+    note(metrics, 2, "M")
+    fork(3, lambda method: note(metrics, number, method))
+"""
+
+
+def noted(folder: Path, how: str, number: int) -> dict[str, list[int]]:
+    """The log of so many requests each, noted in some way, with one pipe for all: their bytes, by their method."""
+    folder.mkdir()
+    command = [sys.executable, "-c", NOTE, how, str(number)]
+    env = environment(PROMETHEUS_MULTIPROC_DIR=str(folder))
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=True)
+    found: dict[str, list[int]] = {}
+    for line in done.stdout.splitlines():
+        told = json.loads(line)
+        found.setdefault(told["method"], []).append(told["bytes"])
+    return found
+
+
+def merged(folder: Path) -> dict[str, float]:
+    """The metrics of requests that processes left in a folder."""
+    registry = CollectorRegistry()
+    multiprocess.MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call]
+    lines = [line.rpartition(" ") for line in generate_latest(registry).decode().splitlines() if line[0] != "#"]
+    return {name: float(value) for name, _, value in lines if name.startswith("vitrine_request")}
+
+
+THREE = ("M0", "M1", "M2")
+
+
+@pytest.mark.parametrize(
+    ("how", "methods"),
+    [("a process", ("M0",)), ("workers", THREE), ("its threads", THREE)],
+    ids=lambda value: str(value),
+)
+@pytest.mark.parametrize("number", [3, FLUSH_NOTES * 20 + 5])
+def test_all_that_was_noted_is_written_in_whole_lines_and_counted_when_a_process_ends(
+    tmp_path: Path, how: str, methods: tuple[str, ...], number: int
+) -> None:
+    assert noted(tmp_path / "metrics", how, number) == {method: [*range(number)] for method in methods}
+    counted = {name: value for name, value in merged(tmp_path / "metrics").items() if value}
+    total, over = number * len(methods), ("0.003", "0.01", "0.03", "0.1", "0.3", "1.0", "3.0", "+Inf")
+    assert counted == {
+        'vitrine_requests_total{operation="events_v1",status="200"}': total,
+        'vitrine_request_seconds_sum{operation="events_v1"}': pytest.approx(total * 0.002),
+        'vitrine_request_seconds_count{operation="events_v1"}': total,
+        **{f'vitrine_request_seconds_bucket{{le="{bound}",operation="events_v1"}}': total for bound in over},
+    }
+
+
+def test_a_forked_process_notes_for_itself_and_nothing_twice(tmp_path: Path) -> None:
+    expected = {"M": [0, 1], **{method: [*range(3)] for method in THREE}}
+    assert noted(tmp_path / "metrics", "workers forked afterwards", 3) == expected
+
+
+@given(st.lists(st.floats(0, 5) | st.sampled_from([0.1, 0.2, 0.3])))
+def test_values_put_in_together_are_those_put_in_one_by_one(values: list[float]) -> None:
+    registries = CollectorRegistry(), CollectorRegistry()
+    together = Durations("seconds", "Seconds.", registry=registries[0], buckets=(0.1, 0.2, 1))
+    apart = Histogram("seconds", "Seconds.", registry=registries[1], buckets=(0.1, 0.2, 1))
+    together.observe_all(values)
+    for value in values:
+        apart.observe(value)
+    told = [
+        {(sample.name, sample.labels.get("le")): sample.value for family in each.collect() for sample in family.samples}
+        for each in registries
+    ]
+    for name in ("seconds_created", "seconds_sum"):
+        for each in told:
+            each.pop((name, None))
+    assert told[0] == told[1]
+    assert registries[0].get_sample_value("seconds_sum") == pytest.approx(sum(values))
+
+
+def test_a_method_that_is_none_is_told_as_other(capfd: pytest.CaptureFixture[str]) -> None:
+    metrics = Metrics()
+    for method in ("GET", "BREW" * 4, "caf\u00e9", "\udcff"):
+        metrics.note(Exchange(Response(405, "application/json", b"{}")), method, 0.0004321)
+    metrics.flush()
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(line["method"], line["status"], line["bytes"], line["ms"]) for line in lines] == [
+        ("GET", 405, 2, 0.432),
+        *[("other", 405, 2, 0.432)] * 3,
+    ]
+
+
+# -- servers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("metrics")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+def asked(server: Server) -> None:
+    """A hundred requests on ten connections, the server ended as soon as the last is answered."""
+    connections = [HTTPConnection(ADDRESS, server.port, timeout=10) for _ in range(10)]
+    for number in range(100):
+        ask(connections[number % 10], EVENTS if number % 4 else NOWHERE, KEY)
+    server.process.terminate()
+    server.process.wait(20)
+
+
+def logged(server: Server) -> Counter[tuple[str, int]]:
+    """How many lines tell of an operation and status."""
+    lines = [json.loads(line) for line in server.out.read_text().splitlines() if line.startswith("{")]
+    return Counter((line["operation"], line["status"]) for line in lines if line["operation"] != "options")
+
+
+ALL = {("events_v1", 200): 75, ("none", 404): 25}
+
+
+def test_sigterm_loses_no_line_of_the_access_log(tmp_path: Path, out: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "2") as server:
+        asked(server)
+        assert logged(server) == ALL
+
+
+def test_sigterm_loses_no_line_and_no_count_of_another_server(tmp_path: Path, out: Path) -> None:
+    folder = tmp_path / "counts"
+    folder.mkdir()
+    with gunicorn(tmp_path / "server", out, PROMETHEUS_MULTIPROC_DIR=str(folder), WEB_CONCURRENCY="2") as server:
+        asked(server)
+        assert logged(server) == ALL
+    counts = merged(folder)
+    counted = {pair: counts[f'vitrine_requests_total{{operation="{pair[0]}",status="{pair[1]}"}}'] for pair in ALL}
+    assert counted == ALL
