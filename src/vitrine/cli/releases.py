@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -20,6 +21,7 @@ from vitrine.cli.steps import (
     print_problems,
     progress_bar,
     say_placeholders,
+    scanning,
     schemas_of,
 )
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from vitrine.content.check import Checked
     from vitrine.content.listing import Source
+    from vitrine.content.schema import Schemas
     from vitrine.interface.operation import Operation
     from vitrine.problems import Problem
     from vitrine.release.build import Built
@@ -170,27 +173,37 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
     from datetime import UTC, datetime
     from pathlib import Path
 
+    content, out = asked.content, asked.out
+    listed = (lambda: scanned) if scanned else scanning(content)
     from vitrine.content import listing, model
     from vitrine.content.check import Options
-    from vitrine.edge.rules import digest, rules
+    from vitrine.problems import failures
     from vitrine.release import unchanged
-    from vitrine.release.build import Order
-    from vitrine.release.build import build as make
-    from vitrine.release.publish import Releases
-    from vitrine.release.stage import failures
 
-    content, out = asked.content, asked.out
-    note = _note(content)  # runs git, for a moment as a copy of this process: while that is small
+    note: dict[str, Any] = {}
+    before: list[unchanged.Fingerprint] = []
+
+    def meanwhile(sources: "list[Source]") -> None:
+        """What takes its time and needs no document, while other processes read them."""
+        note.update(_note(content))
+        before.append(unchanged.fingerprint(Path(content), listing.shipped("schemas"), sources, program))
+        _prepare(schemas)
+
     program = unchanged.program_digest()
     cached = None if asked.fresh else out / ".cache" / "documents"
-    options = Options(asked.jobs, progress_bar("checking"), cached, program, scanned=scanned, most=asked.most)
+    bar = progress_bar("checking")
+    options = Options(asked.jobs, bar, cached, program, scanned=listed, most=asked.most, meanwhile=meanwhile)
     schemas = schemas_of(content)
     with failures(out):
         checked = checked_of(content, options, schemas)
-    before = unchanged.fingerprint(Path(content), listing.shipped("schemas"), checked.sources, program)
     if checked.documents is None:
         print_problems(checked, Path(content), "text")
         return PROBLEMS, _wrong(checked)
+    from vitrine.edge.rules import digest, rules
+    from vitrine.release.build import Order
+    from vitrine.release.build import build as make
+    from vitrine.release.publish import Releases
+
     documents = checked.documents
     moment = moment_of(asked.at, documents)
     stretch = model.interval(documents, moment)
@@ -213,13 +226,27 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
         built = make(order, releases)
         status, outcome = _switch_after_build(built, releases)
         asked.tell("SUCCESS")
-    if before.settled:
-        last = unchanged.Last(before.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
+    (state,) = before
+    if state.settled:
+        last = unchanged.Last(state.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
         unchanged.remember(out / ".cache" / "last.json", last)
     _say_built(built, outcome)
     say_placeholders(checked, content)
     click.echo(f"{asked.seconds:.2f} s")
     return status, ""
+
+
+def _prepare(schemas: "Schemas") -> None:
+    """Import what builds, and compile what it compares answers with."""
+    import vitrine.edge.rules
+    import vitrine.release.build  # noqa: F401
+    from vitrine.interface.bind import OPERATIONS
+    from vitrine.problems import Failure
+
+    with suppress(Failure):  # told when the schema is needed
+        for operation in OPERATIONS:
+            if operation.frozen:
+                schemas.validator(operation.schema)
 
 
 def _wrong(checked: "Checked") -> str:

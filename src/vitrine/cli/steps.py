@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
-    from vitrine.content.check import Checked
+    from vitrine.content.check import Checked, Scanned
     from vitrine.content.model import Documents
     from vitrine.content.processes import Progress
     from vitrine.content.schema import Schemas
@@ -52,6 +53,16 @@ def places() -> Any:
     from vitrine.service.places import ZipCodes
 
     return ZipCodes() if find_spec("zipcodes") else None
+
+
+def scanning(content: str) -> "Callable[[], Scanned]":
+    """The content folder being listed by another process while this one imports the rest; it waits for the list."""
+    from pathlib import Path
+
+    from vitrine.content.listing import scan
+    from vitrine.content.processes import aside
+
+    return aside(lambda: scan(Path(content)))
 
 
 def checked_of(content: str, options: Any, schemas: "Schemas | None" = None) -> "Checked":

@@ -7,7 +7,8 @@ from functools import cache, cached_property
 from importlib import resources
 from io import BytesIO
 from math import cos, floor, radians
-from typing import Any, TypeVar
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -30,17 +31,19 @@ NEVER = "1970-01-01T00:00:00.000+00:00"
 BEGINNING, END = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Layer:
-    """One file's share in a document: its path, the document's number in a list or feed, and what it says."""
+    """One file's share in a document: its path, the document's number in a list or feed, and what it says.
+
+    Not frozen, for there are as many as documents, and a frozen one takes three times as long to make.
+    """
 
     path: str
     index: int | None
     value: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document: its layers, the deepest base first, and what they make together."""
 
     kind: str
@@ -285,13 +288,12 @@ class Content:
             if not isinstance(part, list):
                 file.write(orjson.dumps(part))
                 continue
-            file.write(b"[\n")
+            end = file.tell()
             for number, document in enumerate(part):
-                start = file.tell() + (2 if number else 0)
-                file.write(b",\n" if number else b"")
-                file.write(orjson.dumps(document))
-                spans[id(document)] = (start, file.tell())
-            file.write(b"\n]")
+                start = end + 2
+                end = start + file.write(b"%b\n%b" % (b"," if number else b"[", orjson.dumps(document))) - 2
+                spans[id(document)] = (start, end)
+            file.write(b"\n]" if part else b"[\n\n]")
         file.write(b"}\n")
         return file.getvalue(), spans
 
@@ -423,7 +425,7 @@ class Content:
     @cached_property
     def _events(self) -> Mapping[int, Sequence[Json]]:
         at: dict[int, list[Json]] = {}
-        for event in sorted(self.value["events"], key=lambda event: (event["start"], event["id"])):
+        for event in sorted(self.value["events"], key=itemgetter("start", "id")):
             for location in self.locations(event):
                 at.setdefault(location, []).append(event)
         return at

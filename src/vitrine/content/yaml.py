@@ -89,7 +89,7 @@ def _tag(event: Any) -> tuple[str, str]:
 
 
 @cache
-def _library() -> tuple[Any, Any, type[Exception]]:
+def library() -> tuple[Any, Any, type[Exception]]:
     """PyYAML's C parser, its events and its error: 14 ms to import, which a build with nothing to do never needs."""
     from yaml import YAMLError, _yaml, events
 
@@ -100,7 +100,7 @@ class _Reader:
     """Builds one value from libyaml's events; its node tree would cost twice as much."""
 
     def __init__(self, text: str, record: Record | None) -> None:
-        parser, events, self._error = _library()
+        parser, events, self._error = library()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
         self._events = events

@@ -109,22 +109,27 @@ def build(order: Order, releases: Releases) -> Built:
         data, sources = content.pack(), orjson.dumps(_sources(order.documents))
         order.documents.event.clear()  # a third of all memory
         give_back()
-        records = _files(order, content, last, stage, lambda: written.append(_private(data, last)))
+
+        def meanwhile() -> None:
+            """What of the release is no answer, while other processes freeze the answers."""
+            own = _private(data, last, order.edge(content))
+            stage.write(CONTENT, data, own.digest)
+            stage.add("sources.json", sources)
+            written.append(own)
+
+        records = _files(order, content, last, stage, meanwhile)
         (own,) = written
         private = {CONTENT: {"size": len(data), "sha256": own.digest}, **made.private}
-        edge = order.edge(content)
-        encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, edge)
+        encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, own.edge)
         id = manifest.release_id(encoded)
         existed = releases.complete(id) and not _replaceable(order, releases, id)
         if not existed:
-            stage.write(CONTENT, data, own.digest)
             stage.write("manifest.json", encoded, id)
             gzip = {f"{record.path}.gz": record.gzip for record in records if record.gzip}
             note = {**order.note, **made.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
             if order.clock:
                 note["ended"] = order.clock().isoformat(timespec="milliseconds")
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
-            stage.add("sources.json", sources)
             _into_place(releases, stage, id)
     before = last.manifest.files.keys() if last.manifest else set()
     return Built(
@@ -135,20 +140,21 @@ def build(order: Order, releases: Releases) -> Built:
         len(before - {record.path for record in records}),
         {**own.changed, **made.changed},
         next_change,
-        edge_changed=last.manifest is None or last.manifest.edge != edge,
+        edge_changed=last.manifest is None or last.manifest.edge != own.edge,
     )
 
 
 class _Private(NamedTuple):
-    """What is found out about content.json: its digest, what changed."""
+    """What is found out about content.json: its digest, what changed; and the digest of the edge."""
 
     digest: str
     changed: Mapping[str, Sequence[str]]
+    edge: str
 
 
-def _private(data: bytes, last: _Last) -> _Private:
+def _private(data: bytes, last: _Last, edge: str) -> _Private:
     changed = documents_changed(last.content, data) if last.content else {}
-    return _Private(sha256(data).hexdigest(), changed)
+    return _Private(sha256(data).hexdigest(), changed, edge)
 
 
 def _replaceable(order: Order, releases: Releases, id: str) -> bool:
@@ -217,8 +223,8 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
         raise Failure(
             f"{found}; --allow-files {count} allows them, or freeze fewer products (featured, catalog.freeze)"
         )
-    for operation in {asking.operation for asked in lists for asking in asked}:
-        order.schemas.validator(operation.schema)  # compiled before the fork, for all
+    for schema in {asking.operation.schema for asked in lists for asking in asked}:
+        order.schemas.validator(schema)  # compiled before the fork, for all
     with ExitStack() as stack:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
 

@@ -10,7 +10,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 
 from vitrine.interface.answer import modified
-from vitrine.problems import Failure
+from vitrine.problems import Failure, failures
 
 NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)
 """A link that the file system refuses: too many, another file system, not allowed. The bytes are written instead."""
@@ -158,23 +158,3 @@ def staging(out: Path) -> Iterator[Stage]:
             area.rmdir()
     finally:
         os.umask(mask)
-
-
-@contextmanager
-def failures(folder: Path, outcome: str = "nothing was published, `current` is as it was") -> Iterator[None]:
-    """What the file system refuses, in an operator's words, with what has come of it."""
-    try:
-        yield
-    except OSError as error:
-        words = {
-            errno.ENOSPC: "the disk is full",
-            errno.EDQUOT: "the disk quota is used up",
-            errno.EROFS: "the file system is read-only",
-            errno.EACCES: "no permission to write",
-            errno.EPERM: "not permitted",
-            errno.EFBIG: "a file would be larger than this process may write",
-            errno.ENOTDIR: "a file stands where a directory should",
-        }
-        reason = words.get(error.errno or 0, error.strerror or str(error))
-        where = error.filename or folder
-        raise Failure(f"{where}: {reason}; {outcome}") from error
