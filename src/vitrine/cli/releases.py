@@ -26,20 +26,18 @@ from vitrine.cli.steps import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
-    from vitrine.content.check import Checked
+    from vitrine.content.check import Checked, Scanned
     from vitrine.content.listing import Source
     from vitrine.content.schema import Schemas
     from vitrine.interface.operation import Operation
-    from vitrine.problems import Problem
     from vitrine.release.build import Built
     from vitrine.release.changes import Change
     from vitrine.release.publish import Releases
     from vitrine.release.unchanged import Last
-
-    Scanned = tuple[list[Source], list[Problem]]
 
 
 @click.command()
@@ -72,7 +70,10 @@ def build(
     gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
     asked = _Asked(content, Path(out), at, jobs, most, no_cache, allowed, time.perf_counter(), datetime.now(UTC))
     scanned = None
-    if not listing and not no_cache:
+    if listing:
+        _list_operations(content, at, jobs)
+        return
+    if not no_cache:
         last, scanned = _nothing_to_do(Path(content), Path(out), at)
         if last:
             click.echo(f"release {last.id[:12]} is current already: nothing to do")
@@ -80,10 +81,7 @@ def build(
             click.echo(f"{asked.seconds:.2f} s")
             _forget_failure(asked)
             return
-    if listing:
-        _list_operations(content, at, jobs)
-        return
-    sys.exit(_build(asked, scanned))
+    sys.exit(_build(asked, (lambda: scanned) if scanned else scanning(content)))
 
 
 class _Asked(NamedTuple):
@@ -147,7 +145,7 @@ def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last 
     return (last if not problems and last.holds(now, moment) else None), scanned
 
 
-def _build(asked: _Asked, scanned: "Scanned | None") -> int:
+def _build(asked: _Asked, scanned: "Callable[[], Scanned]") -> int:
     """Check and build; how that ended is noted beside the releases."""
     from pathlib import Path
 
@@ -168,13 +166,12 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
     return status
 
 
-def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]:
+def _check_and_make(asked: _Asked, scanned: "Callable[[], Scanned]") -> tuple[int, str]:
     """The exit status of a build, and what is wrong with the content, if anything is."""
     from datetime import UTC, datetime
     from pathlib import Path
 
     content, out = asked.content, asked.out
-    listed = (lambda: scanned) if scanned else scanning(content)
     from vitrine.content import listing, model
     from vitrine.content.check import Options
     from vitrine.problems import failures
@@ -192,7 +189,7 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
     program = unchanged.program_digest()
     cached = None if asked.fresh else out / ".cache" / "documents"
     bar = progress_bar("checking")
-    options = Options(asked.jobs, bar, cached, program, scanned=listed, most=asked.most, meanwhile=meanwhile)
+    options = Options(asked.jobs, bar, cached, program, scanned=scanned, most=asked.most, meanwhile=meanwhile)
     schemas = schemas_of(content)
     with failures(out):
         checked = checked_of(content, options, schemas)

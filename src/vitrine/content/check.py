@@ -194,8 +194,10 @@ class _Check:
             valid = getattr(documents, kind.name)
             for number, value in enumerate(values):
                 document = Document(kind.name, value, (Layer(path, number if file.listed else None, value),))
-                found = [] if file.valid else self.schemas.findings(kind.schema, value)
-                self._sort_out(document, found, valid)
+                if file.valid:
+                    valid.append(document)
+                else:
+                    self._sort_out(document, self.schemas.findings(kind.schema, value), valid)
         self._applications(layers, bases, documents.app)
         return documents
 

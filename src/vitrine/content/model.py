@@ -432,8 +432,9 @@ class Content:
 
     def locations(self, event: Json) -> list[int]:
         """The location numbers of an event's live stores, in order, each once."""
-        stores = (self.store(number, value) for number in event["stores"] for value in event["stores"][number])
-        return sorted({store["locationNumber"] for store in stores if store})
+        by_number = self._stores
+        found = [by_number[number].get(value) for number, values in event["stores"].items() for value in values]
+        return sorted({store["locationNumber"] for store in found if store})
 
     @cached_property
     def _days(self) -> list[tuple[str, str]]:

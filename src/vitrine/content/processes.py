@@ -93,6 +93,7 @@ def share(
             children.append(child)
         meanwhile()
         answers = _gather(readers, lambda: progress and progress(sum(struct.unpack(f"={jobs}q", done[:]))))
+        return [_value(answers.pop(number)) for number in range(jobs)]
     except BaseException:
         for child in children:
             os.kill(child, 9)
@@ -100,7 +101,6 @@ def share(
     finally:
         for child in children:
             os.waitpid(child, 0)
-    return [_value(answers.pop(number)) for number in range(jobs)]
 
 
 def aside(work: Callable[[], Result]) -> Callable[[], Result]:

@@ -112,6 +112,7 @@ def build(order: Order, releases: Releases) -> Built:
 
         def meanwhile() -> None:
             """What of the release is no answer, while other processes freeze the answers."""
+            stage.begin_to_settle()
             own = _private(data, last, order.edge(content))
             stage.write(CONTENT, data, own.digest)
             stage.add("sources.json", sources)

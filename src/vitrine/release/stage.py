@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
+from threading import Event, Thread
 
 from vitrine.interface.answer import modified
 from vitrine.problems import Failure, failures
@@ -22,6 +23,9 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._made: set[str] = set()
+        self._ended = Event()
+        self._settling: Thread | None = None
+        self._failed: OSError | None = None
 
     def path(self, name: str) -> str:
         """The full path of a file, its directory made."""
@@ -94,8 +98,35 @@ class Stage:
         os.chmod(path, 0o444)
         return digest
 
+    def begin_to_settle(self) -> None:
+        """From now on what is written goes to disk soon, so that little is left to `settle`; to be called once.
+
+        By a thread, so nothing may be forked afterwards.
+        """
+        self._settling = Thread(target=self._settle_again, daemon=True)
+        self._settling.start()
+
+    def _settle_again(self) -> None:
+        try:
+            while not self._ended.wait(0.1):
+                self._sync()
+        except OSError as error:  # which the system tells only once
+            self._failed = error
+
     def settle(self) -> None:
         """Everything written so far to disk, at once: one syncfs instead of an fsync a file."""
+        self.end()
+        if self._failed:
+            raise self._failed
+        self._sync()
+
+    def end(self) -> None:
+        """Nothing more goes to disk by itself."""
+        self._ended.set()
+        if self._settling:
+            self._settling.join()
+
+    def _sync(self) -> None:
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             if not _syncfs(descriptor):
@@ -148,11 +179,14 @@ def staging(out: Path) -> Iterator[Stage]:
             area.mkdir(parents=True)
             folder = Path(tempfile.mkdtemp(dir=area))
             folder.chmod(0o755)
+            stage = Stage(folder)
             try:
-                yield Stage(folder)
+                yield stage
             except BaseException:
+                stage.end()
                 shutil.rmtree(area, ignore_errors=True)
                 raise
+            stage.end()
             if folder.is_dir():
                 discard(folder, out)
             area.rmdir()
