@@ -76,7 +76,7 @@ class _Last:
     """The release that this one may take files from: what of it is here.
 
     ``paths``: digest → a path with these bytes; empty where only the manifest is here. ``known``: what needs no
-    answering beyond the first format, because this very program made it from the same value.
+    answering beyond the first format, because this very program made it from the same value. ``index``: its catalog.
     """
 
     manifest: Manifest | None = None
@@ -85,6 +85,7 @@ class _Last:
     paths: Mapping[str, str] = field(default_factory=dict)
     gzip: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     known: Known = field(default_factory=dict)
+    index: catalog.Before | None = None
 
 
 def build(order: Order, releases: Releases) -> Built:
@@ -100,7 +101,7 @@ def build(order: Order, releases: Releases) -> Built:
             order.documents.catalog,
             content,
             stage,
-            _catalog(order, releases),
+            last.index,
             order.program,
             order.jobs,
             order.progress,
@@ -189,20 +190,9 @@ def _last(order: Order, releases: Releases) -> _Last:
     known: Known = {}
     if "gzip" in note and (note.get("program"), note.get("schemas")) == (order.program, order.schemas.digest):
         known = {path: (e["sha256"], e["size"], gzip.get(f"{path}.gz")) for path, e in listed.files.items()}
-    return _Last(listed, content, folder / "files", paths, gzip, known)
-
-
-def _catalog(order: Order, releases: Releases) -> catalog.Before | None:
-    """The catalog of the release that `_last` is about."""
-    id = releases.current() or next(iter(releases.ids()), None)
-    if id is None or order.fresh or not releases.complete(id):
-        return None
-    try:
-        private = releases.manifest(id).private.get(catalog.NAME)
-    except Failure:
-        return None
-    note = releases.note(id).get("catalog", {})
-    return catalog.Before(releases.path(id) / catalog.NAME, private, note) if private else None
+    private = listed.private.get(catalog.NAME)
+    before = catalog.Before(folder / catalog.NAME, private, note.get("catalog", {})) if private else None
+    return _Last(listed, content, folder / "files", paths, gzip, known, before)
 
 
 class _Record(NamedTuple):
