@@ -428,7 +428,7 @@ def test_a_link_that_is_refused_is_written_as_a_file(tmp_path: Path) -> None:
     try:
         digest = sha256(b"bytes").hexdigest()
         os.utime(source, (mtime(digest), mtime(digest)))
-        Stage(tmp_path).link("files/a/b.json", str(source), digest)
+        Stage(tmp_path).take("files/a/b.json", str(source), digest)
     finally:
         source.unlink()
     written = tmp_path / "files/a/b.json"

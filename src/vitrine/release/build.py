@@ -250,16 +250,16 @@ def _freeze_part(
     asked: Iterable[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
 ) -> Iterator[_Record]:
     """One process's share: bytes that exist, in the last release or in this one, are linked; others are written."""
-    staged: dict[str, str] = {}  # by this process: digest → full path
+    staged: dict[str, str] = {}  # by this process: digest → name
     for file in freeze.freeze(asked, content, order.schemas, last.known, step):
         digest, path = file.entry["sha256"], file.entry["path"]
         name, source = f"files/{path}", staged.get(digest)
         if source is not None:
-            stage.link(name, source, digest)
+            stage.link(name, source)
             if file.gzip:
-                stage.link(f"{name}.gz", f"{source}.gz", file.gzip[0])
+                stage.link(f"{name}.gz", f"{source}.gz")
         else:
-            staged[digest] = stage.path(name)
+            staged[digest] = name
             _bring(file, name, last, stage)
         yield _Record(
             path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, source is None and digest not in last.paths

@@ -22,6 +22,7 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._root = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)  # names below it are found sooner than whole paths
         self._made: set[str] = set()
         self._ended = Event()
         self._settling: Thread | None = None
@@ -29,17 +30,24 @@ class Stage:
 
     def path(self, name: str) -> str:
         """The full path of a file, its directory made."""
-        path = f"{self.folder}/{name}"
-        parent = path.rpartition("/")[0]
-        if parent not in self._made:
-            os.makedirs(parent, exist_ok=True)
-            self._made.add(parent)
-        return path
+        self._make_folder(name)
+        return f"{self.folder}/{name}"
 
-    def write(self, name: str, data: bytes, digest: str) -> str:
-        """A new file, read-only, its time made from its SHA-256 (hex); its full path."""
-        path = self.path(name)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+    def _make_folder(self, name: str) -> None:
+        parent = name.rpartition("/")[0]
+        if parent not in self._made:
+            os.makedirs(f"{self.folder}/{parent}", exist_ok=True)
+            self._made.add(parent)
+
+    def write(self, name: str, data: bytes, digest: str) -> None:
+        """A new file, read-only, its time made from its SHA-256 (hex)."""
+        self._make_folder(name)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            descriptor = os.open(name, flags, 0o444, dir_fd=self._root)
+        except OSError as error:
+            error.filename = self.path(name)
+            raise
         try:
             view = memoryview(data)
             while view:
@@ -48,7 +56,6 @@ class Stage:
             os.utime(descriptor, (moment, moment))
         finally:
             os.close(descriptor)
-        return path
 
     def take(self, name: str, source: str, digest: str) -> None:
         """A file of an earlier release, linked.
@@ -61,16 +68,21 @@ class Stage:
             changed = True
         if changed:
             raise Failure(f"{source}: gone or changed since it was built; --no-cache writes every file anew")
-        self.link(name, source, digest)
+        self._link(name, source, None)
 
-    def link(self, name: str, source: str, digest: str) -> None:
-        """A file with the bytes of ``source``: a link where possible."""
+    def link(self, name: str, other: str) -> None:
+        """A file with the bytes of another one that is staged: a link where possible."""
+        self._link(name, other, self._root)
+
+    def _link(self, name: str, source: str, below: int | None) -> None:
+        self._make_folder(name)
         try:
-            os.link(source, self.path(name))
+            os.link(source, name, src_dir_fd=below, dst_dir_fd=self._root)
         except OSError as error:
             if error.errno not in NO_LINK:
+                error.filename = self.path(name)
                 raise
-            shutil.copyfile(source, self.path(name))
+            shutil.copyfile(source if below is None else self.path(source), self.path(name))
             self.seal(name)
 
     def relink(self, name: str, other: str) -> None:
@@ -125,6 +137,11 @@ class Stage:
         self._ended.set()
         if self._settling:
             self._settling.join()
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        self.end()
+        os.close(self._root)
 
     def _sync(self) -> None:
         descriptor = os.open(self.folder, os.O_RDONLY)
@@ -183,10 +200,10 @@ def staging(out: Path) -> Iterator[Stage]:
             try:
                 yield stage
             except BaseException:
-                stage.end()
+                stage.close()
                 shutil.rmtree(area, ignore_errors=True)
                 raise
-            stage.end()
+            stage.close()
             if folder.is_dir():
                 discard(folder, out)
             area.rmdir()
