@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -428,12 +429,23 @@ def test_a_link_that_is_refused_is_written_as_a_file(tmp_path: Path) -> None:
     try:
         digest = sha256(b"bytes").hexdigest()
         os.utime(source, (mtime(digest), mtime(digest)))
-        Stage(tmp_path).link("files/a/b.json", str(source), digest)
+        Stage(tmp_path).take("files/a/b.json", str(source), digest)
     finally:
         source.unlink()
     written = tmp_path / "files/a/b.json"
     found = (written.read_bytes(), written.stat().st_mode & 0o7777, written.stat().st_mtime, written.stat().st_nlink)
     assert found == (b"bytes", 0o444, mtime(digest), 1)
+
+
+def test_what_cannot_go_to_disk_while_more_is_made_is_told_at_the_end(tmp_path: Path) -> None:
+    (tmp_path / "staged").mkdir()
+    stage = Stage(tmp_path / "staged")
+    (tmp_path / "staged").rmdir()
+    stage.begin_to_settle()
+    time.sleep(0.5)
+    (tmp_path / "staged").mkdir()
+    with pytest.raises(FileNotFoundError):
+        stage.settle()
 
 
 def test_a_file_of_the_last_release_that_was_changed_or_is_gone_stops_a_build_that_would_link_it(

@@ -217,3 +217,16 @@ def test_feeds_hold_no_expressions(minimal: Path, schemas: Schemas) -> None:
 def test_a_name_that_means_something_else_is_taken(minimal: Path, schemas: Schemas, name: str) -> None:
     (expected,) = edit(minimal, ("site.yaml", "  www:", f"  ‸{name}: x\n  www:"))
     assert found(minimal, schemas) == [f"{expected} site.name names/{name}"]
+
+
+def outcome(text: str, name: str) -> str:
+    """What an expression comes to, or what is said of it."""
+    try:
+        return expressions.evaluate(text, {name: "its text"})
+    except Unreadable as fault:
+        return fault.found.replace(f"({name})", name)
+
+
+@given(st.from_regex("[a-z][a-z0-9_]{0,8}", fullmatch=True) | st.sampled_from([*expressions.WORDS, "and", "if", "is"]))
+def test_a_name_alone_means_what_jinja2_takes_it_for(name: str) -> None:
+    assert outcome(f"{{{{ {name} }}}}", name) == outcome(f"{{{{ ({name}) }}}}", name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vitrine.content.processes import Ended, ordered
+from vitrine.content.processes import Ended, aside, ordered
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 9])
@@ -55,3 +55,20 @@ def test_no_process_is_left_when_nobody_takes_the_rest() -> None:
     working = children() - before
     found.close()  # type: ignore[attr-defined]
     assert (len(working), children() - before) == (3, set())
+
+
+def test_what_is_done_aside_is_waited_for() -> None:
+    before = children()
+    wait = aside(lambda: bytes(1_000_000))
+    assert (len(children() - before), len(wait()), children() - before) == (1, 1_000_000, set())
+
+
+def test_what_is_raised_aside_is_raised_where_it_is_waited_for() -> None:
+    wait = aside(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        wait()
+
+
+def test_who_is_killed_aside_has_ended() -> None:
+    with pytest.raises(Ended, match="memory"):
+        aside(lambda: os.kill(os.getpid(), signal.SIGKILL))()

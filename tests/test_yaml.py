@@ -1,6 +1,7 @@
 """Facts about reading YAML as JSON: which texts have which value, and what is said of those that have none."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trees import MARK, marks
-from vitrine.content import yaml
+from vitrine.content import plain, yaml
 from vitrine.content.yaml import Malformed, Spot
 from vitrine.problems import Place
 
+CONTENT = Path(__file__).resolve().parents[1] / "content"
 VALUES: list[tuple[str, Any]] = [
     ("a: null", {"a": None}),
     ("a: [true, false]", {"a": [True, False]}),
@@ -364,3 +366,88 @@ def test_any_text_has_a_value_or_a_fault_in_one_of_its_lines(text: str) -> None:
     if fault := refusal(text):
         assert 1 <= fault.place.line <= lines + 1
         assert fault.place.column >= 1
+
+
+SCALARS = """x;two words;a: b;a:b;10:30;http://x/y;x # c;x#c;x ;"q";"q: w";"";"a\n";'s';null;true;~;1;-1;01;1.5;1e999
+-0;0x1;123456789012345678901;2027-01-02 10:30;- x;-x;-;---;...;&a x;*a;!t x;? x;%x;@x;`x;x:;a;a {b};é;no;.5;+1;1.
+don't;a"b;x  y;"x" # c;a	b"""
+BRACKETS = """[1];[1, 2];["a", "b"];[a, b c];[];{};[a: b];[-0];[a?b];[a:b];[a: ];[10:30, x];[a ];[ a];[a,b];[a, ];[01]
+[null, true];["a" ];[1000000000000000];{a: 1};{a: "x", b: c};{a: 1, a: 2};{a: [1]};{a: 10:30};{null: 1};{x: 1.50}
+{a: b,c: d}"""
+BLOCKS = [
+    "|-\n    a\n    b",
+    ">-\n    a\n    b",
+    "|-\n    a: b\n      c",
+    ">-\n    a\n      b",
+    "|-\n   a\n\n   b",
+    ">-\n  é ",
+]
+written = st.sampled_from(
+    [*SCALARS.replace("\n", ";").split(";"), *BRACKETS.replace("\n", ";").split(";"), *BLOCKS, ""]
+)
+names = st.sampled_from(["a", "b", "c", "d", "null", "_x", "a-b", "a b", "1", '"k"', "<<", "x" * 99, "x" * 120])
+
+
+def block(value: Any, column: int) -> str:
+    """A value in block style, with the line's end, as it stands after its key or dash."""
+    if isinstance(value, str):
+        return f" {value}\n"
+    indent = " " * column
+    if isinstance(value, dict):
+        return "\n" + "".join(f"{indent}{key}:{block(item, column + 2)}" for key, item in value.items())
+    items = [block(item, column + 2) for item in value]
+    return "\n" + "".join(f"{indent}- {item.lstrip()}" if item[0] == "\n" else f"{indent}-{item}" for item in items)
+
+
+documents = st.dictionaries(
+    names,
+    st.recursive(
+        written,
+        lambda inner: st.lists(inner, min_size=1) | st.dictionaries(names, inner, min_size=1),
+        max_leaves=8,
+    ),
+    min_size=1,
+).map(lambda value: block(value, 0).lstrip())
+
+
+@given(
+    documents, st.integers(0), st.sampled_from(["", " ", "\n", "\n# x\n", "\n  ", ":", "- ", '"', "x"]), st.booleans()
+)
+def test_what_is_read_line_by_line_is_what_libyaml_reads(text: str, place: int, put: str, without: bool) -> None:
+    place %= len(text)
+    changed = text[:place] + put + text[place + without :]
+    value = plain.load(changed)
+    assert value is None or repr(value) == repr(yaml.by_events(changed))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: |-\n  b\n\n  # text, too\nc: d\n",
+        "a: b\n\n  c\n",
+        "a: b\n c: d\n",
+        '""\na: b\n',
+        "a: 1\na: 2\n",
+        "a: {b: 1, b: 2}\n",
+        "a:\n- b\n",
+        "a:\n",
+        "- a\n  b: c\n",
+        " a: b\n",
+        "a: b",
+        "a: b # c\n",
+        "null: b\n",
+        "a: 1e999\n",
+        "a: >-\n  b\n    c\n",
+        "".join(f"{' ' * column}a:\n" for column in range(40)) + " " * 40 + "a: b\n",
+        "a: b\n" * 300_000,
+    ],
+)
+def test_what_lines_do_not_tell_for_themselves_is_left_to_libyaml(text: str) -> None:
+    assert plain.load(text) is None
+
+
+def test_the_sample_s_events_are_read_line_by_line() -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in (CONTENT / "events").iterdir()}
+    assert {name: repr(plain.load(text)) for name, text in texts.items()} == {
+        name: repr(yaml.by_events(text)) for name, text in texts.items()
+    }

@@ -1,6 +1,8 @@
 """What can be wrong: a Problem in content (collected); a Refusal of a request, a Failure of a command (raised)."""
 
-from collections.abc import Iterable
+import errno
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 Pointer = tuple[str | int, ...]
@@ -68,6 +70,26 @@ class Failure(Exception):
 
     Its text says what happened and what to do.
     """
+
+
+@contextmanager
+def failures(folder: object, outcome: str = "nothing was published, `current` is as it was") -> Iterator[None]:
+    """What the file system refuses, in an operator's words, with what has come of it."""
+    try:
+        yield
+    except OSError as error:
+        words = {
+            errno.ENOSPC: "the disk is full",
+            errno.EDQUOT: "the disk quota is used up",
+            errno.EROFS: "the file system is read-only",
+            errno.EACCES: "no permission to write",
+            errno.EPERM: "not permitted",
+            errno.EFBIG: "a file would be larger than this process may write",
+            errno.ENOTDIR: "a file stands where a directory should",
+        }
+        reason = words.get(error.errno or 0, error.strerror or str(error))
+        where = error.filename or folder
+        raise Failure(f"{where}: {reason}; {outcome}") from error
 
 
 def pointer_text(pointer: Pointer) -> str:

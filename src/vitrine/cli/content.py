@@ -20,6 +20,7 @@ from vitrine.cli.steps import (
     print_problems,
     progress_bar,
     say_placeholders,
+    scanning,
 )
 
 
@@ -38,6 +39,7 @@ def check(content: str, jobs: int | None, against: str | None, most: int, form: 
     import gc
     from pathlib import Path
 
+    scanned = scanning(content)
     from vitrine.content.check import Options
     from vitrine.release.released import NoRelease, configurations
 
@@ -46,7 +48,8 @@ def check(content: str, jobs: int | None, against: str | None, most: int, form: 
         released = configurations(Path(against)) if against else None
     except NoRelease as failure:
         raise click.UsageError(f"--against {failure}") from None
-    checked = checked_of(content, Options(jobs, progress_bar("checking"), released=released, most=most))
+    options = Options(jobs, progress_bar("checking"), released=released, scanned=scanned, most=most)
+    checked = checked_of(content, options)
     print_problems(checked, Path(content), form)
     if checked.problems:
         sys.exit(PROBLEMS)

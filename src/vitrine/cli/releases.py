@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -20,23 +21,23 @@ from vitrine.cli.steps import (
     print_problems,
     progress_bar,
     say_placeholders,
+    scanning,
     schemas_of,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
-    from vitrine.content.check import Checked
+    from vitrine.content.check import Checked, Scanned
     from vitrine.content.listing import Source
+    from vitrine.content.schema import Schemas
     from vitrine.interface.operation import Operation
-    from vitrine.problems import Problem
     from vitrine.release.build import Built
     from vitrine.release.changes import Change
     from vitrine.release.publish import Releases
     from vitrine.release.unchanged import Last
-
-    Scanned = tuple[list[Source], list[Problem]]
 
 
 @click.command()
@@ -69,7 +70,10 @@ def build(
     gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
     asked = _Asked(content, Path(out), at, jobs, most, no_cache, allowed, time.perf_counter(), datetime.now(UTC))
     scanned = None
-    if not listing and not no_cache:
+    if listing:
+        _list_operations(content, at, jobs)
+        return
+    if not no_cache:
         last, scanned = _nothing_to_do(Path(content), Path(out), at)
         if last:
             click.echo(f"release {last.id[:12]} is current already: nothing to do")
@@ -77,10 +81,7 @@ def build(
             click.echo(f"{asked.seconds:.2f} s")
             _forget_failure(asked)
             return
-    if listing:
-        _list_operations(content, at, jobs)
-        return
-    sys.exit(_build(asked, scanned))
+    sys.exit(_build(asked, (lambda: scanned) if scanned else scanning(content)))
 
 
 class _Asked(NamedTuple):
@@ -152,7 +153,7 @@ def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last 
     return (last if not problems and last.holds(now, moment) else None), scanned
 
 
-def _build(asked: _Asked, scanned: "Scanned | None") -> int:
+def _build(asked: _Asked, scanned: "Callable[[], Scanned]") -> int:
     """Check and build; how that ended is noted beside the releases."""
     from pathlib import Path
 
@@ -174,32 +175,41 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
     return status
 
 
-def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]:
+def _check_and_make(asked: _Asked, scanned: "Callable[[], Scanned]") -> tuple[int, str]:
     """The exit status of a build, and what is wrong with the content, if anything is."""
     from datetime import UTC, datetime
     from pathlib import Path
 
+    content, out = asked.content, asked.out
     from vitrine.content import listing, model
     from vitrine.content.check import Options
-    from vitrine.edge.rules import digest, rules
+    from vitrine.problems import failures
     from vitrine.release import unchanged
-    from vitrine.release.build import Order
-    from vitrine.release.build import build as make
-    from vitrine.release.publish import Releases
-    from vitrine.release.stage import failures
 
-    content, out = asked.content, asked.out
-    note = _note(content)  # runs git, for a moment as a copy of this process: while that is small
+    note: dict[str, Any] = {}
+    before: list[unchanged.Fingerprint] = []
+
+    def meanwhile(sources: "list[Source]") -> None:
+        """What takes its time and needs no document, while other processes read them."""
+        note.update(_note(content))
+        before.append(unchanged.fingerprint(Path(content), listing.shipped("schemas"), sources, program))
+        _prepare(schemas)
+
     program = unchanged.program_digest()
     cached = None if asked.fresh else out / ".cache" / "documents"
-    options = Options(asked.jobs, progress_bar("checking"), cached, program, scanned=scanned, most=asked.most)
+    bar = progress_bar("checking")
+    options = Options(asked.jobs, bar, cached, program, scanned=scanned, most=asked.most, meanwhile=meanwhile)
     schemas = schemas_of(content)
     with failures(out):
         checked = checked_of(content, options, schemas)
-    before = unchanged.fingerprint(Path(content), listing.shipped("schemas"), checked.sources, program)
     if checked.documents is None:
         print_problems(checked, Path(content), "text")
         return PROBLEMS, _wrong(checked)
+    from vitrine.edge.rules import digest, rules
+    from vitrine.release.build import Order
+    from vitrine.release.build import build as make
+    from vitrine.release.publish import Releases
+
     documents = checked.documents
     moment = moment_of(asked.at, documents)
     stretch = model.interval(documents, moment)
@@ -222,13 +232,27 @@ def _check_and_make(asked: _Asked, scanned: "Scanned | None") -> tuple[int, str]
         built = make(order, releases)
         status, outcome = _switch_after_build(built, releases)
         asked.tell("SUCCESS")
-    if before.settled:
-        last = unchanged.Last(before.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
+    (state,) = before
+    if state.settled:
+        last = unchanged.Last(state.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
         unchanged.remember(out / ".cache" / "last.json", last)
     _say_built(built, outcome)
     say_placeholders(checked, content)
     click.echo(f"{asked.seconds:.2f} s")
     return status, ""
+
+
+def _prepare(schemas: "Schemas") -> None:
+    """Import what builds, and compile what it compares answers with."""
+    import vitrine.edge.rules
+    import vitrine.release.build  # noqa: F401
+    from vitrine.interface.bind import OPERATIONS
+    from vitrine.problems import Failure
+
+    with suppress(Failure):  # told when the schema is needed
+        for operation in OPERATIONS:
+            if operation.frozen:
+                schemas.validator(operation.schema)
 
 
 def _wrong(checked: "Checked") -> str:

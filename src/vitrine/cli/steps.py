@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
     from pathlib import Path
 
-    from vitrine.content.check import Checked
+    from vitrine.content.check import Checked, Scanned
     from vitrine.content.model import Documents
     from vitrine.content.processes import Progress
     from vitrine.content.schema import Schemas
 
 PROBLEMS, NOT_SWITCHED = 1, 3
 """Exit statuses beside those of every command."""
+
+_KEPT: list[object] = []
+"""What is let go at the process's end: to give back ten thousand documents one by one takes longer."""
 
 CONTENT = click.option("--content", default="content", show_default=True, metavar="DIR", help="The content folder.")
 OUT = click.option("--out", default="dist", show_default=True, metavar="DIR", help="Where the releases are.")
@@ -63,6 +67,16 @@ def places() -> Any:
     return ZipCodes() if find_spec("zipcodes") else None
 
 
+def scanning(content: str) -> "Callable[[], Scanned]":
+    """The content folder being listed by another process while this one imports the rest; it waits for the list."""
+    from pathlib import Path
+
+    from vitrine.content.listing import scan
+    from vitrine.content.processes import aside
+
+    return aside(lambda: scan(Path(content)))
+
+
 def checked_of(content: str, options: Any, schemas: "Schemas | None" = None) -> "Checked":
     from pathlib import Path
 
@@ -70,7 +84,9 @@ def checked_of(content: str, options: Any, schemas: "Schemas | None" = None) -> 
 
     if not Path(content).is_dir():
         raise click.UsageError(f"--content {content}: there is no such folder")
-    return run(Path(content), schemas or schemas_of(content), options)
+    checked = run(Path(content), schemas or schemas_of(content), options)
+    _KEPT.append(checked)
+    return checked
 
 
 def documents_of(content: str, options: Any) -> "tuple[Documents, Schemas]":

@@ -2,7 +2,8 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +16,7 @@ from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import CATALOG, KINDS, SITE, Source
 from vitrine.content.model import Document, Documents, Layer
-from vitrine.content.processes import Progress
+from vitrine.content.processes import Ended, Progress, aside
 from vitrine.content.schema import Finding, Schemas
 from vitrine.content.tree import Parsed
 from vitrine.content.yaml import Json, Malformed
@@ -41,12 +42,17 @@ class Checked:
     at_least: bool = False
 
 
+Scanned = tuple[list[Source], list[Problem]]
+"""What `listing.scan` says of a folder."""
+
+
 @dataclass
 class Options:
     """How to check. ``cached``: the file of the parse cache, with the digest of the program that wrote it.
 
-    ``scanned``: what `listing.scan` said of the folder, if somebody asked it just now. ``most``: how many problems are
-    told one by one.
+    ``scanned`` gives what `listing.scan` says of the folder, where somebody asked it already. ``most``: how many
+    problems are told one by one. ``meanwhile`` is called once with the files, while other processes read
+    them.
     """
 
     jobs: int | None = None
@@ -54,8 +60,9 @@ class Options:
     cached: Path | None = None
     program: str = ""
     released: Mapping[str, Json] | None = None
-    scanned: tuple[list[Source], list[Problem]] | None = None
+    scanned: Callable[[], Scanned] | None = None
     most: int = MOST
+    meanwhile: Callable[[list[Source]], object] = lambda sources: None
 
 
 def check(folder: Path, schemas: Schemas, options: Options | None = None) -> Checked:
@@ -68,7 +75,9 @@ class _Check:
 
     def __init__(self, folder: Path, schemas: Schemas, options: Options) -> None:
         self.folder, self.schemas, self.options = folder, schemas, options
-        self.sources, self.problems = options.scanned or listing.scan(folder)
+        schemas.validator(SITE.schema)  # which imports a library, as the next line does: there is time for that now,
+        yaml.library()  # while another process lists the folder
+        self.sources, self.problems = options.scanned() if options.scanned else listing.scan(folder)
         self.by_path = {source.path: source for source in self.sources}
         self.findings: list[tuple[Document, Finding]] = []
         self.unreadable: set[str] = set()
@@ -76,6 +85,7 @@ class _Check:
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.users: Mapping[str, set[str]] = {}
         self.spots: dict[str, dict[Pointer, yaml.Spot]] = {}
+        self.saved: Callable[[], None] = lambda: None
 
     def run(self) -> Checked:
         own, names = self._site()
@@ -104,6 +114,8 @@ class _Check:
             self.findings += rules.unbumped(documents, self.options.released)
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
         problems = sorted([*self.problems, *told.problems], key=Problem.order)
+        with suppress(Ended):  # a cache that cannot be written is a slower build, no failure
+            self.saved()
         shown, more = problems[: self.options.most], told.more + len(problems[self.options.most :])
         shown = [self._described(problem) for problem in shown]
         return Checked(None if shown else documents, shown, placeholders, self.sources, more, told.at_least)
@@ -143,17 +155,25 @@ class _Check:
         """Every other file, from the cache where it stands there unchanged."""
         wanted = [source for source in self.sources if source.kind in KINDS]
         if names is None:  # without names no expression can be read; the files' YAML still can
-            return tree.read(self.folder, wanted, None, self.schemas, self.options.jobs, self.options.progress)
+            return self._fresh(wanted, None)
         key = sha256(orjson.dumps([self.options.program, self.schemas.digest, sorted(names.items())])).hexdigest()
         started = time.time_ns()
         known = cache.load(self.options.cached, key, wanted) if self.options.cached else {}
         rest = [source for source in wanted if source.path not in known]
-        fresh = tree.read(self.folder, rest, names, self.schemas, self.options.jobs, self.options.progress)
+        fresh = self._fresh(rest, names)
         known.update((parsed.source.path, parsed) for parsed in fresh)
         parsed = [known[source.path] for source in wanted]
-        if self.options.cached and fresh:
-            cache.save(self.options.cached, key, parsed, started)
+        if (path := self.options.cached) and fresh:
+            self.saved = aside(lambda: cache.save(path, key, parsed, started))
         return parsed
+
+    def _fresh(self, sources: list[Source], names: expressions.Names | None) -> list[Parsed]:
+        jobs, progress = self.options.jobs, self.options.progress
+
+        def meanwhile() -> None:
+            self.options.meanwhile(self.sources)
+
+        return tree.read(self.folder, sources, names, self.schemas, jobs, progress, meanwhile)
 
     def _documents(self, own: Document, parsed: Iterable[Parsed]) -> Documents:
         """The valid documents; the others' findings are noted."""
@@ -174,8 +194,10 @@ class _Check:
             valid = getattr(documents, kind.name)
             for number, value in enumerate(values):
                 document = Document(kind.name, value, (Layer(path, number if file.listed else None, value),))
-                found = [] if file.valid else self.schemas.findings(kind.schema, value)
-                self._sort_out(document, found, valid)
+                if file.valid:
+                    valid.append(document)
+                else:
+                    self._sort_out(document, self.schemas.findings(kind.schema, value), valid)
         self._applications(layers, bases, documents.app)
         return documents
 

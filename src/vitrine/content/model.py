@@ -6,7 +6,8 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
 from importlib import resources
 from io import BytesIO
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import orjson
@@ -28,17 +29,19 @@ NEVER = "1970-01-01T00:00:00.000+00:00"
 BEGINNING, END = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Layer:
-    """One file's share in a document: its path, the document's number in a list or feed, and what it says."""
+    """One file's share in a document: its path, the document's number in a list or feed, and what it says.
+
+    Not frozen, for there are as many as documents, and a frozen one takes three times as long to make.
+    """
 
     path: str
     index: int | None
     value: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """One document: its layers, the deepest base first, and what they make together."""
 
     kind: str
@@ -283,13 +286,12 @@ class Content:
             if not isinstance(part, list):
                 file.write(orjson.dumps(part))
                 continue
-            file.write(b"[\n")
+            end = file.tell()
             for number, document in enumerate(part):
-                start = file.tell() + (2 if number else 0)
-                file.write(b",\n" if number else b"")
-                file.write(orjson.dumps(document))
-                spans[id(document)] = (start, file.tell())
-            file.write(b"\n]")
+                start = end + 2
+                end = start + file.write(b"%b\n%b" % (b"," if number else b"[", orjson.dumps(document))) - 2
+                spans[id(document)] = (start, end)
+            file.write(b"\n]" if part else b"[\n\n]")
         file.write(b"}\n")
         return file.getvalue(), spans
 
@@ -404,15 +406,16 @@ class Content:
     @cached_property
     def _events(self) -> Mapping[int, Sequence[Json]]:
         at: dict[int, list[Json]] = {}
-        for event in sorted(self.value["events"], key=lambda event: (event["start"], event["id"])):
+        for event in sorted(self.value["events"], key=itemgetter("start", "id")):
             for location in self.locations(event):
                 at.setdefault(location, []).append(event)
         return at
 
     def locations(self, event: Json) -> list[int]:
         """The location numbers of an event's live stores, in order, each once."""
-        stores = (self.store(number, value) for number in event["stores"] for value in event["stores"][number])
-        return sorted({store["locationNumber"] for store in stores if store})
+        by_number = self._stores
+        found = [by_number[number].get(value) for number, values in event["stores"].items() for value in values]
+        return sorted({store["locationNumber"] for store in found if store})
 
     @cached_property
     def _days(self) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -74,7 +74,6 @@ def share(
         meanwhile()
         return [_alone(work, number, progress) for number in range(jobs)]
     import mmap
-    import pickle
     import struct
 
     done = mmap.mmap(-1, 8 * jobs)
@@ -94,6 +93,7 @@ def share(
             children.append(child)
         meanwhile()
         answers = _gather(readers, lambda: progress and progress(sum(struct.unpack(f"={jobs}q", done[:]))))
+        return [_value(answers.pop(number)) for number in range(jobs)]
     except BaseException:
         for child in children:
             os.kill(child, 9)
@@ -101,16 +101,43 @@ def share(
     finally:
         for child in children:
             os.waitpid(child, 0)
-    results: list[Result] = []
-    for number in range(jobs):
-        try:
-            failed, value = pickle.loads(answers.pop(number))
-        except (EOFError, pickle.UnpicklingError):  # nothing, or the beginning of an answer
-            raise Ended("a process of this build was ended from outside; is there enough memory?") from None
-        if failed:
-            raise value
-        results.append(value)
-    return results
+
+
+def aside(work: Callable[[], Result]) -> Callable[[], Result]:
+    """``work()`` in a process of its own, begun now; what is returned waits for it and gives its result, once.
+
+    What it raises is raised there, and Ended. Where the system cannot fork, it is done there, too.
+    """
+    if not hasattr(os, "fork"):
+        return work
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read_end)
+        _child(lambda number, step: work(), 0, write_end, bytearray(8))
+    os.close(write_end)
+
+    def result() -> Result:
+        with open(read_end, "rb") as pipe:
+            answer = pipe.read()
+        os.waitpid(child, 0)
+        value: Result = _value(answer)
+        return value
+
+    return result
+
+
+def _value(answer: bytes | bytearray) -> Any:
+    """What a process told. Raises what it raised, and Ended."""
+    import pickle
+
+    try:
+        failed, value = pickle.loads(answer)
+    except (EOFError, pickle.UnpicklingError):  # nothing, or the beginning of an answer
+        raise Ended("a process of this build was ended from outside; is there enough memory?") from None
+    if failed:
+        raise value
+    return value
 
 
 def _alone(

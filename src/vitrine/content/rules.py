@@ -84,6 +84,8 @@ def _once(case: Case, kind: str, name: str, uses: Iterable[tuple[Document, Point
     for document, pointer, value in uses:
         by_value[value].append((document, pointer))
     for value, users in by_value.items():
+        if len(users) == 1:
+            continue
         for number, (document, pointer) in enumerate(users):
             for other, there in users[:number]:
                 live, others = case.window(document), case.window(other)
@@ -130,6 +132,8 @@ def _references(case: Case) -> Found:
 
 def _uncovered(whole: Window, parts: list[Window]) -> datetime | None:
     """The first instant of ``whole`` that no part covers."""
+    if ALWAYS in parts:
+        return None
     reached = whole.start
     for part in sorted(parts, key=lambda part: part.start):
         if part.start > reached:

@@ -57,8 +57,12 @@ def read(
     schemas: Schemas,
     jobs: int | None = None,
     progress: Progress | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> list[Parsed]:
-    """Every file read, its expressions evaluated, each document checked against its kind's schema; in order."""
+    """Every file read, its expressions evaluated, each document checked against its kind's schema; in order.
+
+    ``meanwhile`` is called in this process while others read.
+    """
     count = min(jobs or processors(), len(sources) // 64 + 1)
     by_size = sorted(range(len(sources)), key=lambda number: -(sources[number].size // LARGE))  # the long ones first
     for kind in {source.kind for source in sources}:
@@ -75,7 +79,7 @@ def read(
                     step()
             return answers
 
-        results = share(work, count, counted(progress, len(sources)))
+        results = share(work, count, counted(progress, len(sources)), meanwhile)
     found: list[Parsed | None] = [None] * len(sources)
     for place, listed, data, unsound in (answer for answers in results for answer in answers):
         found[place] = unsound or Parsed(sources[place], listed, data, [])

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from vitrine.content import syntax
+from vitrine.content import plain, syntax
+from vitrine.content.plain import NUMBER, NUMBER_STARTS, WORDS
 from vitrine.problems import Place, Pointer
 
 Json = Any
@@ -20,10 +21,6 @@ TEXT_NODE = 64
 MAX_DIGITS = 18
 MAX_FAULTS = 1000
 """So many faults of one file are told, and those that follow when they are mended."""
-
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-_WORDS = {"null": None, "true": True, "false": False}
-_NUMBER_STARTS = frozenset("-0123456789")
 
 
 @dataclass(eq=False)
@@ -67,6 +64,12 @@ def decode(data: bytes) -> str:
 
 def load(text: str) -> Json:
     """The JSON value of a YAML text. Raises Malformed at the first fault."""
+    value = plain.load(text)
+    return by_events(text) if value is None else value
+
+
+def by_events(text: str) -> Json:
+    """The same, of any text that there is."""
     try:
         return _Reader(text, None).document()
     except Malformed as fault:
@@ -106,7 +109,7 @@ def _tag(event: Any) -> tuple[str, str]:
 
 
 @cache
-def _library() -> tuple[Any, Any, type[Exception]]:
+def library() -> tuple[Any, Any, type[Exception]]:
     """PyYAML's C parser, its events and its error: 14 ms to import, which a build with nothing to do never needs."""
     from yaml import YAMLError, _yaml, events
 
@@ -122,7 +125,7 @@ class _Reader:
     faults: list[Malformed] | None = None
 
     def __init__(self, text: str, record: Record | None) -> None:
-        parser, events, self._error = _library()
+        parser, events, self._error = library()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
         self._events = events
@@ -250,10 +253,10 @@ class _Reader:
         return "a list or an object as a key", "text as a key"
 
     def _scalar(self, value: str, event: Any, pointer: Pointer) -> Json:
-        if value[:1] in _NUMBER_STARTS and value:
-            match = _NUMBER.fullmatch(value)
+        if value[:1] in NUMBER_STARTS and value:
+            match = NUMBER.fullmatch(value)
             return value if match is None else self._number(value, match, event, pointer)
-        return _WORDS.get(value, value)
+        return WORDS.get(value, value)
 
     def _number(self, value: str, match: re.Match[str], event: Any, pointer: Pointer) -> int | float:
         if match.end(1) == match.end():

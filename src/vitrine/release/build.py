@@ -76,7 +76,7 @@ class _Last:
     """The release that this one may take files from: what of it is here.
 
     ``paths``: digest → a path with these bytes; empty where only the manifest is here. ``known``: what needs no
-    answering beyond the first format, because this very program made it from the same value.
+    answering beyond the first format, because this very program made it from the same value. ``index``: its catalog.
     """
 
     manifest: Manifest | None = None
@@ -85,6 +85,7 @@ class _Last:
     paths: Mapping[str, str] = field(default_factory=dict)
     gzip: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     known: Known = field(default_factory=dict)
+    index: catalog.Before | None = None
 
 
 def build(order: Order, releases: Releases) -> Built:
@@ -100,7 +101,7 @@ def build(order: Order, releases: Releases) -> Built:
             order.documents.catalog,
             content,
             stage,
-            _catalog(order, releases),
+            last.index,
             order.program,
             order.jobs,
             order.progress,
@@ -109,22 +110,28 @@ def build(order: Order, releases: Releases) -> Built:
         data, sources = content.pack(), orjson.dumps(_sources(order.documents))
         order.documents.event.clear()  # a third of all memory
         give_back()
-        records = _files(order, content, last, stage, lambda: written.append(_private(data, last)))
+
+        def meanwhile() -> None:
+            """What of the release is no answer, while other processes freeze the answers."""
+            stage.begin_to_settle()
+            own = _private(data, last, order.edge(content))
+            stage.write(CONTENT, data, own.digest)
+            stage.add("sources.json", sources)
+            written.append(own)
+
+        records = _files(order, content, last, stage, meanwhile)
         (own,) = written
         private = {CONTENT: {"size": len(data), "sha256": own.digest}, **made.private}
-        edge = order.edge(content)
-        encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, edge)
+        encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, own.edge)
         id = manifest.release_id(encoded)
         existed = releases.complete(id) and not _replaceable(order, releases, id)
         if not existed:
-            stage.write(CONTENT, data, own.digest)
             stage.write("manifest.json", encoded, id)
             gzip = {f"{record.path}.gz": record.gzip for record in records if record.gzip}
             note = {**order.note, **made.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
             if order.clock:
                 note["ended"] = order.clock().isoformat(timespec="milliseconds")
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
-            stage.add("sources.json", sources)
             _into_place(releases, stage, id)
     before = last.manifest.files.keys() if last.manifest else set()
     return Built(
@@ -135,20 +142,21 @@ def build(order: Order, releases: Releases) -> Built:
         len(before - {record.path for record in records}),
         {**own.changed, **made.changed},
         next_change,
-        edge_changed=last.manifest is None or last.manifest.edge != edge,
+        edge_changed=last.manifest is None or last.manifest.edge != own.edge,
     )
 
 
 class _Private(NamedTuple):
-    """What is found out about content.json: its digest, what changed."""
+    """What is found out about content.json: its digest, what changed; and the digest of the edge."""
 
     digest: str
     changed: Mapping[str, Sequence[str]]
+    edge: str
 
 
-def _private(data: bytes, last: _Last) -> _Private:
+def _private(data: bytes, last: _Last, edge: str) -> _Private:
     changed = documents_changed(last.content, data) if last.content else {}
-    return _Private(sha256(data).hexdigest(), changed)
+    return _Private(sha256(data).hexdigest(), changed, edge)
 
 
 def _replaceable(order: Order, releases: Releases, id: str) -> bool:
@@ -182,20 +190,9 @@ def _last(order: Order, releases: Releases) -> _Last:
     known: Known = {}
     if "gzip" in note and (note.get("program"), note.get("schemas")) == (order.program, order.schemas.digest):
         known = {path: (e["sha256"], e["size"], gzip.get(f"{path}.gz")) for path, e in listed.files.items()}
-    return _Last(listed, content, folder / "files", paths, gzip, known)
-
-
-def _catalog(order: Order, releases: Releases) -> catalog.Before | None:
-    """The catalog of the release that `_last` is about."""
-    id = releases.current() or next(iter(releases.ids()), None)
-    if id is None or order.fresh or not releases.complete(id):
-        return None
-    try:
-        private = releases.manifest(id).private.get(catalog.NAME)
-    except Failure:
-        return None
-    note = releases.note(id).get("catalog", {})
-    return catalog.Before(releases.path(id) / catalog.NAME, private, note) if private else None
+    private = listed.private.get(catalog.NAME)
+    before = catalog.Before(folder / catalog.NAME, private, note.get("catalog", {})) if private else None
+    return _Last(listed, content, folder / "files", paths, gzip, known, before)
 
 
 class _Record(NamedTuple):
@@ -217,8 +214,8 @@ def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile:
         raise Failure(
             f"{found}; --allow-files {count} allows them, or freeze fewer products (featured, catalog.freeze)"
         )
-    for operation in {asking.operation for asked in lists for asking in asked}:
-        order.schemas.validator(operation.schema)  # compiled before the fork, for all
+    for schema in {asking.operation.schema for asked in lists for asking in asked}:
+        order.schemas.validator(schema)  # compiled before the fork, for all
     with ExitStack() as stack:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
 
@@ -253,16 +250,16 @@ def _freeze_part(
     asked: Iterable[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
 ) -> Iterator[_Record]:
     """One process's share: bytes that exist, in the last release or in this one, are linked; others are written."""
-    staged: dict[str, str] = {}  # by this process: digest → full path
+    staged: dict[str, str] = {}  # by this process: digest → name
     for file in freeze.freeze(asked, content, order.schemas, last.known, step):
         digest, path = file.entry["sha256"], file.entry["path"]
         name, source = f"files/{path}", staged.get(digest)
         if source is not None:
-            stage.link(name, source, digest)
+            stage.link(name, source)
             if file.gzip:
-                stage.link(f"{name}.gz", f"{source}.gz", file.gzip[0])
+                stage.link(f"{name}.gz", f"{source}.gz")
         else:
-            staged[digest] = stage.path(name)
+            staged[digest] = name
             _bring(file, name, last, stage)
         yield _Record(
             path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, source is None and digest not in last.paths

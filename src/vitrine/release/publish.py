@@ -15,10 +15,10 @@ from typing import Any
 import orjson
 
 from vitrine.interface.answer import modified
-from vitrine.problems import Failure
+from vitrine.problems import Failure, failures
 from vitrine.release import manifest
 from vitrine.release.manifest import Manifest
-from vitrine.release.stage import discard, failures, fsync_folder
+from vitrine.release.stage import discard, fsync_folder
 
 FORMAT = 1
 LAST_BUILD = "last-build.json"

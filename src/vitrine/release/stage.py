@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import file_digest, sha256
 from pathlib import Path
+from threading import Event, Thread
 
 from vitrine.interface.answer import modified
-from vitrine.problems import Failure
+from vitrine.problems import Failure, failures
 
 NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)
 """A link that the file system refuses: too many, another file system, not allowed. The bytes are written instead."""
@@ -21,21 +22,32 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._root = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)  # names below it are found sooner than whole paths
         self._made: set[str] = set()
+        self._ended = Event()
+        self._settling: Thread | None = None
+        self._failed: OSError | None = None
 
     def path(self, name: str) -> str:
         """The full path of a file, its directory made."""
-        path = f"{self.folder}/{name}"
-        parent = path.rpartition("/")[0]
-        if parent not in self._made:
-            os.makedirs(parent, exist_ok=True)
-            self._made.add(parent)
-        return path
+        self._make_folder(name)
+        return f"{self.folder}/{name}"
 
-    def write(self, name: str, data: bytes, digest: str) -> str:
-        """A new file, read-only, its time made from its SHA-256 (hex); its full path."""
-        path = self.path(name)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+    def _make_folder(self, name: str) -> None:
+        parent = name.rpartition("/")[0]
+        if parent not in self._made:
+            os.makedirs(f"{self.folder}/{parent}", exist_ok=True)
+            self._made.add(parent)
+
+    def write(self, name: str, data: bytes, digest: str) -> None:
+        """A new file, read-only, its time made from its SHA-256 (hex)."""
+        self._make_folder(name)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            descriptor = os.open(name, flags, 0o444, dir_fd=self._root)
+        except OSError as error:
+            error.filename = self.path(name)
+            raise
         try:
             view = memoryview(data)
             while view:
@@ -44,7 +56,6 @@ class Stage:
             os.utime(descriptor, (moment, moment))
         finally:
             os.close(descriptor)
-        return path
 
     def take(self, name: str, source: str, digest: str) -> None:
         """A file of an earlier release, linked.
@@ -57,16 +68,21 @@ class Stage:
             changed = True
         if changed:
             raise Failure(f"{source}: gone or changed since it was built; --no-cache writes every file anew")
-        self.link(name, source, digest)
+        self._link(name, source, None)
 
-    def link(self, name: str, source: str, digest: str) -> None:
-        """A file with the bytes of ``source``: a link where possible."""
+    def link(self, name: str, other: str) -> None:
+        """A file with the bytes of another one that is staged: a link where possible."""
+        self._link(name, other, self._root)
+
+    def _link(self, name: str, source: str, below: int | None) -> None:
+        self._make_folder(name)
         try:
-            os.link(source, self.path(name))
+            os.link(source, name, src_dir_fd=below, dst_dir_fd=self._root)
         except OSError as error:
             if error.errno not in NO_LINK:
+                error.filename = self.path(name)
                 raise
-            shutil.copyfile(source, self.path(name))
+            shutil.copyfile(source if below is None else self.path(source), self.path(name))
             self.seal(name)
 
     def relink(self, name: str, other: str) -> None:
@@ -94,8 +110,40 @@ class Stage:
         os.chmod(path, 0o444)
         return digest
 
+    def begin_to_settle(self) -> None:
+        """From now on what is written goes to disk soon, so that little is left to `settle`; to be called once.
+
+        By a thread, so nothing may be forked afterwards.
+        """
+        self._settling = Thread(target=self._settle_again, daemon=True)
+        self._settling.start()
+
+    def _settle_again(self) -> None:
+        try:
+            while not self._ended.wait(0.1):
+                self._sync()
+        except OSError as error:  # which the system tells only once
+            self._failed = error
+
     def settle(self) -> None:
         """Everything written so far to disk, at once: one syncfs instead of an fsync a file."""
+        self.end()
+        if self._failed:
+            raise self._failed
+        self._sync()
+
+    def end(self) -> None:
+        """Nothing more goes to disk by itself."""
+        self._ended.set()
+        if self._settling:
+            self._settling.join()
+
+    def close(self) -> None:
+        """Nothing more is written."""
+        self.end()
+        os.close(self._root)
+
+    def _sync(self) -> None:
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             if not _syncfs(descriptor):
@@ -148,33 +196,16 @@ def staging(out: Path) -> Iterator[Stage]:
             area.mkdir(parents=True)
             folder = Path(tempfile.mkdtemp(dir=area))
             folder.chmod(0o755)
+            stage = Stage(folder)
             try:
-                yield Stage(folder)
+                yield stage
             except BaseException:
+                stage.close()
                 shutil.rmtree(area, ignore_errors=True)
                 raise
+            stage.close()
             if folder.is_dir():
                 discard(folder, out)
             area.rmdir()
     finally:
         os.umask(mask)
-
-
-@contextmanager
-def failures(folder: Path, outcome: str = "nothing was published, `current` is as it was") -> Iterator[None]:
-    """What the file system refuses, in an operator's words, with what has come of it."""
-    try:
-        yield
-    except OSError as error:
-        words = {
-            errno.ENOSPC: "the disk is full",
-            errno.EDQUOT: "the disk quota is used up",
-            errno.EROFS: "the file system is read-only",
-            errno.EACCES: "no permission to write",
-            errno.EPERM: "not permitted",
-            errno.EFBIG: "a file would be larger than this process may write",
-            errno.ENOTDIR: "a file stands where a directory should",
-        }
-        reason = words.get(error.errno or 0, error.strerror or str(error))
-        where = error.filename or folder
-        raise Failure(f"{where}: {reason}; {outcome}") from error
