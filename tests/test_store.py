@@ -130,6 +130,7 @@ def test_a_closed_store_refuses_and_what_waited_was_done(engine: Engine) -> None
         started = threading.Event()
 
         def slow(shop: Shop) -> None:
+            shop.consents.current("phone", "a")
             started.set()
             time.sleep(0.2)
 
