@@ -4,12 +4,10 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from vitrine.service.sql.session import Row
 from vitrine.service.sql.shop import Shop
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +24,7 @@ Added = tuple[Adding, tuple[Any, ...]]
 """A row to add, by its statement and its values."""
 
 
-def tried(work: Callable[[Shop], Result]) -> tuple[Result | None, list[Added] | None]:
+def tried(work: Callable[[Shop], Any]) -> tuple[Any, list[Added] | None]:
     """What ``work`` returns and the rows that it adds; (None, None) where it does more, or would look at something.
 
     Nothing has been done yet. Raises what ``work`` raises.

@@ -1,4 +1,7 @@
-"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for that, and it is safe."""
+"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for that, and it is safe.
+
+What only adds rows is one statement.
+"""
 
 import os
 import sys
@@ -6,15 +9,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import psycopg
 from psycopg import IsolationLevel
 from psycopg.errors import DeadlockDetected, SerializationFailure, UniqueViolation
+from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from vitrine.problems import Failure
+from vitrine.service.sql.adding import Adding, tried
 from vitrine.service.sql.database import CONNECTIONS, PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
 from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
@@ -64,6 +69,16 @@ def _spelt(sql: str) -> bytes:
     return sql.replace("?", "%s").encode()
 
 
+@cache
+def _together(statements: tuple[Adding, ...]) -> bytes | None:
+    """One statement that adds all those rows; None where two are of one table: it would do the same row once."""
+    if len({adding.table for adding in statements}) < len(statements):
+        return None
+    *others, last = (_spelt(adding.sql) for adding in statements)
+    named = b", ".join(b"added%d AS (%s)" % (number, sql) for number, sql in enumerate(others))
+    return b"WITH %s %s" % (named, last) if named else last
+
+
 class _Session:
     """The port Session on one connection."""
 
@@ -101,8 +116,15 @@ class PostgreSQL:
 
     def write(self, work: Callable[[Shop], Result], *, repeatable: bool = False) -> Result:
         started = time.perf_counter()
+        result: Result
+        result, added = tried(work)
+        statement = _together(tuple(adding for adding, _ in added)) if added else None
         try:
-            result = self._done(work, reads=False, repeatable=repeatable)
+            if added and statement:
+                values = [value for _, row in added for value in row]
+                self._done(partial(self._add, statement, values), repeatable=repeatable)
+            else:
+                result = self._done(partial(self._act, work), repeatable=repeatable)
         except _Given as given:
             self._meter.failed(1)
             raise given.refusal from given.__cause__
@@ -111,7 +133,7 @@ class PostgreSQL:
 
     def read(self, work: Callable[[Shop], Result]) -> Result:
         try:
-            return self._done(work, reads=True, repeatable=True)
+            return self._done(partial(self._look, work), repeatable=True)
         except _Given as given:
             raise given.refusal from given.__cause__
 
@@ -140,15 +162,19 @@ class PostgreSQL:
 
     # -- transactions ----------------------------------------------------------------------------------------
 
-    def _done(self, work: Callable[[Shop], Result], *, reads: bool, repeatable: bool) -> Result:
-        """Try until it is done, or there is no time left. Raises _Given, and what ``work`` raises."""
+    def _done(self, transact: Callable[[Connection, bool], Result], *, repeatable: bool) -> Result:
+        """Try until it is done, or there is no time left. Raises _Given, and what ``transact`` raises.
+
+        ``transact`` is told whether it has failed so often that it is to take turns.
+        """
         now = time.monotonic()
         deadline = now + (IMPATIENCE_SECONDS if now < self._away_until else PATIENCE_SECONDS)
         attempt = 0
         while True:
             attempt += 1
             try:
-                result = self._attempt(work, deadline, reads=reads, in_turn=attempt > TOGETHER_ATTEMPTS)
+                with self._connection(deadline) as connection:
+                    result = transact(connection, attempt > TOGETHER_ATTEMPTS)
             except (SerializationFailure, DeadlockDetected) as error:
                 last: Exception = error  # it is known to be rolled back
             except UniqueViolation as error:  # the server may find the second of two equal rows before it sees the race
@@ -171,23 +197,28 @@ class PostgreSQL:
                     self._away_until = time.monotonic() + PATIENCE_SECONDS
                 raise _Given(self._told(last, "the store cannot be reached now")) from last
 
-    def _attempt(self, work: Callable[[Shop], Result], deadline: float, *, reads: bool, in_turn: bool) -> Result:
-        with self._connection(deadline) as connection:
-            if connection.read_only is not reads:
-                connection.read_only = reads
-                connection.isolation_level = IsolationLevel.REPEATABLE_READ if reads else IsolationLevel.SERIALIZABLE
-            committing = False
-            try:
-                if in_turn and not reads:  # before the snapshot is taken, which is by the first query
-                    connection.execute("LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE")
-                result = work(Shop(_Session(connection)))
-                committing = not reads
-                connection.commit()
-            except psycopg.Error as error:
-                if committing and not _rolled_back(error):
-                    raise _Unknown(_line(error)) from error
-                raise
+    def _look(self, work: Callable[[Shop], Result], connection: Connection, in_turn: bool) -> Result:
+        _begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
+        return work(Shop(_Session(connection)))
+
+    def _act(self, work: Callable[[Shop], Result], connection: Connection, in_turn: bool) -> Result:
+        _begin(connection, IsolationLevel.SERIALIZABLE, reads=False)
+        if in_turn:  # before the snapshot is taken, which is by the first query
+            connection.execute("LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE")
+        result = work(Shop(_Session(connection)))
+        with _committing():
+            connection.commit()
         return result
+
+    def _add(self, statement: bytes, values: list[Any], connection: Connection, in_turn: bool) -> None:
+        """One statement is a transaction by itself: one way to the server and back, and not one for each of its steps.
+
+        Nothing is looked at, so that it need not be SERIALIZABLE: a row that is there already stays locked.
+        """
+        if not connection.autocommit:
+            connection.autocommit = True
+        with _committing():
+            connection.execute(statement, values)
 
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[Connection]:
@@ -196,8 +227,9 @@ class PostgreSQL:
         try:
             yield connection
         finally:
-            with suppress(psycopg.Error):
-                connection.rollback()  # of what was not committed
+            if connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                with suppress(psycopg.Error):
+                    connection.rollback()  # of what was not committed
             pool.putconn(connection)
 
     def _pool(self) -> Pool:
@@ -243,8 +275,26 @@ _ABANDONED: list[Pool] = []
 def _configure(connection: Connection) -> None:
     connection.execute(_CONFIGURE)
     connection.commit()
-    connection.read_only = False
-    connection.isolation_level = IsolationLevel.SERIALIZABLE
+
+
+def _begin(connection: Connection, level: IsolationLevel, *, reads: bool) -> None:
+    """What the transaction shall be that the next statement begins."""
+    if connection.autocommit:
+        connection.autocommit = False
+    if connection.read_only is not reads or connection.isolation_level is not level:
+        connection.read_only = reads
+        connection.isolation_level = level
+
+
+@contextmanager
+def _committing() -> Iterator[None]:
+    """While the server commits. Raises _Unknown where it may have done so."""
+    try:
+        yield
+    except psycopg.Error as error:
+        if _rolled_back(error):
+            raise
+        raise _Unknown(_line(error)) from error
 
 
 def _rolled_back(error: psycopg.Error) -> bool:
