@@ -1,17 +1,19 @@
 """PostgreSQL: a pool of connections; a transaction is repeated where the database asks for that, and it is safe.
 
-What only adds rows is one statement.
+What only adds rows goes together with what else waits to do so, in one statement.
 """
 
 import os
+import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import Any
 
+import orjson
 import psycopg
 from psycopg import IsolationLevel
 from psycopg.errors import DeadlockDetected, SerializationFailure, UniqueViolation
@@ -19,7 +21,8 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from vitrine.problems import Failure
-from vitrine.service.sql.adding import Adding, tried
+from vitrine.service.gathering import Gathering
+from vitrine.service.sql.adding import Added, Adding, tried
 from vitrine.service.sql.database import CONNECTIONS, PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
 from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
@@ -27,6 +30,9 @@ from vitrine.service.sql.shop import Shop
 
 Connection = psycopg.Connection[Row]
 Pool = ConnectionPool[Connection]
+
+TOGETHER = 256
+"""Actions that one statement does at most."""
 
 RACES = 20
 """How often one transaction may find a row that another made meanwhile."""
@@ -69,14 +75,47 @@ def _spelt(sql: str) -> bytes:
     return sql.replace("?", "%s").encode()
 
 
+class _OneByOne(Exception):
+    """What several actions add cannot be added together."""
+
+
+class _Waiting:
+    """An action that does nothing but add rows, and what became of it."""
+
+    __slots__ = ("added", "error", "result", "work")
+
+    def __init__(self, work: Callable[[Shop], Any], result: Any, added: list[Added]) -> None:
+        self.work = work
+        self.result = result
+        self.added = added
+        self.error: BaseException | None = None
+
+    @property
+    def statements(self) -> tuple[Adding, ...]:
+        return tuple([adding for adding, _ in self.added])
+
+
+def _fits(batch: list[_Waiting], another: _Waiting) -> bool:
+    return len(batch) < TOGETHER and another.statements == batch[0].statements
+
+
 @cache
-def _together(statements: tuple[Adding, ...]) -> bytes | None:
-    """One statement that adds all those rows; None where two are of one table: it would do the same row once."""
-    if len({adding.table for adding in statements}) < len(statements):
-        return None
-    *others, last = (_spelt(adding.sql) for adding in statements)
-    named = b", ".join(b"added%d AS (%s)" % (number, sql) for number, sql in enumerate(others))
-    return b"WITH %s %s" % (named, last) if named else last
+def _together(statements: tuple[Adding, ...]) -> bytes:
+    """One statement that adds the rows of a JSON array of objects for each of the given ones."""
+    *others, last = (
+        f"INSERT INTO {adding.table} ({adding.columns})"
+        f" SELECT {adding.columns} FROM json_populate_recordset(NULL::{adding.table}, %s){adding.tail}"
+        for adding in statements
+    )
+    named = ", ".join(f"added{number} AS ({sql})" for number, sql in enumerate(others))
+    return (f"WITH {named} {last}" if named else last).encode()
+
+
+def _rows(adding: Adding, values: Iterable[tuple[Any, ...]]) -> str:
+    """The JSON array. In one order whoever makes it: transactions lock rows in that order, and none waits in a ring."""
+    columns = adding.columns.split(", ")
+    rows = sorted(orjson.dumps(dict(zip(columns, row, strict=True))) for row in values)
+    return f"[{b','.join(rows).decode()}]"
 
 
 class _Session:
@@ -103,6 +142,7 @@ class PostgreSQL:
 
     def _begin(self) -> None:
         self._opening = threading.Lock()
+        self._gathering = Gathering(self._add_together, _fits)
         self._opened: Pool | None = None
         self._away_until = 0.0
 
@@ -115,21 +155,15 @@ class PostgreSQL:
     # -- the port --------------------------------------------------------------------------------------------
 
     def write(self, work: Callable[[Shop], Result], *, repeatable: bool = False) -> Result:
-        started = time.perf_counter()
-        result: Result
         result, added = tried(work)
-        statement = _together(tuple(adding for adding, _ in added)) if added else None
-        try:
-            if added and statement:
-                values = [value for _, row in added for value in row]
-                self._done(partial(self._add, statement, values), repeatable=repeatable)
-            else:
-                result = self._done(partial(self._act, work), repeatable=repeatable)
-        except _Given as given:
-            self._meter.failed(1)
-            raise given.refusal from given.__cause__
-        self._meter.wrote(1, time.perf_counter() - started)
-        return result
+        if added and not repeatable and len({adding.table for adding, _ in added}) == len(added):
+            waiting = _Waiting(work, result, added)
+            self._gathering.wait(waiting)
+            if waiting.error is not None:
+                raise waiting.error
+            done: Result = waiting.result
+            return done
+        return self._alone(work, repeatable=repeatable)
 
     def read(self, work: Callable[[Shop], Result]) -> Result:
         try:
@@ -161,6 +195,34 @@ class PostgreSQL:
                 self._opened.close()
 
     # -- transactions ----------------------------------------------------------------------------------------
+
+    def _alone(self, work: Callable[[Shop], Result], *, repeatable: bool) -> Result:
+        started = time.perf_counter()
+        try:
+            result = self._done(partial(self._act, work), repeatable=repeatable)
+        except _Given as given:
+            self._meter.failed(1)
+            raise given.refusal from given.__cause__
+        self._meter.wrote(1, time.perf_counter() - started)
+        return result
+
+    def _add_together(self, batch: list[_Waiting]) -> None:
+        started = time.perf_counter()
+        try:
+            self._done(partial(self._add, batch), repeatable=False)
+        except _OneByOne:
+            for waiting in batch:
+                try:
+                    waiting.result = self._alone(waiting.work, repeatable=False)
+                except BaseException as error:
+                    waiting.error = error
+        except BaseException as error:
+            if isinstance(error, _Given):
+                self._meter.failed(len(batch))
+            for waiting in batch:
+                waiting.error = error.refusal if isinstance(error, _Given) else error
+        else:
+            self._meter.wrote(len(batch), time.perf_counter() - started)
 
     def _done(self, transact: Callable[[Connection, bool], Result], *, repeatable: bool) -> Result:
         """Try until it is done, or there is no time left. Raises _Given, and what ``transact`` raises.
@@ -210,15 +272,24 @@ class PostgreSQL:
             connection.commit()
         return result
 
-    def _add(self, statement: bytes, values: list[Any], connection: Connection, in_turn: bool) -> None:
+    def _add(self, batch: list[_Waiting], connection: Connection, in_turn: bool) -> None:
         """One statement is a transaction by itself: one way to the server and back, and not one for each of its steps.
 
         Nothing is looked at, so that it need not be SERIALIZABLE: a row that is there already stays locked.
         """
         if not connection.autocommit:
             connection.autocommit = True
-        with _committing():
-            connection.execute(statement, values)
+        if select.select([connection], [], [], 0)[0]:  # the server has said something, most likely that it ends
+            connection.execute("")  # whose failure is not one of committing
+        try:
+            values = [
+                _rows(adding, [waiting.added[number][1] for waiting in batch])
+                for number, (adding, _) in enumerate(batch[0].added)
+            ]
+            with _committing():
+                connection.execute(_together(batch[0].statements), values)
+        except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, TypeError) as error:
+            raise _OneByOne from error
 
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[Connection]:
