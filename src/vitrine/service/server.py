@@ -7,11 +7,14 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+from vitrine.problems import Failure
 from vitrine.service.letters import Letters
 from vitrine.service.mail import Counts, Senders
 from vitrine.service.proxies import LOOPBACK, proxies
@@ -30,7 +33,7 @@ class Options:
 
     ``database`` and ``log_dir`` may be empty: there is none. ``connections``: of a worker to a database server, at
     most. ``mail``: send what is in the outbox, where the environment names a mail server; ``templates`` is where its
-    own templates would be.
+    own templates would be. ``pin``: keep each worker on one processor.
     """
 
     out: Path
@@ -44,6 +47,7 @@ class Options:
     log_dir: str = ""
     mail: bool = False
     templates: Path = Path("content/templates")
+    pin: bool = False
 
 
 def address(text: str) -> tuple[str, int]:
@@ -78,7 +82,7 @@ def _serve(options: Options, shared: str) -> None:
 
             mails = Counts(database) if database else None
             Admin(options.out, shared, database, mails).serve(*options.admin)
-        run(FACTORY, options.bind, options.workers, options.threads)
+        run(FACTORY, options.bind, options.workers, options.threads, pin=options.pin)
         if senders:
             senders.stop()
     finally:
@@ -133,12 +137,23 @@ def _senders(options: Options, database: Database | None) -> Senders | None:
     return senders
 
 
-def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None:
-    """Granian's workers for the WSGI callable that ``factory``, `module:function`, makes in each of them."""
+def run(factory: str, bind: tuple[str, int], workers: int, threads: int, *, pin: bool = False) -> None:
+    """Granian's workers for the WSGI callable that ``factory``, `module:function`, makes in each of them.
+
+    ``pin``: each on one of the processors that this process may use, in turn. Raises Failure where the system cannot.
+    """
+    if pin and not hasattr(os, "sched_setaffinity"):
+        raise Failure("this system cannot keep a worker on one processor; leave --pin out")
+    processors = sorted(os.sched_getaffinity(0)) if pin else []
     from granian.constants import Interfaces
     from granian.server import MPServer
 
     class Server(MPServer):
+        def _spawn_worker(self, idx: int, target: Any, callback_loader: Any) -> Any:  # type: ignore[override]
+            if processors:
+                callback_loader = partial(_loaded_on, processors[idx % len(processors)], callback_loader)
+            return super()._spawn_worker(idx, target, callback_loader)
+
         def shutdown(self, exit_code: int = 0) -> None:
             threading.Thread(target=_ask_again, name="stop-workers", daemon=True).start()
             super().shutdown(exit_code)  # type: ignore[no-untyped-call]
@@ -155,6 +170,12 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None
         respawn_failed_workers=True,
         workers_kill_timeout=30,
     ).serve()
+
+
+def _loaded_on(processor: int, load: Callable[[], Any]) -> Any:
+    """What a worker's loader gives; on its way all threads that the worker will have are kept on a processor."""
+    os.sched_setaffinity(0, {processor})
+    return load()
 
 
 def _ask_again() -> None:
