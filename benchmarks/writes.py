@@ -1,6 +1,6 @@
 """Writes a second: opt-ins beside a bare loop of SQLite, the same server storing nothing, and a bare pool; log lines.
 
-    python -m benchmarks.writes [--rounds N] [--seconds N] [--workers 1,2,3] [--threads N] [--work DIR]
+    python -m benchmarks.writes [--rounds N] [--seconds N] [--workers 1,2,3] [--threads N] [--pin] [--work DIR]
 
 Prints a Markdown table: medians, least and most, ratios within a round with each goal. wrk asks over loopback, 64
 clients; every request opts another device in, or logs one line. The contenders take turns. Each server has the number
@@ -53,11 +53,16 @@ SLOWED = (
     "-o",
     "/dev/null",
     "-e",
-    "trace=fdatasync,fsync",
+    "trace=fdatasync,fsync,set_robust_list",
     "-e",
     f"inject={SLOW}",
 )
-"""Before a command: it waits 5 ms longer for the disk, as if that were a network disk."""
+"""Before a command: it waits 5 ms longer for the disk, as if that were a network disk.
+
+strace knows that a thread needs no stop at every system call only once that thread has made one of those traced; each
+thread begins with set_robust_list (glibc). Without it a service's threads are held up everywhere, and the one thread of
+the bare loop, which does nothing but sync, is not.
+"""
 
 CONNECTIONS = 16
 
@@ -184,12 +189,13 @@ def make_pool() -> Application:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the benchmark works: its folder, a release, a key of it, threads a worker."""
+    """Where the benchmark works: its folder, a release, a key of it, threads a worker; each worker on a processor?"""
 
     work: Path
     out: Path
     key: str
     threads: int
+    pin: bool = False
 
 
 @contextmanager
@@ -205,6 +211,7 @@ def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[in
         str(CONNECTIONS),
         "--log-dir",
         str(place.work / "log"),
+        "--pin" if place.pin else "--no-pin",
     ]
     with (place.work / "access.log").open("ab") as log, running(command, port, stdout=log) as process:
         yield port
@@ -228,6 +235,7 @@ def other(place: Place, factory: str, workers: int, **environment: str) -> Itera
         str(port),
         str(workers),
         str(place.threads),
+        "pin" if place.pin else "",
     ]
     merged = {**os.environ, **given}
     with (place.work / "access.log").open("ab") as log, running(command, port, stdout=log, env=merged):
@@ -389,10 +397,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5, metavar="N", help="of each measurement (default: 5)")
     parser.add_argument("--workers", type=_numbers, default=[1, 2, 3, 4], metavar="N,N", help="(default: 1,2,3,4)")
     parser.add_argument("--threads", type=int, default=32, metavar="N", help="a worker (default: 32)")
+    parser.add_argument("--pin", action="store_true", help="each worker of every server on one processor")
     parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
     parser.add_argument("--raw", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--raw-log", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--serve", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--serve", nargs=5, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.raw:
         print(raw(Path(given.raw[0]), float(given.raw[1])))
@@ -401,15 +410,15 @@ def main() -> int:
         print(raw_log(Path(given.raw_log[0]), float(given.raw_log[1])))
         return 0
     if given.serve:
-        factory, port, workers, threads = given.serve
-        server.run(f"benchmarks.writes:{factory}", (ADDRESS, int(port)), int(workers), int(threads))
+        factory, port, workers, threads, pin = given.serve
+        server.run(f"benchmarks.writes:{factory}", (ADDRESS, int(port)), int(workers), int(threads), pin=bool(pin))
         return 0
     work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-writes-"))
     work.mkdir(parents=True, exist_ok=True)
     try:
         with ExitStack() as stack:
             postgresql = stack.enter_context(postgresql_server({"max_connections": "300"}))
-            results = bench(Place(work, *sample(work), given.threads), postgresql, given)
+            results = bench(Place(work, *sample(work), given.threads, given.pin), postgresql, given)
     finally:
         if given.work is None:
             shutil.rmtree(work)
@@ -417,7 +426,8 @@ def main() -> int:
         f"{CLIENTS} clients; {len(os.sched_getaffinity(0))} processors, Python {platform.python_version()}, SQLite ",
         end="",
     )
-    print(f"{sqlite3.sqlite_version}; {given.rounds} rounds of {given.seconds:g} s: median (least–most)\n")
+    print(f"{sqlite3.sqlite_version}; {given.rounds} rounds of {given.seconds:g} s: median (least–most)", end="")
+    print("; each worker on one processor\n" if given.pin else "\n")
     print("\n".join(table(results)))
     return 0
 

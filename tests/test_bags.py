@@ -91,8 +91,11 @@ def test_without_a_user_a_guest_user_and_a_bag_are_made(shop: Shopping) -> None:
 
 def test_numbers_that_are_taken_are_drawn_again(shop: Shopping) -> None:
     def drawn(*numbers: int) -> Any:
-        """Random bytes that make these numbers: a GUID, a bagId and a userId in turn."""
-        rest = iter(numbers)
+        """Random bytes that make these numbers: a GUID, a bagId and a userId in turn.
+
+        The first three are drawn twice, since an action is tried before it has a transaction.
+        """
+        rest = iter((*numbers[:3], *numbers))
         return lambda length: (next(rest) - (length == 7)).to_bytes(length)
 
     first = new(shop, (5, 1), random=drawn(1, 100, 200))

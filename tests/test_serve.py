@@ -414,6 +414,7 @@ def test_every_option_is_an_environment_variable_too() -> None:
         "log_dir",
         "mail",
         "templates",
+        "pin",
     )
     assert named == {name: f"VITRINE_{name.upper()}" for name in names}
 
@@ -542,6 +543,29 @@ def test_a_key_that_is_sent_twice_is_none(server: Server) -> None:
     line = f"x-svc-webservice-client-id: {PHONE}"
     came = raw(server, "GET /v2/promotions HTTP/1.1", line, line, "Accept: application/json")
     assert (came.status, came.body) == (401, error("no_key", "", sent={}).body)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system keeps no process on a processor")
+def test_each_worker_is_kept_on_a_processor_where_that_is_asked_for(tmp_path: Path, out: Path) -> None:
+    here = os.sched_getaffinity(0)
+
+    def workers(*options: str) -> list[set[int]]:
+        """The processors of the threads of each of two workers, together."""
+        with granian(tmp_path / "server", out, "--workers", "2", *options) as server:
+            ask_all(server)
+            pid = server.process.pid
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            return [
+                set().union(*(os.sched_getaffinity(int(thread)) for thread in os.listdir(f"/proc/{child}/task")))
+                for child in children
+            ]
+
+    def ask_all(server: Server) -> None:
+        for _ in range(20):
+            server.ask("/", method="OPTIONS")
+
+    first, second = sorted(here)[0], sorted(here)[1 % len(here)]
+    assert (workers("--pin"), workers()) == ([{first}, {second}], [here, here])
 
 
 def test_a_missing_release_folder_is_no_reason_to_stop(tmp_path: Path) -> None:

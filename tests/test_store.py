@@ -131,6 +131,7 @@ def test_a_closed_store_refuses_and_what_waited_was_done(engine: Engine) -> None
         started = threading.Event()
 
         def slow(shop: Shop) -> None:
+            shop.consents.current("phone", "a")
             started.set()
             time.sleep(0.2)
 
@@ -173,6 +174,28 @@ def test_texts_are_kept_as_they_are_however_many_are_written_together(database: 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda text: choose(database, text, user=text), texts * 3, timeout=60))
     assert sorted(history(database)) == sorted((text, "IN", text) for text in texts * 3)
+
+
+def test_of_choices_of_one_device_at_once_each_is_history_and_the_latest_counts(database: Database) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda number: choose(database, "a", f"{number:02}", at=NOW + number * MOMENT), range(48)))
+    assert current(database, "a") == "47"
+    assert [choice for _, choice, _ in history(database)] == [f"{number:02}" for number in range(48)]
+
+
+def test_rows_that_no_engine_keeps_are_a_fault_of_their_action_alone(database: Database) -> None:
+    def act(number: int) -> bool:
+        try:
+            choose(database, str(number), user=object() if number % 4 == 3 else None)  # type: ignore[arg-type]
+        except Refusal:
+            raise
+        except Exception:
+            return False
+        return True
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(act, range(48), timeout=60)) == [True, True, True, False] * 12
+    assert len(history(database)) == 36
 
 
 def test_of_actions_done_together_each_sees_those_before_it(database: Database) -> None:

@@ -74,6 +74,14 @@ from vitrine.cli.store import DATABASE, log_dir_option, templates_option
     help="Send shared promotions, where VITRINE_SMTP_HOST names a mail server (see `vitrine mail`).",
 )
 @templates_option
+@click.option(
+    "--pin/--no-pin",
+    default=False,
+    show_default=True,
+    envvar="VITRINE_PIN",
+    show_envvar=True,
+    help="Keep each worker on a processor of its own: for a machine that does little else.",
+)
 def serve(
     out: str,
     bind: str,
@@ -86,6 +94,7 @@ def serve(
     log_dir: str,
     mail: bool,
     templates: str,
+    pin: bool,
 ) -> None:
     """Answer requests from the current release, following switches, until SIGTERM."""
     import os
@@ -114,6 +123,7 @@ def serve(
             log_dir,
             mail,
             Path(templates),
+            pin,
         )
         server.serve(options)
     except ModuleNotFoundError as error:

@@ -3,9 +3,7 @@
 import fcntl
 import os
 import sys
-import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -13,6 +11,7 @@ from pathlib import Path
 
 from vitrine.interface.ports import LogKeeping
 from vitrine.problems import Fault, Refusal
+from vitrine.service.gathering import Gathering
 from vitrine.service.metrics import LOG_FAILURES, LOG_LINES, LOG_REFUSED
 
 CURRENT, LOCK = "mobile.log", "mobile.lock"
@@ -25,24 +24,26 @@ _LATER = (("Retry-After", "5"),)
 
 
 class _Waiting:
-    """Lines that wait. ``turn`` is released once it is known whether they are ``kept``, or their thread is to write."""
+    """Lines that wait; afterwards, whether they are ``kept``."""
 
-    __slots__ = ("data", "keeping", "kept", "number", "turn")
+    __slots__ = ("data", "keeping", "kept", "number")
 
     def __init__(self, lines: Sequence[str], keeping: LogKeeping) -> None:
         self.data = "".join([f"{line}\n" for line in lines]).encode()
         self.number = len(lines)
         self.keeping = keeping
-        self.kept: bool | None = None
-        self.turn = threading.Lock()
-        self.turn.acquire()
+        self.kept = False
+
+
+def _fits(batch: Sequence[_Waiting], another: _Waiting) -> bool:
+    most = min(TOGETHER, batch[0].keeping.max_bytes)
+    return sum(len(waiting.data) for waiting in batch) + len(another.data) <= most
 
 
 class LogFile:
     """The port LogWriter (interface.ports) on `mobile.log` in a folder; older files stand beside it by their end.
 
-    There is no thread of its own: of the threads that wait one writes for all. The modification time of the lock
-    file is when the current file was begun.
+    The modification time of the lock file is when the current file was begun.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,23 +53,14 @@ class LogFile:
         os.register_at_fork(after_in_child=self._forget)  # a lock that a fork inherits keeps nobody out
 
     def _forget(self) -> None:
-        self._mutex = threading.Lock()
-        self._queue: deque[_Waiting] = deque()
-        self._is_busy = False
+        self._gathering = Gathering(self._write_together, _fits)
         self._lock: int | None = None
         self._file: int | None = None
         self._is_doubtful = False
 
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
         waiting = _Waiting(lines, keeping)
-        with self._mutex:
-            self._queue.append(waiting)
-            is_first = not self._is_busy
-            self._is_busy = True
-        if not is_first:
-            waiting.turn.acquire()
-        if waiting.kept is None:
-            self._write_what_waits()
+        self._gathering.wait(waiting)
         if not waiting.kept:
             raise Refusal("unavailable", _NOT_KEPT, _LATER)
 
@@ -77,37 +69,19 @@ class LogFile:
 
     # -- one process ---------------------------------------------------------------------------------------------
 
-    def _write_what_waits(self) -> None:
-        """Write for all that wait, and hand on to the next who does."""
-        batch, kept = self._take(), False
+    def _write_together(self, batch: list[_Waiting]) -> None:
         try:
             self._append(b"".join([waiting.data for waiting in batch]), batch[-1].keeping)
             if any(waiting.keeping.durable for waiting in batch):
                 self._bring_to_disk()
-            kept = True
         except OSError as error:
             with suppress(OSError):  # standard error may be a file of the same full disk
                 print(f"vitrine: {self._path}: {error.strerror}", file=sys.stderr, flush=True)
-        finally:
-            with self._mutex:
-                following = self._queue[0] if self._queue else None
-                self._is_busy = following is not None
-            for waiting in batch:
-                waiting.kept = kept
-                waiting.turn.release()
-            if following is not None:
-                following.turn.release()
-            counter, number = (LOG_LINES, sum(each.number for each in batch)) if kept else (LOG_FAILURES, len(batch))
-            counter.inc(number)
-
-    def _take(self) -> list[_Waiting]:
-        with self._mutex:
-            batch = [self._queue.popleft()]
-            size, most = len(batch[0].data), min(TOGETHER, batch[0].keeping.max_bytes)
-            while self._queue and size + len(self._queue[0].data) <= most:
-                batch.append(self._queue.popleft())
-                size += len(batch[-1].data)
-            return batch
+            LOG_FAILURES.inc(len(batch))
+            return
+        for waiting in batch:
+            waiting.kept = True
+        LOG_LINES.inc(sum(waiting.number for waiting in batch))
 
     def _bring_to_disk(self) -> None:
         """Once this has failed nobody knows what of the file is on disk, and no later success tells: begin another."""

@@ -37,7 +37,7 @@ class Options:
 
     ``database`` and ``log_dir`` may be empty: there is none. ``connections``: of a worker to a database server, at
     most. ``mail``: send what is in the outbox, where the environment names a mail server; ``templates`` is where its
-    own templates would be.
+    own templates would be. ``pin``: keep each worker on one processor.
     """
 
     out: Path
@@ -51,6 +51,7 @@ class Options:
     log_dir: str = ""
     mail: bool = False
     templates: Path = Path("content/templates")
+    pin: bool = False
 
 
 def address(text: str) -> tuple[str, int]:
@@ -88,7 +89,7 @@ def _serve(options: Options, shared: str) -> None:
                 Admin(options.out, shared, database, mails).serve(*options.admin)
             except OSError as error:
                 raise _deaf(options.admin, error.strerror or str(error)) from None
-        run(FACTORY, options.bind, options.workers, options.threads)
+        run(FACTORY, options.bind, options.workers, options.threads, pin=options.pin)
         if senders:
             senders.stop()
     finally:
@@ -143,17 +144,22 @@ def _senders(options: Options, database: Database | None) -> Senders | None:
     return senders
 
 
-def run(factory: str, bind: tuple[str, int], workers: int, threads: int) -> None:
+def run(factory: str, bind: tuple[str, int], workers: int, threads: int, *, pin: bool = False) -> None:
     """Granian's workers for the WSGI callable that ``factory``, `module:function`, makes in each of them.
 
-    Raises Failure where ``bind`` cannot be listened at.
+    ``pin``: each on one of the processors that this process may use, in turn. Raises Failure where the system cannot,
+    and where ``bind`` cannot be listened at.
     """
+    if pin and not hasattr(os, "sched_setaffinity"):
+        raise Failure("this system cannot keep a worker on one processor; leave --pin out")
+    processors = sorted(os.sched_getaffinity(0)) if pin else [None]
     from granian.constants import Interfaces
     from granian.server import MPServer
 
     class Server(MPServer):
         def _spawn_worker(self, idx: int, target: Any, callback_loader: Any) -> Any:  # type: ignore[override]
-            return super()._spawn_worker(idx, target, partial(_loaded, callback_loader))
+            processor = processors[idx % len(processors)]
+            return super()._spawn_worker(idx, target, partial(_loaded, callback_loader, processor))
 
         def shutdown(self, exit_code: int = 0) -> None:
             threading.Thread(target=_wake, args=(self.wrks,), name="wake-workers", daemon=True).start()
@@ -219,9 +225,11 @@ def _begin() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
 
 
-def _loaded(load: Callable[[], Any]) -> Any:
-    """What a worker's loader gives; the worker can be woken from then on."""
+def _loaded(load: Callable[[], Any], processor: int | None) -> Any:
+    """What a worker's loader gives; the worker can be woken from then on, and its threads keep to the processor."""
     signal.signal(WAKING, lambda *_: None)
+    if processor is not None:
+        os.sched_setaffinity(0, {processor})
     return load()
 
 

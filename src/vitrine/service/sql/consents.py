@@ -45,7 +45,7 @@ class Consents:
         when = written(at)
         self._run(
             "INSERT INTO consent_history (id, application, device, choice, user_id, at) VALUES (?, ?, ?, ?, ?, ?)",
-            *(key, application, device, choice, user, when),
+            *(f"{at.timestamp() * 1000:.0f}{key}", application, device, choice, user, when),
         )
         self._run(
             "INSERT INTO consents (application, device, choice, user_id, at) VALUES (?, ?, ?, ?, ?)"

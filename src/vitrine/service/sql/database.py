@@ -48,9 +48,10 @@ class Database(Protocol):
     def write(self, work: Callable[[Shop], Result], *, repeatable: bool = False) -> Result:
         """What ``work`` returns, once all that it wrote is durable. What it raises rolls back what it wrote.
 
-        ``work`` may be called again where its transaction is known to have been rolled back. ``repeatable``: it may
-        also be called again after it may have been kept, because it finds out by itself. Raises Refusal
-        ``unavailable`` where the database cannot keep it now.
+        ``work`` may be called again where its transaction is known to be rolled back, and once before it has one:
+        what it asks for is then not run, and where it only adds rows that is all that is needed (sql.adding).
+        ``repeatable``: it may also be called again after it may have been kept, because it finds out by itself. Raises
+        Refusal ``unavailable`` where the database cannot keep it now.
         """
         ...
 

@@ -1,20 +1,28 @@
-"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for that, and it is safe."""
+"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for that, and it is safe.
+
+What only adds rows goes together with what else waits to do so, in one statement.
+"""
 
 import os
+import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
+import orjson
 import psycopg
 from psycopg import IsolationLevel
 from psycopg.errors import DeadlockDetected, SerializationFailure, UniqueViolation
+from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from vitrine.problems import Failure
+from vitrine.service.gathering import Gathering
+from vitrine.service.sql.adding import Added, Adding, tried
 from vitrine.service.sql.database import CONNECTIONS, PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
 from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
@@ -22,6 +30,9 @@ from vitrine.service.sql.shop import Shop
 
 Connection = psycopg.Connection[Row]
 Pool = ConnectionPool[Connection]
+
+TOGETHER = 256
+"""Actions that one statement does at most."""
 
 RACES = 20
 """How often one transaction may find a row that another made meanwhile."""
@@ -64,6 +75,49 @@ def _spelt(sql: str) -> bytes:
     return sql.replace("?", "%s").encode()
 
 
+class _OneByOne(Exception):
+    """What several actions add cannot be added together."""
+
+
+class _Waiting:
+    """An action that does nothing but add rows, and what became of it."""
+
+    __slots__ = ("added", "error", "result", "work")
+
+    def __init__(self, work: Callable[[Shop], Any], result: Any, added: list[Added]) -> None:
+        self.work = work
+        self.result = result
+        self.added = added
+        self.error: BaseException | None = None
+
+    @property
+    def statements(self) -> tuple[Adding, ...]:
+        return tuple([adding for adding, _ in self.added])
+
+
+def _fits(batch: list[_Waiting], another: _Waiting) -> bool:
+    return len(batch) < TOGETHER and another.statements == batch[0].statements
+
+
+@cache
+def _together(statements: tuple[Adding, ...]) -> bytes:
+    """One statement that adds the rows of a JSON array of objects for each of the given ones."""
+    *others, last = (
+        f"INSERT INTO {adding.table} ({adding.columns})"
+        f" SELECT {adding.columns} FROM json_populate_recordset(NULL::{adding.table}, %s){adding.tail}"
+        for adding in statements
+    )
+    named = ", ".join(f"added{number} AS ({sql})" for number, sql in enumerate(others))
+    return (f"WITH {named} {last}" if named else last).encode()
+
+
+def _rows(adding: Adding, values: Iterable[tuple[Any, ...]]) -> str:
+    """The JSON array. In one order whoever makes it: transactions lock rows in that order, and none waits in a ring."""
+    columns = adding.columns.split(", ")
+    rows = sorted(orjson.dumps(dict(zip(columns, row, strict=True))) for row in values)
+    return f"[{b','.join(rows).decode()}]"
+
+
 class _Session:
     """The port Session on one connection."""
 
@@ -88,6 +142,7 @@ class PostgreSQL:
 
     def _begin(self) -> None:
         self._opening = threading.Lock()
+        self._gathering = Gathering(self._add_together, _fits)
         self._opened: Pool | None = None
         self._away_until = 0.0
 
@@ -100,18 +155,19 @@ class PostgreSQL:
     # -- the port --------------------------------------------------------------------------------------------
 
     def write(self, work: Callable[[Shop], Result], *, repeatable: bool = False) -> Result:
-        started = time.perf_counter()
-        try:
-            result = self._done(work, reads=False, repeatable=repeatable)
-        except _Given as given:
-            self._meter.failed(1)
-            raise given.refusal from given.__cause__
-        self._meter.wrote(1, time.perf_counter() - started)
-        return result
+        result, added = tried(work)
+        if added and not repeatable and len({adding.table for adding, _ in added}) == len(added):
+            waiting = _Waiting(work, result, added)
+            self._gathering.wait(waiting)
+            if waiting.error is not None:
+                raise waiting.error
+            done: Result = waiting.result
+            return done
+        return self._alone(work, repeatable=repeatable)
 
     def read(self, work: Callable[[Shop], Result]) -> Result:
         try:
-            return self._done(work, reads=True, repeatable=True)
+            return self._done(partial(self._look, work), repeatable=True)
         except _Given as given:
             raise given.refusal from given.__cause__
 
@@ -140,15 +196,47 @@ class PostgreSQL:
 
     # -- transactions ----------------------------------------------------------------------------------------
 
-    def _done(self, work: Callable[[Shop], Result], *, reads: bool, repeatable: bool) -> Result:
-        """Try until it is done, or there is no time left. Raises _Given, and what ``work`` raises."""
+    def _alone(self, work: Callable[[Shop], Result], *, repeatable: bool) -> Result:
+        started = time.perf_counter()
+        try:
+            result = self._done(partial(self._act, work), repeatable=repeatable)
+        except _Given as given:
+            self._meter.failed(1)
+            raise given.refusal from given.__cause__
+        self._meter.wrote(1, time.perf_counter() - started)
+        return result
+
+    def _add_together(self, batch: list[_Waiting]) -> None:
+        started = time.perf_counter()
+        try:
+            self._done(partial(self._add, batch), repeatable=False)
+        except _OneByOne:
+            for waiting in batch:
+                try:
+                    waiting.result = self._alone(waiting.work, repeatable=False)
+                except BaseException as error:
+                    waiting.error = error
+        except BaseException as error:
+            if isinstance(error, _Given):
+                self._meter.failed(len(batch))
+            for waiting in batch:
+                waiting.error = error.refusal if isinstance(error, _Given) else error
+        else:
+            self._meter.wrote(len(batch), time.perf_counter() - started)
+
+    def _done(self, transact: Callable[[Connection, bool], Result], *, repeatable: bool) -> Result:
+        """Try until it is done, or there is no time left. Raises _Given, and what ``transact`` raises.
+
+        ``transact`` is told whether it has failed so often that it is to take turns.
+        """
         now = time.monotonic()
         deadline = now + (IMPATIENCE_SECONDS if now < self._away_until else PATIENCE_SECONDS)
         attempt = 0
         while True:
             attempt += 1
             try:
-                result = self._attempt(work, deadline, reads=reads, in_turn=attempt > TOGETHER_ATTEMPTS)
+                with self._connection(deadline) as connection:
+                    result = transact(connection, attempt > TOGETHER_ATTEMPTS)
             except (SerializationFailure, DeadlockDetected) as error:
                 last: Exception = error  # it is known to be rolled back
             except UniqueViolation as error:  # the server may find the second of two equal rows before it sees the race
@@ -171,23 +259,37 @@ class PostgreSQL:
                     self._away_until = time.monotonic() + PATIENCE_SECONDS
                 raise _Given(self._told(last, "the store cannot be reached now")) from last
 
-    def _attempt(self, work: Callable[[Shop], Result], deadline: float, *, reads: bool, in_turn: bool) -> Result:
-        with self._connection(deadline) as connection:
-            if connection.read_only is not reads:
-                connection.read_only = reads
-                connection.isolation_level = IsolationLevel.REPEATABLE_READ if reads else IsolationLevel.SERIALIZABLE
-            committing = False
-            try:
-                if in_turn and not reads:  # before the snapshot is taken, which is by the first query
-                    connection.execute("LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE")
-                result = work(Shop(_Session(connection)))
-                committing = not reads
-                connection.commit()
-            except psycopg.Error as error:
-                if committing and not _rolled_back(error):
-                    raise _Unknown(_line(error)) from error
-                raise
+    def _look(self, work: Callable[[Shop], Result], connection: Connection, in_turn: bool) -> Result:
+        _begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
+        return work(Shop(_Session(connection)))
+
+    def _act(self, work: Callable[[Shop], Result], connection: Connection, in_turn: bool) -> Result:
+        _begin(connection, IsolationLevel.SERIALIZABLE, reads=False)
+        if in_turn:  # before the snapshot is taken, which is by the first query
+            connection.execute("LOCK TABLE migrations IN SHARE ROW EXCLUSIVE MODE")
+        result = work(Shop(_Session(connection)))
+        with _committing():
+            connection.commit()
         return result
+
+    def _add(self, batch: list[_Waiting], connection: Connection, in_turn: bool) -> None:
+        """One statement is a transaction by itself: one way to the server and back, and not one for each of its steps.
+
+        Nothing is looked at, so that it need not be SERIALIZABLE: a row that is there already stays locked.
+        """
+        if not connection.autocommit:
+            connection.autocommit = True
+        if select.select([connection], [], [], 0)[0]:  # the server has said something, most likely that it ends
+            connection.execute("")  # whose failure is not one of committing
+        try:
+            values = [
+                _rows(adding, [waiting.added[number][1] for waiting in batch])
+                for number, (adding, _) in enumerate(batch[0].added)
+            ]
+            with _committing():
+                connection.execute(_together(batch[0].statements), values)
+        except (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, TypeError) as error:
+            raise _OneByOne from error
 
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[Connection]:
@@ -196,8 +298,9 @@ class PostgreSQL:
         try:
             yield connection
         finally:
-            with suppress(psycopg.Error):
-                connection.rollback()  # of what was not committed
+            if connection.pgconn.transaction_status != TransactionStatus.IDLE:
+                with suppress(psycopg.Error):
+                    connection.rollback()  # of what was not committed
             pool.putconn(connection)
 
     def _pool(self) -> Pool:
@@ -243,8 +346,26 @@ _ABANDONED: list[Pool] = []
 def _configure(connection: Connection) -> None:
     connection.execute(_CONFIGURE)
     connection.commit()
-    connection.read_only = False
-    connection.isolation_level = IsolationLevel.SERIALIZABLE
+
+
+def _begin(connection: Connection, level: IsolationLevel, *, reads: bool) -> None:
+    """What the transaction shall be that the next statement begins."""
+    if connection.autocommit:
+        connection.autocommit = False
+    if connection.read_only is not reads or connection.isolation_level is not level:
+        connection.read_only = reads
+        connection.isolation_level = level
+
+
+@contextmanager
+def _committing() -> Iterator[None]:
+    """While the server commits. Raises _Unknown where it may have done so."""
+    try:
+        yield
+    except psycopg.Error as error:
+        if _rolled_back(error):
+            raise
+        raise _Unknown(_line(error)) from error
 
 
 def _rolled_back(error: psycopg.Error) -> bool:

@@ -1,23 +1,23 @@
 """SQLite: one writer thread a process takes what waits into one transaction; processes take turns by a lock file."""
 
 import os
-import re
 import sqlite3
 import sys
 import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from vitrine.problems import Failure
+from vitrine.service.sql.adding import Added, Adding, tried
 from vitrine.service.sql.database import PATIENCE_SECONDS, Meter, Result, Unmetered, unavailable
 from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
@@ -47,114 +47,67 @@ class _Session:
         return self._connection.execute(sql, values).fetchall()
 
 
-class _Together:
-    """The port Session for the actions of one transaction.
+class _PutOff:
+    """Rows that are added for many actions by one statement a table.
 
-    What only adds rows is put off, and added for many actions by one statement: each call of SQLite gives Python's lock
-    away, and gets it back after whoever else wants it. As soon as an action reads, or changes what is there, all that
-    was put off is done, and the action goes on in a savepoint. ``at_once``: nothing is put off.
+    Each call of SQLite gives Python's lock away, and gets it back after whoever else wants it.
     """
 
-    def __init__(self, connection: sqlite3.Connection, *, at_once: bool) -> None:
+    def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._at_once = at_once
-        self._off: dict[_Adding, list[tuple[Any, ...]]] = {}
-        self._tables: dict[str, _Adding] = {}
-        self._mine: list[tuple[_Adding, tuple[Any, ...]]] = []
-        self._saved = False
+        self._rows: dict[Adding, list[tuple[Any, ...]]] = {}
+        self._tables: dict[str, Adding] = {}
 
-    def run(self, sql: str, *values: Any) -> list[Row]:
-        if not self._saved:
-            adding = None if self._at_once else _adding(sql)
-            if adding is not None:
-                self._mine.append((adding, values))
-                return []
-            self._save()
-        return self._connection.execute(sql, values).fetchall()
-
-    def _save(self) -> None:
-        """From here on the action under way can be taken back by itself."""
-        self.flush()
-        self._connection.execute("SAVEPOINT action")
-        self._saved = True
-        for adding, values in self._mine:
-            self._add(adding, [values])
-        self._mine.clear()
-
-    def keep(self) -> None:
-        """The action under way is done."""
-        for adding, values in self._mine:
+    def put_off(self, rows: Iterable[Added]) -> None:
+        for adding, values in rows:
             if self._tables.setdefault(adding.table, adding) is not adding:
-                self.flush()  # another statement on this table, which has to come first
+                self.add()  # another statement on this table, which has to come first
                 self._tables[adding.table] = adding
-            self._off.setdefault(adding, []).append(values)
-        self._end()
+            self._rows.setdefault(adding, []).append(values)
 
-    def take_back(self) -> None:
-        """The action under way has failed."""
-        if self._saved:
-            self._connection.execute("ROLLBACK TO action")
-        self._end()
-
-    def _end(self) -> None:
-        if self._saved:
-            self._connection.execute("RELEASE action")
-        self._saved = False
-        self._mine.clear()
-
-    def flush(self) -> None:
-        """Do what was put off."""
-        off, self._off = self._off, {}
+    def add(self) -> None:
+        """Raises _OneByOne where that fails: whose fault it is shows when each action does its own."""
+        rows, self._rows = self._rows, {}
         self._tables.clear()
-        for adding, rows in off.items():
-            self._add(adding, rows)
-
-    def _add(self, adding: "_Adding", rows: list[tuple[Any, ...]]) -> None:
-        """Raises _AtOnce where that fails: whose fault it is shows when nothing is put off."""
-        try:
-            text = orjson.dumps(rows).decode()
-            if "\\u0000" in text:  # SQLite's JSON functions end a text there
-                raise _AtOnce
-            self._connection.execute(adding.many, (text,))
-        except (sqlite3.Error, TypeError) as error:
-            if isinstance(error, sqlite3.Error) and not _own_fault(error):
-                raise
-            raise _AtOnce from error
+        for adding, values in rows.items():
+            try:
+                text = orjson.dumps(values).decode()
+                if "\\u0000" in text:  # SQLite's JSON functions end a text there
+                    raise _OneByOne
+                self._connection.execute(_many(adding), (text,))
+            except (sqlite3.Error, TypeError) as error:
+                if isinstance(error, sqlite3.Error) and not _own_fault(error):
+                    raise
+                raise _OneByOne from error
 
 
-@dataclass(frozen=True, eq=False)
-class _Adding:
-    """A statement that adds a row to a table, and ``many``, which adds those of a JSON array of arrays."""
-
-    table: str
-    many: str
-
-
-class _AtOnce(Exception):
+class _OneByOne(Exception):
     """What was put off cannot be done together."""
 
 
 @cache
-def _adding(sql: str) -> _Adding | None:
-    """What a statement adds; None for one that does anything else, or gives rows."""
-    match = re.fullmatch(r"INSERT INTO (\w+) \(([\w, ]+)\) VALUES \(\?(?:, \?)*\)( ON CONFLICT .+)?", sql)
-    tail = (match[3] or "") if match else ""
-    if match is None or "?" in tail or "RETURNING" in tail:
-        return None
-    values = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(match[2].count(",") + 1))
-    many = f"INSERT INTO {match[1]} ({match[2]}) SELECT {values} FROM json_each(?) WHERE true{tail}"
-    return _Adding(match[1], many)
+def _many(adding: Adding) -> str:
+    """A statement that adds the rows of a JSON array of arrays."""
+    values = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(adding.columns.count(",") + 1))
+    return f"INSERT INTO {adding.table} ({adding.columns}) SELECT {values} FROM json_each(?) WHERE true{adding.tail}"
 
 
 class _Waiting:
-    """An action that waits for the writer, and what became of it."""
+    """An action that waits for the writer, and what became of it. ``added``: all that it does, where it only adds rows.
 
-    __slots__ = ("done", "error", "result", "work")
+    ``next``: who is woken by the thread that waits for this one. If the writer woke them all, they would stand in each
+    other's way for Python's lock.
+    """
+
+    __slots__ = ("added", "done", "error", "is_gone", "next", "result", "work")
 
     def __init__(self, work: Callable[[Shop], Any]) -> None:
         self.work = work
-        self.result: Any = None
+        self.result: Any
+        self.result, self.added = tried(work)
         self.error: BaseException | None = None
+        self.next: _Waiting | None = None
+        self.is_gone = False
         self.done = threading.Lock()
         self.done.acquire()
 
@@ -201,8 +154,11 @@ class SQLite:
                 self._thread.start()
             self._queue.append(waiting)
             self._wake.notify()
-        if not waiting.done.acquire(timeout=PATIENCE_SECONDS):
-            self._give_up(waiting)
+        try:
+            if not waiting.done.acquire(timeout=PATIENCE_SECONDS):
+                self._give_up(waiting)
+        finally:
+            self._wake_next(waiting)
         if waiting.error is not None:
             raise waiting.error
         result: Result = waiting.result
@@ -291,8 +247,7 @@ class SQLite:
                     connection = None
                 batch = batch or self._take()
                 self._fail(batch, error)
-            for waiting in batch:
-                waiting.done.release()
+            self._wake_first(batch)
         if connection is not None:
             connection.close()
 
@@ -320,32 +275,50 @@ class SQLite:
         self._meter.failed(1)
         raise self._unavailable(TimeoutError("no turn to write in time"), "written to")
 
+    def _wake_first(self, batch: list[_Waiting]) -> None:
+        with self._wake:
+            left = [waiting for waiting in batch if not waiting.is_gone]
+            for waiting, following in pairwise(left):
+                waiting.next = following
+        if left:
+            left[0].done.release()
+
+    def _wake_next(self, waiting: _Waiting) -> None:
+        """Wake whoever comes after one that no longer waits, were it that its thread was interrupted."""
+        with self._wake:
+            waiting.is_gone = True
+        if waiting.next is not None:
+            waiting.next.done.release()
+
     def _commit(self, connection: sqlite3.Connection, batch: list[_Waiting]) -> None:
         """All actions in one transaction: what one raises takes back its own writes alone."""
+        connection.execute("BEGIN IMMEDIATE")
         try:
-            self._act(connection, batch, at_once=False)
-        except _AtOnce:
+            self._act(connection, batch, one_by_one=False)
+        except _OneByOne:
             connection.execute("ROLLBACK")
-            self._act(connection, batch, at_once=True)
+            connection.execute("BEGIN IMMEDIATE")
+            self._act(connection, batch, one_by_one=True)
         connection.execute("COMMIT")
 
-    def _act(self, connection: sqlite3.Connection, batch: list[_Waiting], *, at_once: bool) -> None:
-        connection.execute("BEGIN IMMEDIATE")
-        session = _Together(connection, at_once=at_once)
+    def _act(self, connection: sqlite3.Connection, batch: list[_Waiting], *, one_by_one: bool) -> None:
+        off, shop = _PutOff(connection), Shop(_Session(connection))
         for waiting in batch:
+            if waiting.added is not None and not one_by_one:
+                off.put_off(waiting.added)
+                continue
+            off.add()
+            connection.execute("SAVEPOINT action")
             waiting.error = None
             try:
-                waiting.result = waiting.work(Shop(session))
-            except _AtOnce:
-                raise
+                waiting.result = waiting.work(shop)
             except BaseException as error:
                 if isinstance(error, sqlite3.Error) and not _own_fault(error):
                     raise  # a full disk, a damaged file: nothing of this transaction is kept
                 waiting.error = error
-                session.take_back()
-            else:
-                session.keep()
-        session.flush()
+                connection.execute("ROLLBACK TO action")
+            connection.execute("RELEASE action")
+        off.add()
 
     def _fail(self, batch: list[_Waiting], error: BaseException) -> None:
         """Nothing of a transaction was kept: every action of it is told so, whatever became of it by itself."""
