@@ -1,6 +1,7 @@
 """Facts about the catalog in a release: made or taken over, told apart, verified; and how a build's end is noted."""
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from datetime import datetime
@@ -111,6 +112,31 @@ def test_without_the_cache_the_catalog_is_made_anew_and_is_the_same(small: Path,
     second = built(changed(small, PHONE), out, "--no-cache")
     assert not catalog(out, first).samefile(catalog(out, second))
     assert catalog(out, first).read_bytes() == catalog(out, second).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "edits", [PRICE, (INVENTORY, '"site":3', '"site":0'), (PRODUCTS, "name: Paddock Boot", "name: Oxford")]
+)
+def test_a_catalog_of_which_a_part_changed_is_the_one_made_anew(
+    small: Path, out: Path, edits: tuple[str, str, str]
+) -> None:
+    built(small, out)
+    second = built(changed(small, edits), out)
+    data = catalog(out, second).read_bytes()
+    assert built(small, out, "--no-cache") == second
+    assert catalog(out, second).read_bytes() == data
+    assert vitrine("verify", "--out", out).status == 0
+
+
+def test_nothing_is_taken_from_a_catalog_that_was_changed(small: Path, out: Path) -> None:
+    path = catalog(out, built(small, out))
+    data, times = path.read_bytes(), path.stat()
+    assert b"https://i.example/both.jpg" in data
+    path.chmod(0o644)
+    path.write_bytes(data.replace(b"https://i.example/both.jpg", b"https://i.example/loot.jpg"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    second = built(changed(small, (INVENTORY, '"site":3', '"site":0')), out)
+    assert b"loot.jpg" not in catalog(out, second).read_bytes()
 
 
 def test_a_second_build_has_nothing_to_do_and_a_file_of_the_catalog_gives_it_some(small: Path, out: Path) -> None:
