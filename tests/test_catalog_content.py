@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import time
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -496,10 +497,8 @@ def test_columns_tell_what_is_twice_what_is_missing_and_where(
     made = [Writer(folder, number) for number in range(writers)]
     for place in range(max(len(blocks), len(known))):
         writer = made[place % writers]
-        for number in blocks[place] if place < len(blocks) else ():
-            writer.add("a", number)
-        for number in known[place] if place < len(known) else ():
-            writer.add("b", number)
+        for column, numbers in (("a", blocks), ("b", known)):
+            writer.extend(column, array("q", numbers[place] if place < len(numbers) else ()))
         writer.close_block(place)
     for writer in made:
         writer.close()

@@ -15,8 +15,9 @@ from vitrine.content.catalog_rules import Sound
 from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.listing import Kind, Source
 from vitrine.content.model import Document
+from vitrine.content.pieces import Line
 from vitrine.content.processes import Progress
-from vitrine.content.records import Block, Lines
+from vitrine.content.records import Block
 from vitrine.content.schema import Finding, Schemas
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
@@ -26,7 +27,7 @@ from vitrine.problems import Place, Pointer, Problem
 class Around:
     """What is around the catalog: the folder, the schemas, the names (None where site.yaml cannot give them), and the
     other documents. ``limit``: of how many problems the places are looked for. ``noted``: the file that says what was
-    without fault the last time, by the program with the digest ``program``.
+    without fault the last time, by the program with the digest ``program``; beside it lie the pieces that were.
     """
 
     folder: Path
@@ -59,6 +60,10 @@ class Told:
     at_least: bool = False
     lost: set[str] = field(default_factory=set)
 
+    def extent(self) -> tuple[int, int, int]:
+        """What grows with everything that is told."""
+        return len(self.problems), self.more, len(self.lost)
+
     def note(self, problems: Iterable[Problem | None]) -> None:
         self.problems.update((problem, None) for problem in problems if problem is not None)
 
@@ -87,8 +92,13 @@ def _always(pointer: Pointer) -> bool:
     return True
 
 
-def entries_of(block: Block, around: Around, told: Told, lines: Lines, full: Callable[[], bool]) -> Iterator[Entry]:
-    """The records of a block; what cannot be read is a problem. Once it is ``full``, faults are only counted."""
+def entries_of(
+    block: Block, around: Around, told: Told, lines: Iterable[Line], full: Callable[[], bool]
+) -> Iterator[Entry]:
+    """The records of a block, of a feed those in ``lines``; what cannot be read is a problem.
+
+    Once it is ``full``, faults are only counted.
+    """
     if not block.source.is_feed:
         yield from _of_yaml(block.source, around, told)
         return

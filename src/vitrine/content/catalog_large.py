@@ -1,12 +1,15 @@
 """The catalog's records of which there may be millions, checked side by side in bounded memory."""
 
+from __future__ import annotations  # array[int]
+
 import tempfile
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from vitrine.content import catalog_rules as rules
 from vitrine.content import model
@@ -14,10 +17,14 @@ from vitrine.content.catalog_entries import Around, Entry, Places, Told, entries
 from vitrine.content.catalog_rules import Known
 from vitrine.content.columns import Columns, Segments, Writer
 from vitrine.content.model import Document
+from vitrine.content.pieces import Checked, Line, Numbers, Pieces, cut, digest_of, save
 from vitrine.content.processes import Ended, counted, processors, share, turns
 from vitrine.content.records import Block, Lines
 from vitrine.content.schema import Finding
 from vitrine.problems import Failure, Pointer, Problem
+
+PIECES = "catalog-pieces"
+"""The file beside the one that says that all is as it was."""
 
 
 @dataclass
@@ -48,6 +55,10 @@ class Large:
         self.blocks, self.around, self.known, self.told = blocks, around, known, told
         self.before: list[int] = []
         self.places = Places(around.folder)
+        ids = (known.categories, known.promotions, known.stores)
+        self.checked = Checked(f"{around.program} {around.schemas.digest}", ids)
+        self.kept = around.noted and around.noted.with_name(PIECES)
+        self.pieces = Pieces(rules.COLUMNS, self.kept, self.checked)
 
     def check(self) -> None:
         with tempfile.TemporaryDirectory(prefix="vitrine-") as name:
@@ -69,11 +80,12 @@ class Large:
             def work(number: int, step: Callable[[], None]) -> tuple[dict[int, _Block], Segments]:
                 writer, answers = Writer(folder, number), {}
                 left = self.around.limit
-                for block in (block for run in take() for block in run):
-                    answers[block] = self._block(self.blocks[block], writer, left)
-                    left -= len(answers[block].told.problems)
-                    writer.close_block(block)
-                    step()
+                with open(folder / f"pieces.{number}", "wb") as sound:
+                    for block in (block for run in take() for block in run):
+                        answers[block] = self._block(self.blocks[block], writer, sound, left)
+                        left -= len(answers[block].told.problems)
+                        writer.close_block(block)
+                        step()
                 writer.close()
                 return answers, writer.segments
 
@@ -81,14 +93,35 @@ class Large:
                 results = share(work, jobs, counted(self.around.progress, len(self.blocks)))
             except Ended as error:
                 raise Failure(str(error)) from None
+        if self.kept:
+            save(self.kept, self.checked, [folder / f"pieces.{number}" for number in range(jobs)])
         self._gather({block: answer for answers, _ in results for block, answer in answers.items()})
         return [segments for _, segments in results]
 
-    def _block(self, block: Block, writer: Writer, limit: int) -> _Block:
-        """One block's records, each checked by itself; what they say of others goes into the columns."""
-        told, kind = Told(), block.source.kind.name
-        lines = Lines(self.around.folder, block)
-        for entry in entries_of(block, self.around, told, lines, lambda: len(told.problems) >= limit):
+    def _block(self, block: Block, writer: Writer, sound: BinaryIO, limit: int) -> _Block:
+        """One block's records, each checked by itself; what they say of others goes into the columns.
+
+        Pieces that are known are not looked at; what is ``sound`` is noted.
+        """
+        told, lines = Told(), Lines(self.around.folder, block)
+        for piece in cut(lines) if block.source.is_feed else ([],):
+            digest = digest_of(block.source.kind.name, piece) if self.kept and piece else None
+            numbers = self.pieces.numbers(digest)
+            if numbers is None:
+                before = told.extent()
+                numbers = self._piece(block, piece, told, limit)
+                digest = digest if told.extent() == before else None
+            if digest:
+                self.pieces.keep(sound, digest, numbers)
+            for column, values in numbers.items():
+                writer.extend(column, values)
+        return _Block(told, lines.count)
+
+    def _piece(self, block: Block, piece: Sequence[Line], told: Told, limit: int) -> Numbers:
+        """Some records checked; what they say of others."""
+        kind = block.source.kind.name
+        numbers: dict[str, array[int]] = defaultdict(partial(array, "q"))
+        for entry in entries_of(block, self.around, told, piece, lambda: len(told.problems) >= limit):
             trust, value = entry.sound, entry.value
             found = (*entry.found, *rules.findings(kind, value, trust, self.known))
             if found and len(told.problems) >= limit:
@@ -98,8 +131,8 @@ class Large:
             if entry.found:
                 told.lost.update(rules.unsaid(kind, trust))
             for column, number, _ in rules.values(kind, value, trust):
-                writer.add(column, number)
-        return _Block(told, lines.count)
+                numbers[column].append(number)
+        return numbers
 
     def _gather(self, answers: Mapping[int, _Block]) -> None:
         """What the processes told, with lines that count from the beginning of their files."""
