@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
+from struct import pack
 from typing import Any
 
 import pytest
@@ -150,7 +151,7 @@ def test_any_changes_are_found(content: Path, both: Callable[[], Json], seed: in
 HARMS: dict[str, Callable[[bytes], bytes]] = {
     "nothing": lambda data: b"",
     "cut off": lambda data: data[: len(data) // 2],
-    "another number": lambda data: data[:-1000] + bytes([data[-1000] ^ 1]) + data[-999:],
+    "another number": lambda data: data.replace(pack("=q", 300), pack("=q", 301)),
     "no header": lambda data: b"[]\n" + data,
     "another program": lambda data: data.replace(b'"by":"one', b'"by":"two', 1),
 }
