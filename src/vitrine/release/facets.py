@@ -32,15 +32,14 @@ class Combinations:
         self.starts, self.codes = array("I", (0, 0)), array("I")
         self.column = array("I")
         self._value: dict[str, int] = {}
-        self._known: dict[tuple[int, ...], int] = {(): 0}
+        self._known: dict[tuple[str, ...], int] = {(): 0}
 
-    def add(self, values: Iterable[str]) -> None:
+    def add(self, values: tuple[str, ...]) -> None:
         """The next rank's values."""
-        codes = tuple([self._code(value) for value in values])
-        number = self._known.get(codes)
+        number = self._known.get(values)
         if number is None:
-            number = self._known[codes] = len(self.starts) - 1
-            self.codes.extend(codes)
+            number = self._known[values] = len(self.starts) - 1
+            self.codes.extend([self._code(value) for value in values])
             self.starts.append(len(self.codes))
         self.column.append(number)
 
@@ -99,7 +98,7 @@ class Columns:
         for facet in self.facets:
             facet.add(())  # of rank 0, which is nobody's
 
-    def add(self, id: int, low: int, values: Sequence[Sequence[str]]) -> None:
+    def add(self, id: int, low: int, values: Sequence[tuple[str, ...]]) -> None:
         self.ids.append(id)
         self.price.append(min(low, 2**32 - 1))
         self.bands.append(bisect_right(LIMITS, low))

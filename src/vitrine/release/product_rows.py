@@ -181,13 +181,13 @@ def _list(shop: Shop, rank: int, product: Json, made: Made) -> None:
     order = (rank, id, low, stars, product["name"].casefold(), days, best)
     made.rows.setdefault("later.listed", []).append(order)
     lines = (shop.categories[category].line for category in product["categories"] if category in shop.categories)
-    colors = sorted({color["normal"] for color in product.get("colors", ())})
-    sizes = sorted({size["normal"] for size in product.get("sizes", ())})
-    brand = [product["brand"]] if "brand" in product else []
+    colors = tuple(sorted({color["normal"] for color in product.get("colors", ())}))
+    sizes = tuple(sorted({size["normal"] for size in product.get("sizes", ())}))
+    brand = (product["brand"],) if "brand" in product else ()
     carried: dict[str, set[str]] = {}
     for name, values in product.get("attributes", {}).items():
         carried.setdefault(name.upper(), set()).update(values)
-    attributes = [sorted(carried.get(name, ())) for name in shop.facets]
+    attributes = (tuple(sorted(carried.get(name, ()))) for name in shop.facets)
     listed = (low, [brand, colors, sizes, *attributes])
     made.listed.append((rank, id, sorted(set(chain.from_iterable(lines))), listed))
 
