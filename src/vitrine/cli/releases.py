@@ -100,13 +100,13 @@ class _Asked(NamedTuple):
     def seconds(self) -> float:
         return time.perf_counter() - self.started
 
-    def tell(self, status: str, description: str = "") -> None:
-        """Note beside the releases how this build ended."""
+    def tell(self, status: str, description: str = "", shown: str = "") -> None:
+        """Note beside the releases how this build ended, and what apps are told of it."""
         from datetime import UTC, datetime
 
         from vitrine.release.publish import Releases
 
-        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description)
+        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description, shown)
 
 
 def _forget_failure(asked: _Asked) -> None:
@@ -114,9 +114,12 @@ def _forget_failure(asked: _Asked) -> None:
     try:
         failed = b'"FAILED"' in (asked.out / "last-build.json").read_bytes()
     except OSError:
-        return
-    if failed:
-        asked.tell("SUCCESS")
+        failed = False
+    if failed or (asked.out / "building.json").exists():
+        from vitrine.release.publish import Releases
+
+        with Releases(asked.out).at_work(asked.begun):
+            asked.tell("SUCCESS")
 
 
 def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last | None, Scanned | None]":
@@ -149,19 +152,20 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
     from pathlib import Path
 
     from vitrine.problems import Failure
-    from vitrine.release.publish import Busy
+    from vitrine.release.publish import Busy, Releases
 
     if asked.out.absolute().is_relative_to(Path(asked.content).absolute()):
         raise click.UsageError(f"--out {asked.out} lies within --content {asked.content}, whose every file is content")
-    try:
-        status, failed = _check_and_make(asked, scanned)
-    except Busy:
-        raise  # another build is at work, and notes its own end
-    except (Failure, OSError) as failure:
-        asked.tell("FAILED", str(failure))
-        raise
-    if failed:
-        asked.tell("FAILED", failed)
+    with Releases(asked.out).at_work(asked.begun):
+        try:
+            status, failed = _check_and_make(asked, scanned)
+        except Busy:
+            raise  # another build is at work, and notes its own end
+        except (Failure, OSError) as failure:
+            asked.tell("FAILED", str(failure))
+            raise
+        if failed:
+            asked.tell("FAILED", failed, failed.partition(", the first in ")[0])
     return status
 
 

@@ -31,6 +31,9 @@ UNIQUE = {
 COLUMNS = (*UNIQUE, PRODUCT_NAMED, COLLECTION, MEMBER)
 """All of them."""
 
+MAX_DEPTH = 8
+"""Levels of categories that the category index tells (wire shapes §2)."""
+
 FEW = 300
 """Among more ids than these none is looked for that is like another."""
 

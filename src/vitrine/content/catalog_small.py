@@ -63,6 +63,11 @@ class Categories:
                 way = ", ".join(map(str, ring[1:]))
                 found = f"the category {id} stands within itself" + (f", by way of {way}" if way else "")
                 self._say(entry, Finding("category.ring", pointer, found, "a category outside of it, or no parent"))
+        for id, (entry, pointer, _) in ids.items():
+            if self._depth(id) == rules.MAX_DEPTH + 1:  # those below it follow from it
+                where = self._parents[id][1] if id in self._parents else pointer
+                found = f"the category {id} stands {rules.MAX_DEPTH + 1} levels deep"
+                self._say(entry, Finding("category.depth", where, found, f"at most {rules.MAX_DEPTH} levels"))
 
     def _walk(self, entries: Sequence[Entry]) -> Iterator[Use]:
         """Where each id stands; the flat categories and their parents are noted on the way."""
@@ -86,6 +91,17 @@ class Categories:
 
     def _say(self, entry: Entry, finding: Finding) -> None:
         self._told.note([self._places.problem(entry, finding)])
+
+    def _depth(self, id: int) -> int:
+        """At which level a category stands, the first being 1; 0 within a ring."""
+        way: list[int] = []
+        step: int | None = id
+        while step is not None and len(way) <= rules.MAX_DEPTH:
+            if step in way:
+                return 0
+            way.append(step)
+            step = self._parent(step)
+        return len(way) + (step is not None)
 
     def _ring(self, id: int) -> list[int]:
         """The categories from this one to itself by way of its parents, if it is among them."""
