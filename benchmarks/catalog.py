@@ -92,9 +92,15 @@ def language() -> Language:
 
 def categories(source: random.Random, speech: Language) -> Iterator[dict[str, Any]]:
     """8,400 of them, up to five levels deep."""
+    parents: dict[int, int] = {}
+    levels: dict[int, int] = {}
     for id in range(1, CATEGORIES + 1):
         found = {"id": id, "name": " ".join(speech.take(source, 2)).title(), "url": f"https://www.example.com/c/{id}"}
-        yield found if id <= 20 else found | {"parent": source.randrange(1, min(id, 2500))}
+        parent = source.randrange(1, min(id, 2500)) if id > 20 else 0
+        while levels.get(parent) == 5:
+            parent = parents[parent]
+        parents[id], levels[id] = parent, levels.get(parent, 0) + 1
+        yield found | {"parent": parent} if parent else found
 
 
 def product(source: random.Random, speech: Language, id: int) -> dict[str, Any]:

@@ -96,16 +96,17 @@ class Releases:
             if self._held():
                 yield
                 return
-            file = open(draft, "wb")  # noqa: SIM115 -- closed below
+            file = open(draft, "wb", buffering=0)  # noqa: SIM115 -- closed below
         except OSError:  # no folder yet, or none to write into: then there is no note
             yield
             return
         with file:
-            with suppress(OSError):
+            try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 file.write(orjson.dumps({"format": FORMAT, "started": started.isoformat(timespec="milliseconds")}))
-                file.flush()
                 os.replace(draft, self.out / BUILDING)
+            except OSError:  # a full disk is told by whoever has more to write
+                draft.unlink(missing_ok=True)
             try:
                 yield
             except Exception:
