@@ -1,9 +1,9 @@
 """The catalog of the last release, as far as the next one's may be made from it: its file is the cache of its rows."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from functools import cached_property
 from pathlib import Path
 
 import orjson
@@ -28,19 +28,23 @@ def usable(path: Path, format: int) -> bool:
 class Earlier:
     """What is asked of it. ``categories``: its own, by id; ``active``: how many products, by rank, are.
 
-    Processes that are forked from the one that made it open it each for themselves.
+    Each process opens it for itself; a connection of the process that it was forked from is left as it is.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._connections: dict[int, sqlite3.Connection] = {}
         with closing(reading(path)) as database:
             rows = database.execute("SELECT document FROM category ORDER BY id")
             self.categories = categories(orjson.loads(data) for (data,) in rows)
             (self.active,) = database.execute("SELECT value FROM meta WHERE name = 'active'").fetchone()
 
-    @cached_property
+    @property
     def _database(self) -> sqlite3.Connection:
-        return reading(self.path)
+        own = os.getpid()
+        if own not in self._connections:
+            self._connections[own] = reading(self.path)
+        return self._connections[own]
 
     def product(self, id: int) -> Was | None:
         asked = "SELECT rank, digest, data FROM number JOIN document USING (rank) WHERE id = ?"
