@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from plain_catalog import TREE, Document, category, product, products, review
 from vitrine.content.model import Content
 from vitrine.interface.ports import Question
-from vitrine.release.index import Sources, open_index, renderer, write
+from vitrine.release.index import FORMAT, Sources, open_index, renderer, write
 from vitrine.release.wording import Worded
 
 SITE = {"catalog": {"image_url": "https://i.example.com", "product_url": "https://w.example.com/p/{id}"}}
@@ -165,19 +165,17 @@ def test_what_is_no_such_index_is_passed_over(tmp_path: Path, harm: str) -> None
     old, small = tmp_path / "old", MANY | {"products": MANY["products"][:50]}
     anew = bytes_of(tmp_path, "new", small)
     bytes_of(tmp_path, "old", small)
+    with sqlite3.connect(old) as database:  # whoever took rows from it would take these along
+        database.execute("UPDATE part_element SET data = '{}'")
+        database.execute("UPDATE meta SET value = ? WHERE name = 'format'", (FORMAT - (harm == "another format"),))
     if harm == "no file":
         old.unlink()
     elif harm == "no database":
         old.write_bytes(b"nothing of the kind")
-    elif harm == "another format":
-        with sqlite3.connect(old) as database:
-            database.execute("UPDATE meta SET value = 1 WHERE name = 'format'")
-    else:
+    elif harm == "another version of SQLite":
         data = bytearray(old.read_bytes())
         data[96:100] = (3_007_000).to_bytes(4, "big")
         old.write_bytes(data)
-        with sqlite3.connect(old) as database:  # a mark: whoever took rows from it would take this along
-            database.execute("PRAGMA user_version")
     assert bytes_of(tmp_path, "again", small, old) == anew
 
 
