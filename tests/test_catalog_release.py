@@ -16,10 +16,14 @@ from hypothesis import strategies as st
 from releases import AT, aged, build, built, current, manifest, tree, vitrine
 from test_catalog_content import FILES, SMALL
 from trees import edit, write
-from vitrine.release.catalog import NAME, sorted_together
+from vitrine.content import model
+from vitrine.content.check import check
+from vitrine.content.schema import Schemas
+from vitrine.release.catalog import NAME, Before, bring, sorted_together
 from vitrine.release.changes import content_of
 from vitrine.release.indexing import FORMAT
 from vitrine.release.publish import Releases
+from vitrine.release.stage import Stage
 
 Json = Any
 PRODUCTS, INVENTORY = FILES["products"], FILES["inventory"]
@@ -196,6 +200,27 @@ def test_a_build_beside_a_damaged_catalog_makes_it_anew_or_says_so(
     assert vitrine("verify", "--out", out).status == 0
 
 
+def test_a_damaged_catalog_keeps_no_other_from_being_made(small: Path, out: Path) -> None:
+    path = catalog(out, built(small, out))
+    path.chmod(0o644)
+    path.write_bytes(b"no catalog")
+    built(changed(small, PRICE), out)
+    assert vitrine("verify", "--out", out).status == 0
+
+
+def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path: Path, schemas: Schemas) -> None:
+    documents = check(small, schemas).documents
+    assert documents
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"of another form")
+    told = {"sha256": sha256(b"of another form").hexdigest()}
+    before = Before(foreign, {"format": FORMAT - 1, "rows": ""}, told)
+    stage, content = Stage(tmp_path / "stage"), model.live(documents, datetime.fromisoformat(AT))
+    made = bring(documents.catalog, content, stage, before, "program", 1)
+    assert (made.private[NAME]["format"], made.changed) == (FORMAT, {})
+    assert content.catalog.product(501)["name"] == "Paddock Boot"
+
+
 def test_an_old_release_goes_with_its_catalog(small: Path, out: Path) -> None:
     first = built(small, out)
     second = built(changed(small, PRICE), out)
@@ -263,6 +288,7 @@ def test_a_build_of_faulty_content_leaves_a_note_and_the_next_good_one_another(s
         "status": "FAILED",
         "description": "1 problem in the content, the first in catalog/products.yaml:25: 1/price/regular: "
         "'free' is not a number (Regular price, or the range of the regular prices of its variants); allowed: a number",
+        "shown": "1 problem in the content",
     }
     assert current(out) == first
     assert vitrine("releases", "--out", out).out.count("\n") == 1

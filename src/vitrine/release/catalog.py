@@ -71,19 +71,21 @@ def bring(
         stage.take(NAME, str(before.path), before.note["sha256"])
         made = Made({NAME: before.private}, {"catalog": before.note})
     else:
-        earlier = before.path if before is not None and _whole(before, around) else None
-        rows = write_catalog(Path(stage.path(NAME)), catalog, content, jobs, progress, earlier)
+        last = before if before is not None and _whole(before) else None
+        earlier = last.path if last and last.note.get("around") == around else None
+        path = Path(stage.path(NAME))
+        rows = write_catalog(path, catalog, content, jobs, progress, earlier)
         note = {"state": state, "around": around, "sha256": stage.seal(NAME)}
-        made = Made({NAME: {"format": FORMAT, "rows": rows}}, {"catalog": note})
+        private = {"format": FORMAT, "rows": rows}
+        differing = changed(last.path, path) if last and last.private != private else {}
+        made = Made({NAME: private}, {"catalog": note}, differing)
     content.catalog = opened(Path(stage.path(NAME)))
-    if before is not None and before.private != made.private[NAME] and before.path.is_file():
-        made = Made(made.private, made.note, changed(before.path, Path(stage.path(NAME))))
     return made
 
 
-def _whole(before: Before, around: str) -> bool:
-    """Whether the rows of the last release's catalog would be made alike today, and its file is as it was built."""
-    if before.note.get("around") != around:
+def _whole(before: Before) -> bool:
+    """Whether the last release's catalog is of this format, and its file as it was built."""
+    if before.private.get("format") != FORMAT:
         return False
     try:
         with open(before.path, "rb") as file:
