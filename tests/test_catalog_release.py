@@ -286,9 +286,9 @@ def test_a_build_of_faulty_content_leaves_a_note_and_the_next_good_one_another(s
     assert last(out) == {
         "format": 1,
         "status": "FAILED",
+        "cause": "content",
         "description": "1 problem in the content, the first in catalog/products.yaml:25: 1/price/regular: "
         "'free' is not a number (Regular price, or the range of the regular prices of its variants); allowed: a number",
-        "shown": "1 problem in the content",
     }
     assert current(out) == first
     assert vitrine("releases", "--out", out).out.count("\n") == 1

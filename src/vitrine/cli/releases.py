@@ -100,13 +100,13 @@ class _Asked(NamedTuple):
     def seconds(self) -> float:
         return time.perf_counter() - self.started
 
-    def tell(self, status: str, description: str = "", shown: str = "") -> None:
-        """Note beside the releases how this build ended, and what apps are told of it."""
+    def tell(self, status: str, description: str = "", cause: str = "") -> None:
+        """Note beside the releases how this build ended."""
         from datetime import UTC, datetime
 
         from vitrine.release.publish import Releases
 
-        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description, shown)
+        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description, cause)
 
 
 def _forget_failure(asked: _Asked) -> None:
@@ -152,7 +152,7 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
     from pathlib import Path
 
     from vitrine.problems import Failure
-    from vitrine.release.publish import Busy, Releases
+    from vitrine.release.publish import CONTENT, Busy, Releases
 
     if asked.out.absolute().is_relative_to(Path(asked.content).absolute()):
         raise click.UsageError(f"--out {asked.out} lies within --content {asked.content}, whose every file is content")
@@ -165,7 +165,7 @@ def _build(asked: _Asked, scanned: "Scanned | None") -> int:
             asked.tell("FAILED", str(failure))
             raise
         if failed:
-            asked.tell("FAILED", failed, failed.partition(", the first in ")[0])
+            asked.tell("FAILED", failed, CONTENT)
     return status
 
 

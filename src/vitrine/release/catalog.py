@@ -134,7 +134,8 @@ def _number(error: sqlite3.Error) -> int:
 
 def _around(catalog: Catalog, content: Content, program: str) -> str:
     """A digest of all that catalog.sqlite is made from but the files: what the stored parts of answers say besides."""
-    around = [FORMAT, program, content.setting("catalog"), content.promotions(), catalog.names]
+    settings = content.setting("catalog"), content.setting("bags")
+    around = [FORMAT, program, settings, content.promotions(), catalog.names]
     return sha256(orjson.dumps(around)).hexdigest()
 
 

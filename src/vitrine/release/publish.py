@@ -22,6 +22,7 @@ from vitrine.release.stage import discard, failures, fsync_folder
 
 FORMAT = 1
 LAST_BUILD = "last-build.json"
+CONTENT = "content"
 BUILDING = "building.json"
 KEPT_AFTER_SWITCH = timedelta(hours=1)
 MIN_DIGITS = 8
@@ -136,17 +137,16 @@ class Releases:
             return {}
         return value if isinstance(value, dict) else {}
 
-    def tell(self, started: datetime, ended: datetime, status: str, description: str = "", shown: str = "") -> None:
+    def tell(self, started: datetime, ended: datetime, status: str, description: str = "", cause: str = "") -> None:
         """Note how the last build ended, in last-build.json: SUCCESS, or FAILED with an exit description.
 
-        Whoever asks for the state of the data learns of a failed build, although the release before is served.
-        ``shown``: what apps are told, who are to learn nothing of this machine.
-        A note that cannot be written is none: the build's own words count.
+        ``cause``: CONTENT where content is at fault, and its description fit for clients; any other names paths of
+        this host. Whoever asks for the state of the data learns of a failed build, although the release before is
+        served. A note that cannot be written is none: the build's own words count.
         """
         note = {"format": FORMAT, "started": started.isoformat(timespec="milliseconds")}
         note |= {"ended": ended.isoformat(timespec="milliseconds"), "status": status}
-        note |= {"description": description} if description else {}
-        note |= {"shown": shown} if shown else {}
+        note |= {name: text for name, text in (("cause", cause), ("description", description)) if text}
         draft = self.out / f".last-build.json-{os.getpid()}"
         try:
             draft.write_bytes(orjson.dumps(note) + b"\n")

@@ -3,22 +3,28 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from vitrine.release.publish import Releases
+from vitrine.release.publish import CONTENT, Releases
 
 JOB = "vitrine build"
+OUTSIDE = "the build failed for a reason outside the content, which its output tells"
+"""What clients are told of a full disk and the like: the words that operators get name paths of the host."""
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
     """Of the build of release ``id``; of the last build where that failed, or was killed (wire shapes §2).
 
-    Read anew each time: a build that fails switches no release. What failed is told without the paths of this machine.
+    Read anew each time: a build that fails switches no release.
     """
     last, cut = releases.last_build(), releases.cut_short()
     if cut:
         return _failed(id, cut.get("started"), cut.get("started"), "the build ended before it was done")
     if last.get("status") == "FAILED":
-        return _failed(id, last.get("started"), last.get("ended"), str(last.get("shown") or "the build failed"))
+        description = OUTSIDE
+        if last.get("cause") == CONTENT and last.get("description"):
+            description = str(last["description"])
+        return _failed(id, last.get("started"), last.get("ended"), description)
     note = releases.note(id)
     built = note.get("built")
     return _times(note.get("started", built), note.get("ended", built), "SUCCESS")
