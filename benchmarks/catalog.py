@@ -2,6 +2,7 @@
 
     python -m benchmarks.catalog [--sizes 10000,100000,1000000] [--phrases 1000] [--cpus 0,1] [--work DIR]
     python -m benchmarks.catalog --read FILE
+    python -m benchmarks.catalog --again [--sizes 10000,100000]
 
 Everything is made from a seed: a vocabulary whose words are as unevenly frequent as those of a language (Zipf),
 products with colors, sizes and UPCs, reviews, inventory of stores. The feeds are written first; what is timed reads
@@ -28,6 +29,7 @@ from typing import Any
 
 import orjson
 
+from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
 from vitrine.content.listing import shipped
 from vitrine.content.model import Content
@@ -90,9 +92,15 @@ def language() -> Language:
 
 def categories(source: random.Random, speech: Language) -> Iterator[dict[str, Any]]:
     """8,400 of them, up to five levels deep."""
+    parents: dict[int, int] = {}
+    levels: dict[int, int] = {}
     for id in range(1, CATEGORIES + 1):
         found = {"id": id, "name": " ".join(speech.take(source, 2)).title(), "url": f"https://www.example.com/c/{id}"}
-        yield found if id <= 20 else found | {"parent": source.randrange(1, min(id, 2500))}
+        parent = source.randrange(1, min(id, 2500)) if id > 20 else 0
+        while levels.get(parent) == 5:
+            parent = parents[parent]
+        parents[id], levels[id] = parent, levels.get(parent, 0) + 1
+        yield found | {"parent": parent} if parent else found
 
 
 def product(source: random.Random, speech: Language, id: int) -> dict[str, Any]:
@@ -398,6 +406,7 @@ def main() -> int:
     parser.add_argument("--feeds", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--again", action="store_true", help="only build again what changed in part")
     given = parser.parse_args()
     if given.cpus:
         os.sched_setaffinity(0, {int(cpu) for cpu in given.cpus.split(",")})
@@ -411,11 +420,26 @@ def main() -> int:
     work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-catalog-"))
     work.mkdir(exist_ok=True)
     try:
-        report(given, work, sizes)
+        if given.again:
+            again(given, work, sizes)
+        else:
+            report(given, work, sizes)
     finally:
         if given.work is None:
             shutil.rmtree(work)
     return 0
+
+
+def again(given: argparse.Namespace, work: Path, sizes: Sequence[int]) -> None:
+    for size in sizes:
+        folder = work / f"again-{size}"
+        feeds(folder / "feeds", size)
+        catalog_again.content(folder / "content", folder / "feeds", SITE, STORES)
+        shutil.rmtree(folder / "feeds")
+        found = list(catalog_again.measured(folder / "content", folder / "dist", given.jobs))
+        print(f"\n{size:,} products, built again\n")
+        print("\n".join(catalog_again.table(found)), flush=True)
+        shutil.rmtree(folder)
 
 
 def report(given: argparse.Namespace, work: Path, sizes: Sequence[int]) -> None:

@@ -46,6 +46,7 @@ from vitrine.interface.answer import answer
 from vitrine.interface.formats import FORMATS
 from vitrine.release.changes import content_of
 from vitrine.release.freeze import askings
+from vitrine.release.indexing import FORMAT
 from vitrine.release.stage import Stage
 
 Json = Any
@@ -115,7 +116,7 @@ def test_the_manifest_lists_every_file_and_what_is_private(sampled: Path) -> Non
     content = (sampled / "content.json").read_bytes()
     rows = listed["private"]["catalog.sqlite"]["rows"]
     private = {"content.json": {"size": len(content), "sha256": sha256(content).hexdigest()}}
-    private["catalog.sqlite"] = {"format": 1, "rows": rows}
+    private["catalog.sqlite"] = {"format": FORMAT, "rows": rows}
     assert {key: listed[key] for key in ("format", "private", "nextChange")} == {
         "format": 1,
         "private": private,

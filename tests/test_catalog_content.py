@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import time
+from array import array
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from vitrine.content.check import Checked, Options, check
 from vitrine.content.columns import Columns, Writer
 from vitrine.content.listing import scan
 from vitrine.content.schema import Schemas
+from vitrine.interface import categories
 from vitrine.problems import Problem
 
 CATEGORIES = """\
@@ -511,10 +513,8 @@ def test_columns_tell_what_is_twice_what_is_missing_and_where(
     made = [Writer(folder, number) for number in range(writers)]
     for place in range(max(len(blocks), len(known))):
         writer = made[place % writers]
-        for number in blocks[place] if place < len(blocks) else ():
-            writer.add("a", number)
-        for number in known[place] if place < len(known) else ():
-            writer.add("b", number)
+        for column, numbers in (("a", blocks), ("b", known)):
+            writer.extend(column, array("q", numbers[place] if place < len(numbers) else ()))
         writer.close_block(place)
     for writer in made:
         writer.close()
@@ -586,3 +586,45 @@ def test_one_mark_in_a_list_of_a_thousand_products_is_found(small: Path, schemas
     (place,) = unmark(small, "catalog/products/many.yaml")
     assert found(small, schemas) == [f"{place} reference 0/categories/0"]
     assert rules_of(problems(small, schemas)) == ["reference"]
+
+
+URL = "url: https://www.example/c"
+
+
+def nested(levels: int) -> str:
+    """Categories each within the other, the first of them on the second level; a mark at the ninth."""
+    text = ""
+    for level in range(levels):
+        indent, mark = "  " * (level + 1), "‸" * (level == 7)
+        text += f"{indent}categories:\n{indent}- id: {mark}{100 + level}\n{indent}  name: Level\n{indent}  {URL}\n"
+    return text
+
+
+@pytest.mark.parametrize(("levels", "found"), [(7, 0), (8, 1), (10, 1)])
+def test_categories_stand_at_most_eight_levels_deep(small: Path, schemas: Schemas, levels: int, found: int) -> None:
+    path = FILES["categories"]
+    write(small, {path: CATEGORIES + f"- id: 50\n  name: Deep\n  {URL}\n" + nested(levels)})
+    places = unmark(small, path)
+    done = checked(small, schemas)
+    told = [f"{each.path}:{each.place.line}:{each.place.column}" for each in done.problems if each.place]
+    assert (told, [each.rule for each in done.problems]) == (places, ["category.depth"] * found)
+
+
+def test_flat_categories_stand_at_most_eight_levels_deep(small: Path, schemas: Schemas) -> None:
+    feed = [{"id": 200 + n, "name": "L", "url": "https://l.example", "parent": 199 + n} for n in range(1, 12)]
+    (first, *_) = feed
+    del first["parent"]
+    write(small, {FILES["categories"]: CATEGORIES, "catalog/categories.jsonl": b"".join(map(_line, feed))})
+    done = checked(small, schemas)
+    assert [(each.rule, each.place and each.place.line, each.pointer) for each in done.problems] == [
+        ("category.depth", 9, ("parent",))
+    ]
+    assert done.problems[0].found == "the category 209 stands 9 levels deep"
+
+
+def _line(value: Any) -> bytes:
+    return json.dumps(value).encode() + b"\n"
+
+
+def test_the_category_index_tells_as_many_levels_as_there_may_be() -> None:
+    assert categories.MAX_DEPTH == catalog_rules.MAX_DEPTH

@@ -18,10 +18,14 @@ from hypothesis import strategies as st
 from releases import AT, aged, build, built, current, manifest, tree, vitrine
 from test_catalog_content import FILES, SMALL
 from trees import edit, write
-from vitrine.release.catalog import NAME, sorted_together
+from vitrine.content import model
+from vitrine.content.check import check
+from vitrine.content.schema import Schemas
+from vitrine.release.catalog import NAME, Before, bring, sorted_together
 from vitrine.release.changes import content_of
 from vitrine.release.indexing import FORMAT
 from vitrine.release.publish import Releases
+from vitrine.release.stage import Stage
 
 Json = Any
 PRODUCTS, INVENTORY = FILES["products"], FILES["inventory"]
@@ -117,6 +121,31 @@ def test_without_the_cache_the_catalog_is_made_anew_and_is_the_same(small: Path,
     assert catalog(out, first).read_bytes() == catalog(out, second).read_bytes()
 
 
+@pytest.mark.parametrize(
+    "edits", [PRICE, (INVENTORY, '"site":3', '"site":0'), (PRODUCTS, "name: Paddock Boot", "name: Oxford")]
+)
+def test_a_catalog_of_which_a_part_changed_is_the_one_made_anew(
+    small: Path, out: Path, edits: tuple[str, str, str]
+) -> None:
+    built(small, out)
+    second = built(changed(small, edits), out)
+    data = catalog(out, second).read_bytes()
+    assert built(small, out, "--no-cache") == second
+    assert catalog(out, second).read_bytes() == data
+    assert vitrine("verify", "--out", out).status == 0
+
+
+def test_nothing_is_taken_from_a_catalog_that_was_changed(small: Path, out: Path) -> None:
+    path = catalog(out, built(small, out))
+    data, times = path.read_bytes(), path.stat()
+    assert b"https://i.example/both.jpg" in data
+    path.chmod(0o644)
+    path.write_bytes(data.replace(b"https://i.example/both.jpg", b"https://i.example/loot.jpg"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    second = built(changed(small, (INVENTORY, '"site":3', '"site":0')), out)
+    assert b"loot.jpg" not in catalog(out, second).read_bytes()
+
+
 def test_a_second_build_has_nothing_to_do_and_a_file_of_the_catalog_gives_it_some(small: Path, out: Path) -> None:
     first = built(small, out)
     assert build(small, out).out.startswith(f"release {first[:12]} is current already: nothing to do\n")
@@ -172,6 +201,27 @@ def test_a_build_beside_a_damaged_catalog_makes_it_anew_or_says_so(
         ran = build(small, out, "--no-cache")
     assert ran.status == 0, ran
     assert vitrine("verify", "--out", out).status == 0
+
+
+def test_a_damaged_catalog_keeps_no_other_from_being_made(small: Path, out: Path) -> None:
+    path = catalog(out, built(small, out))
+    path.chmod(0o644)
+    path.write_bytes(b"no catalog")
+    built(changed(small, PRICE), out)
+    assert vitrine("verify", "--out", out).status == 0
+
+
+def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path: Path, schemas: Schemas) -> None:
+    documents = check(small, schemas).documents
+    assert documents
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"of another form")
+    told = {"sha256": sha256(b"of another form").hexdigest()}
+    before = Before(foreign, {"format": FORMAT - 1, "rows": ""}, told)
+    stage, content = Stage(tmp_path / "stage"), model.live(documents, datetime.fromisoformat(AT))
+    made = bring(documents.catalog, content, stage, before, "program", 1)
+    assert (made.private[NAME]["format"], made.changed) == (FORMAT, {})
+    assert content.catalog.product(501)["name"] == "Paddock Boot"
 
 
 def test_an_old_release_goes_with_its_catalog(small: Path, out: Path) -> None:

@@ -161,7 +161,6 @@ def test_recommended_are_those_given_then_those_alike(catalog: Index) -> None:
 
 def test_availability(catalog: Index) -> None:
     assert catalog.availability([UPC, "8"], [7, 9, 212, 300]) == {(UPC, 7): "AVAILABLE", (UPC, 212): "LIMITED"}
-    assert [catalog.online(upc) for upc in (UPC, "17", "5", "x")] == [False, False, False, False]
 
 
 def test_parts_are_stored_as_they_are_rendered(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from plain_catalog import (
     review,
 )
 from vitrine.interface.ports import Page, Question
+from vitrine.release.facets import Columns, counted, ranges
 
 REVIEWS = st.lists(st.tuples(st.integers(0, 29), st.integers(1, 5)), max_size=20)
 
@@ -131,7 +132,23 @@ def test_stores_and_the_site_have_what_the_inventory_says(
             inventory=inventory,
             site={"catalog": {"limited_quantity": limit}},
         )
-        online = [number < 7 and (number not in stock or stock[number][0] != 0) for number in range(1, 10)]
+        online = [number not in stock or stock[number][0] != 0 for number in range(1, 7)]
         assert found.availability(upcs, locations) == expected
-        assert [found.online(upc) for upc in upcs] == online
-        assert found.products((1,))[1]["available"] is any(online)
+        made = found.products((1,))[1]
+        assert ([entry["available"] for entry in made["upcs"]], made["available"]) == (online, any(online))
+
+
+@given(st.lists(st.tuples(st.sampled_from(WORDS), st.integers(0, 60_000)), max_size=30), st.data())
+def test_a_result_is_counted_alike_by_what_it_has_and_by_what_it_lacks(
+    made: list[tuple[str, int]], data: st.DataObject
+) -> None:
+    columns = Columns(len(made), ["Material"])
+    for number, (word, cents) in enumerate(made, 1):
+        columns.add(number, cents, [("Ash",), (), (word, "S"), (word,)[: cents % 2]])
+    ranks = data.draw(st.lists(st.integers(1, max(1, len(made))), unique=True, max_size=len(made)))
+    expected = [facet.count(ranks) for facet in columns.facets]
+    for each in (ranks, sorted(ranks)):
+        looked_at, absent = counted(each, len(made))
+        assert len(looked_at) <= len(each)
+        assert [facet.count(looked_at, absent=absent) for facet in columns.facets] == expected
+        assert ranges(columns.bands, looked_at, absent=absent) == ranges(columns.bands, each)

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -12,9 +14,10 @@ import pytest
 from conformance import AT, KEY, PHONE, documents
 from releases import build, built, current
 from served import called
-from trees import write
+from trees import edit, write
 from vitrine.content.schema import Schemas
 from vitrine.interface.formats import FORMATS
+from vitrine.release.publish import Releases
 from vitrine.service.serving import Serving, load
 from vitrine.service.wsgi import Application, application
 
@@ -105,6 +108,56 @@ def test_a_build_that_failed_outside_the_content_names_no_path_of_the_host(
     words = "the build failed for a reason outside the content, which its output tells"
     assert (failed["status"], failed["exitDescription"]) == ("FAILED", words)
     assert str(content) in json.loads((out / "last-build.json").read_bytes())["description"]
+
+
+AT_WORK = """
+import sys, time
+from datetime import UTC, datetime
+from pathlib import Path
+from vitrine.release.publish import Releases
+with Releases(Path(sys.argv[1])).at_work(datetime(2026, 11, 24, 17, tzinfo=UTC)):
+    print("at work", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_build_that_is_killed_failed_until_one_succeeds(content: Path, out: Path, schemas: Schemas) -> None:
+    asked, started = service(out, schemas), "2026-11-24T17:00:00.000+00:00"
+    first = told(asked, schemas)
+    with subprocess.Popen([sys.executable, "-c", AT_WORK, str(out)], stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        assert told(asked, schemas) == first  # it is still at work
+        with Releases(out).at_work(datetime.now(UTC)):  # as another is, which leaves its note alone
+            pass
+        process.kill()
+    value = told(asked, schemas)
+    assert value == {
+        "jobName": "vitrine build",
+        "startTime": started,
+        "endTime": started,
+        "status": "FAILED",
+        "instanceId": current(out),
+        "executionId": started,
+        "exitCode": "FAILED",
+        "exitDescription": "the build ended before it was done",
+        "clusterName": "vitrine build",
+    }
+    assert built(content, out, at=AT) == current(out)  # nothing to do, or the same again
+    assert told(asked, schemas)["status"] == "SUCCESS"
+    assert not (out / "building.json").exists()
+
+
+def test_a_build_that_ends_leaves_no_note_of_being_at_work(tmp_path: Path, content: Path, out: Path) -> None:
+    assert not (out / "building.json").exists()
+    edit(content, ("stores/all.yaml", '"Back Bay"', "7"))
+    assert build(content, out, at=AT).status == 1
+    assert not (out / "building.json").exists()
+    with pytest.raises(OSError, match="full"), Releases(out).at_work(datetime.now(UTC)):
+        raise OSError("full")
+    assert not (out / "building.json").exists()
+    with Releases(tmp_path / "nowhere").at_work(datetime.now(UTC)):
+        assert not (tmp_path / "nowhere").exists()
 
 
 def test_of_a_release_without_notes_the_times_are_the_beginning_of_time(out: Path, schemas: Schemas) -> None:

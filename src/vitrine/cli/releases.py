@@ -123,9 +123,12 @@ def _forget_failure(asked: _Asked) -> None:
     try:
         failed = b'"FAILED"' in (asked.out / "last-build.json").read_bytes()
     except OSError:
-        return
-    if failed:
-        asked.tell("SUCCESS")
+        failed = False
+    if failed or (asked.out / "building.json").exists():
+        from vitrine.release.publish import Releases
+
+        with Releases(asked.out).at_work(asked.begun):
+            asked.tell("SUCCESS")
 
 
 def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last | None, Scanned | None]":
@@ -158,20 +161,21 @@ def _build(asked: _Asked, scanned: "Callable[[], Scanned]") -> int:
     from pathlib import Path
 
     from vitrine.problems import Failure
-    from vitrine.release.publish import CONTENT, Busy
+    from vitrine.release.publish import CONTENT, Busy, Releases
 
     if asked.out.absolute().is_relative_to(Path(asked.content).absolute()):
         raise click.UsageError(f"--out {asked.out} lies within --content {asked.content}, whose every file is content")
-    try:
-        status, failed = _check_and_make(asked, scanned)
-    except Busy:
-        raise  # another build is at work, and notes its own end
-    except (Failure, OSError) as failure:
-        if not asked.done:
-            asked.tell("FAILED", str(failure))
-        raise
-    if failed:
-        asked.tell("FAILED", failed, CONTENT)
+    with Releases(asked.out).at_work(asked.begun):
+        try:
+            status, failed = _check_and_make(asked, scanned)
+        except Busy:
+            raise  # another build is at work, and notes its own end
+        except (Failure, OSError) as failure:
+            if not asked.done:
+                asked.tell("FAILED", str(failure))
+            raise
+        if failed:
+            asked.tell("FAILED", failed, CONTENT)
     return status
 
 

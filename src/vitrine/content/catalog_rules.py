@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
 from vitrine.content.schema import Finding
@@ -26,6 +27,12 @@ UNIQUE = {
     INVENTORY: ("UPC", "inventory"),
 }
 """The columns whose numbers occur once: what they are called, and the kind of record that has them."""
+
+COLUMNS = (*UNIQUE, PRODUCT_NAMED, COLLECTION, MEMBER)
+"""All of them."""
+
+MAX_DEPTH = 8
+"""Levels of categories that the category index tells (wire shapes §2)."""
 
 FEW = 300
 """Among more ids than these none is looked for that is like another."""
@@ -51,8 +58,8 @@ def check_digit(digits: str) -> str:
 
 
 def review_number(id: str) -> int:
-    """A number for the id of a review: equal ones for equal ids, and hardly ever for others, within one run."""
-    return hash(id) & (1 << 63) - 1
+    """A number for the id of a review: equal ones for equal ids, and hardly ever for others."""
+    return int.from_bytes(blake2b(id.encode(), digest_size=8).digest()) >> 1
 
 
 def _ends(amount: Json) -> tuple[float, float]:

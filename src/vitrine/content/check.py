@@ -12,6 +12,7 @@ import orjson
 
 from vitrine.content import cache, catalog, expressions, listing, rules, site, tree, yaml
 from vitrine.content.case import Case
+from vitrine.content.catalog_entries import Around
 from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import CATALOG, KINDS, SITE, Source
@@ -96,7 +97,7 @@ class _Check:
         self.findings += rules.findings(case)
         documents.catalog, told = catalog.check(
             [source for source in self.sources if source.kind in CATALOG],
-            catalog.Around(
+            Around(
                 self.folder,
                 self.schemas,
                 names,

@@ -29,11 +29,10 @@ class Writer:
         self._counts: Counter[str] = Counter()
         self.segments: Segments = []
 
-    def add(self, column: str, value: int) -> None:
-        numbers = self._columns[column]
-        numbers.append(value)
-        self._counts[column] += 1
-        if len(numbers) >= _KEPT:
+    def extend(self, column: str, values: array[int]) -> None:
+        self._columns[column].extend(values)
+        self._counts[column] += len(values)
+        if len(self._columns[column]) >= _KEPT:
             self._flush(column)
 
     def close_block(self, block: int) -> None:

@@ -171,9 +171,6 @@ class Catalog(Protocol):
     def availability(self, upcs: Sequence[str], locations: Sequence[int]) -> Mapping[tuple[str, int], Status]:
         """What stores have of UPCs. A pair that is left out is UNAVAILABLE."""
 
-    def online(self, upc: str) -> bool:
-        """Whether a UPC can be ordered to be sent."""
-
 
 # -- the store: the shop's verbs, in one transaction ---------------------------------------------------------------
 

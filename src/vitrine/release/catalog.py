@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
@@ -61,27 +61,51 @@ def bring(
     """Put catalog.sqlite into a release being staged, and let ``content`` answer from it.
 
     The last release's is linked where it was made by this very program from the same files, settings and promotions.
+    Where only files differ, what they leave as it was is taken from it; the bytes are those of one made anew.
     """
     if catalog is None:
         return Made()
-    state = _state(catalog, content, program)
+    around = _around(catalog, content, program)
+    state = sha256(f"{around} {catalog.digest()}".encode()).hexdigest()
     if before is not None and before.note.get("state") == state and before.path.is_file():
         stage.take(NAME, str(before.path), before.note["sha256"])
         made = Made({NAME: before.private}, {"catalog": before.note})
     else:
-        rows = write_catalog(Path(stage.path(NAME)), catalog, content, jobs, progress)
-        digest = stage.seal(NAME)
-        made = Made({NAME: {"format": FORMAT, "rows": rows}}, {"catalog": {"state": state, "sha256": digest}})
+        last = before if before is not None and _whole(before) else None
+        earlier = last.path if last and last.note.get("around") == around else None
+        path = Path(stage.path(NAME))
+        rows = write_catalog(path, catalog, content, jobs, progress, earlier)
+        note = {"state": state, "around": around, "sha256": stage.seal(NAME)}
+        private = {"format": FORMAT, "rows": rows}
+        differing = changed(last.path, path) if last and last.private != private else {}
+        made = Made({NAME: private}, {"catalog": note}, differing)
     content.catalog = opened(Path(stage.path(NAME)))
-    if before is not None and before.private != made.private[NAME] and before.path.is_file():
-        made = Made(made.private, made.note, changed(before.path, Path(stage.path(NAME))))
     return made
 
 
+def _whole(before: Before) -> bool:
+    """Whether the last release's catalog is of this format, and its file as it was built."""
+    if before.private.get("format") != FORMAT:
+        return False
+    try:
+        with open(before.path, "rb") as file:
+            return bool(file_digest(file, "sha256").hexdigest() == before.note["sha256"])
+    except OSError:
+        return False
+
+
 def write_catalog(
-    path: Path, catalog: Catalog, content: Content, jobs: int | None = None, progress: Progress | None = None
+    path: Path,
+    catalog: Catalog,
+    content: Content,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    before: Path | None = None,
 ) -> str:
-    """Write the index of a checked catalog; the digest of its rows. Raises Failure, or OSError for a full disk."""
+    """Write the index of a checked catalog; the digest of its rows. Raises Failure, or OSError for a full disk.
+
+    ``before``: a whole one that is like it, to take from.
+    """
     sources = Sources(
         content.value["site"],
         catalog.categories,
@@ -93,7 +117,7 @@ def write_catalog(
         catalog.synonyms,
     )
     try:
-        return write(path.resolve(), sources, renderer(content), jobs, progress).partition(":")[2]
+        return write(path.resolve(), sources, renderer(content), jobs, progress, before).partition(":")[2]
     except Ended as error:
         raise Failure(str(error)) from None
     except sqlite3.Error as error:
@@ -108,11 +132,11 @@ def _number(error: sqlite3.Error) -> int:
     return errno.EFBIG if limited else errno.ENOSPC
 
 
-def _state(catalog: Catalog, content: Content, program: str) -> str:
-    """A digest of all that catalog.sqlite is made from: the files, and what the stored parts of answers say besides."""
+def _around(catalog: Catalog, content: Content, program: str) -> str:
+    """A digest of all that catalog.sqlite is made from but the files: what the stored parts of answers say besides."""
     settings = content.setting("catalog"), content.setting("bags")
     around = [FORMAT, program, settings, content.promotions(), catalog.names]
-    return sha256(catalog.digest().encode() + orjson.dumps(around)).hexdigest()
+    return sha256(orjson.dumps(around)).hexdigest()
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import compress
+from itertools import chain, compress, islice, pairwise
+from operator import gt
 from typing import Any
 
 import orjson
@@ -32,15 +33,14 @@ class Combinations:
         self.starts, self.codes = array("I", (0, 0)), array("I")
         self.column = array("I")
         self._value: dict[str, int] = {}
-        self._known: dict[tuple[int, ...], int] = {(): 0}
+        self._known: dict[tuple[str, ...], int] = {(): 0}
 
-    def add(self, values: Iterable[str]) -> None:
+    def add(self, values: tuple[str, ...]) -> None:
         """The next rank's values."""
-        codes = tuple([self._code(value) for value in values])
-        number = self._known.get(codes)
+        number = self._known.get(values)
         if number is None:
-            number = self._known[codes] = len(self.starts) - 1
-            self.codes.extend(codes)
+            number = self._known[values] = len(self.starts) - 1
+            self.codes.extend([self._code(value) for value in values])
             self.starts.append(len(self.codes))
         self.column.append(number)
 
@@ -78,15 +78,27 @@ class Combinations:
                 found[names[code]].append(number)
         return found
 
-    def count(self, ranks: Iterable[int]) -> list[tuple[str, int]]:
-        """How many of some products have each value: the most frequent first, then by name."""
+    def count(self, ranks: Iterable[int], *, absent: bool = False) -> list[tuple[str, int]]:
+        """How many of some products have each value: the most frequent first, then by name.
+
+        ``absent``: of all products but these.
+        """
+        totals, values = self._totals(ranks), self.values
+        if absent:
+            totals = self._whole - totals
+        return sorted(((values[code], found) for code, found in totals.items()), key=lambda pair: (-pair[1], pair[0]))
+
+    @cached_property
+    def _whole(self) -> Counter[int]:
+        return self._totals(range(1, len(self.column)))
+
+    def _totals(self, ranks: Iterable[int]) -> Counter[int]:
         totals: Counter[int] = Counter()
         starts, codes = self.starts, self.codes
         for number, found in Counter(map(self.column.__getitem__, ranks)).items():
             for code in codes[starts[number] : starts[number + 1]]:
                 totals[code] += found
-        values = self.values
-        return sorted(((values[code], found) for code, found in totals.items()), key=lambda pair: (-pair[1], pair[0]))
+        return totals
 
 
 class Columns:
@@ -99,7 +111,7 @@ class Columns:
         for facet in self.facets:
             facet.add(())  # of rank 0, which is nobody's
 
-    def add(self, id: int, low: int, values: Sequence[Sequence[str]]) -> None:
+    def add(self, id: int, low: int, values: Sequence[tuple[str, ...]]) -> None:
         self.ids.append(id)
         self.price.append(min(low, 2**32 - 1))
         self.bands.append(bisect_right(LIMITS, low))
@@ -123,24 +135,42 @@ def displayed(name: str) -> str:
     return name.replace("_", " ").title() if name.isupper() else name.replace("_", " ")
 
 
-def ranges(bands: Sequence[int], ranks: Iterable[int]) -> list[tuple[float, float | None, int]]:
-    """How many of some products cost what: the ranges that some do. ``bands``: rank → index of `RANGES`."""
+def ranges(
+    bands: bytes | bytearray, ranks: Iterable[int], *, absent: bool = False
+) -> list[tuple[float, float | None, int]]:
+    """How many of some products cost what: the ranges that some do. ``bands``: rank → index of `RANGES`.
+
+    ``absent``: of all products but these.
+    """
     counts = Counter(map(bands.__getitem__, ranks))
+    if absent:
+        counts = Counter({band: bands.count(band, 1) for band in range(len(RANGES))}) - counts
     return [(low, high, counts[band]) for band, (low, high) in enumerate(RANGES) if counts[band]]
+
+
+def counted(ranks: Sequence[int], active: int) -> tuple[Sequence[int], bool]:
+    """What is looked at to count a result: itself, or the products that it lacks where they are fewer, and True."""
+    if 2 * len(ranks) <= active or any(map(gt, ranks, islice(ranks, 1, None))):
+        return ranks, False
+    lacking = [range(before + 1, after) for before, after in pairwise((0, *ranks, active + 1)) if after - before > 1]
+    return list(chain.from_iterable(lacking)), True
 
 
 def count(
     facets: Sequence[Combinations],
-    bands: Sequence[int],
+    bands: bytes | bytearray,
     ranks: Sequence[int],
     own: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Any]:
     """All facets of a result: name, name shown, values, ranges. ``own``: the ranks that one of them counts instead."""
-    own = own or {}
-    found: list[Any] = [
-        (facet.name, facet.displayname, facet.count(own.get(facet.name, ranks)), []) for facet in facets
-    ]
-    found.insert(len(BASIC), (PRICE, "Price", [], ranges(bands, own.get(PRICE, ranks))))
+    active = len(bands) - 1
+    usual, special = counted(ranks, active), {name: counted(each, active) for name, each in (own or {}).items()}
+    found: list[Any] = []
+    for facet in facets:
+        looked_at, absent = special.get(facet.name, usual)
+        found.append((facet.name, facet.displayname, facet.count(looked_at, absent=absent), []))
+    looked_at, absent = special.get(PRICE, usual)
+    found.insert(len(BASIC), (PRICE, "Price", [], ranges(bands, looked_at, absent=absent)))
     return [facet for facet in found if facet[2] or facet[3]]
 
 

@@ -315,11 +315,6 @@ class Index:
                     found[upc, location] = STATUS[status]
         return found
 
-    def online(self, upc: str) -> bool:
-        if not (upc.isascii() and upc.isdigit() and len(upc) <= 14):
-            return False
-        return bool(self._one("SELECT online FROM upc WHERE upc = ?", int(upc)))
-
     # -- what is kept in memory, once it is asked for --
 
     def column(self, name: str) -> "array[int]":

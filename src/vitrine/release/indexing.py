@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,16 +22,21 @@ import orjson
 
 from vitrine.content.processes import Progress, ordered, processors
 from vitrine.content.yaml import Json
+from vitrine.release import wording
+from vitrine.release.database import create, reading
+from vitrine.release.earlier import Earlier, usable
 from vitrine.release.facets import BASIC, PRICE, Columns, count
-from vitrine.release.product_rows import Made, Render, Row, Shop, categories, make_product
-from vitrine.release.words import forms, indexed, stem
+from vitrine.release.product_rows import Made, Render, Row, Runs, Shop, categories, make_product, words_of
+from vitrine.release.wording import Worded
+from vitrine.release.words import indexed
 
-FORMAT = 1
+FORMAT = 2
 """Of catalog.sqlite; a reader refuses another."""
 
-PAGE_SIZE = 16384
 CHUNK = 500
 """Products that a process makes at a time."""
+TOGETHER = 4
+"""So many times more products are worded at a time: the more there are, the more words they have in common."""
 
 MAX_FACETS = 8
 """Attributes that are facets: the ones that most products carry."""
@@ -39,9 +44,6 @@ CARRIED_BY = 50
 """An attribute is a facet if one product in so many carries it, and two do,"""
 MAX_VALUES = 1000
 """and if it has no more values than this."""
-
-SPELT = 100_000
-"""How many words, the most frequent ones, spelling is corrected to."""
 
 LIMITED_QUANTITY = 3
 
@@ -52,8 +54,7 @@ CREATE TABLE document (rank INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE part_element (rank INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE part_rest3 (rank INTEGER PRIMARY KEY, data BLOB);
 CREATE TABLE part_detail4 (rank INTEGER PRIMARY KEY, data BLOB);
-CREATE TABLE short (rank INTEGER PRIMARY KEY, text TEXT);
-CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, online INTEGER, stores BLOB);
+CREATE TABLE upc (upc INTEGER PRIMARY KEY, product INTEGER, sku INTEGER, stores BLOB);
 CREATE TABLE sku (sku INTEGER PRIMARY KEY, product INTEGER, upc INTEGER);
 CREATE TABLE category (id INTEGER PRIMARY KEY, document BLOB, products BLOB, facets BLOB);
 CREATE TABLE brand (name TEXT PRIMARY KEY, id INTEGER, url TEXT) WITHOUT ROWID;
@@ -64,12 +65,10 @@ CREATE TABLE rating (product INTEGER PRIMARY KEY, first INTEGER, one INTEGER, tw
 CREATE TABLE review (number INTEGER PRIMARY KEY, document BLOB);
 CREATE TABLE recommendation (product INTEGER PRIMARY KEY, products BLOB);
 CREATE TABLE family (id INTEGER PRIMARY KEY, members BLOB, collections BLOB);
-CREATE TABLE word (word TEXT PRIMARY KEY, stem TEXT, products INTEGER) WITHOUT ROWID;
-CREATE TABLE stem (stem TEXT PRIMARY KEY, products INTEGER) WITHOUT ROWID;
-CREATE TABLE form (form TEXT, word TEXT, PRIMARY KEY (form, word)) WITHOUT ROWID;
-CREATE VIRTUAL TABLE text USING fts5
-  (name, brand, kind, attributes, description, content='', columnsize=0, detail=column, tokenize='ascii');
 """
+
+STORED = ("document", "part_element", "part_rest3", "part_detail4")
+"""The tables of what is stored of a product, by rank."""
 
 FACTS = """
 CREATE TABLE product (number INTEGER PRIMARY KEY, id INTEGER, active INTEGER, best INTEGER, start INTEGER,
@@ -82,12 +81,10 @@ CREATE TABLE rating (product INTEGER PRIMARY KEY, one INTEGER, two INTEGER, thre
 
 LATER = """
 CREATE TABLE number (id INTEGER, rank INTEGER, updated INTEGER, digest BLOB);
-CREATE TABLE upc (upc INTEGER, product INTEGER, sku INTEGER, online INTEGER);
+CREATE TABLE upc (upc INTEGER, product INTEGER, sku INTEGER);
 CREATE TABLE listed (rank INTEGER PRIMARY KEY, id INTEGER, low INTEGER, rating INTEGER, name TEXT, days INTEGER,
                      best INTEGER);
 CREATE TABLE member (collection INTEGER, member INTEGER, place INTEGER);
-CREATE TABLE word (word TEXT, stem TEXT, products INTEGER);
-CREATE TABLE stem (stem TEXT, products INTEGER);
 """
 
 ORDERS = {
@@ -124,32 +121,35 @@ def write(
     render: Render | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
+    before: Path | None = None,
 ) -> str:
-    """Write the catalog; the digest of its rows is returned, with `FORMAT` before it. ``path`` must not exist."""
+    """Write the catalog; the digest of its rows is returned, with `FORMAT` before it. ``path`` must not exist.
+
+    ``before``: a catalog that this program made with the same ``render``. What is in it already is taken from there;
+    the bytes are the same as without it.
+    """
     path = path.absolute()  # a URI names nothing else
+    earlier = Earlier(before) if before and usable(before, FORMAT) else None
     with TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder:
-        writer = _Writer(path, Path(folder), sources, render or (lambda product: {}), jobs or processors(), progress)
-        return writer.write()
-
-
-def _connect(path: Path, script: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, isolation_level=None)
-    for pragma in (f"page_size={PAGE_SIZE}", "journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
-        connection.execute(f"PRAGMA {pragma}")
-    connection.execute("PRAGMA cache_size=-65536")
-    connection.executescript(script)
-    connection.execute("BEGIN")
-    return connection
+        own = render or (lambda product: {})
+        return _Writer(path, Path(folder), sources, own, jobs or processors(), progress, earlier).write()
 
 
 class _Writer:
     """One catalog being written."""
 
     def __init__(
-        self, path: Path, folder: Path, sources: Sources, render: Render, jobs: int, progress: Progress | None
+        self,
+        path: Path,
+        folder: Path,
+        sources: Sources,
+        render: Render,
+        jobs: int,
+        progress: Progress | None,
+        earlier: Earlier | None,
     ) -> None:
         self.path, self.folder, self.sources = path, folder, sources
-        self.jobs, self.progress = jobs, progress
+        self.jobs, self.progress, self.earlier = jobs, progress, earlier
         settings = sources.site.get("catalog") or {}
         self.limit: int = settings.get("limited_quantity", LIMITED_QUANTITY)
         self.brand_url: str | None = settings.get("brand_url")
@@ -157,26 +157,29 @@ class _Writer:
         self.locations: dict[int, int] = {}
         self.attributes: Counter[str] = Counter()
         self.featured: list[int] = []
+        self.worded: list[tuple[range, Runs]] = []
         self.digest = sha256()
 
     def write(self) -> str:
         facts = self._read()
-        self.out = _connect(self.path, SCHEMA)
+        old = self.earlier.path if self.earlier else None
+        self.out = create(self.path, SCHEMA + wording.TABLES + wording.TEXT, old)
         total, active = self._rank(facts)
         self._reviews(facts)
         facts.execute("COMMIT")
         facts.close()
-        self.later = _connect(self.folder / "later", LATER)
-        columns = self._products(total, active)
-        self._sorted_tables()
-        self._lists(columns, active)
-        self._vocabulary()
+        self.later = create(self.folder / "later", LATER)
+        with open(self.folder / "products", "rb") as self.products:
+            columns = self._products(total, active)
+            self._sorted_tables()
+            self._lists(columns, active)
+            self._words(active)
         return self._finish(active)
 
     # -- the streams, once each --
 
     def _read(self) -> sqlite3.Connection:
-        facts = _connect(self.folder / "facts", FACTS)
+        facts = create(self.folder / "facts", FACTS)
         self._read_products(facts)
         facts.executemany("INSERT INTO stock VALUES (?, ?, ?)", map(self._stock, self.sources.inventory))
         facts.execute("CREATE TABLE stocked (upc INTEGER PRIMARY KEY, online INTEGER, stores BLOB)")
@@ -264,16 +267,15 @@ class _Writer:
         columns = Columns(active, self.shop.facets)
         runs = [range(start, min(start + CHUNK, total + 1)) for start in range(1, total + 1, CHUNK)]
         self.postings: dict[int, array[int]] = {id: array("I") for id in self.shop.categories}
-        with open(self.folder / "products", "rb") as self.products:
-            for run, made in zip(runs, ordered(self._make, runs, self.jobs), strict=True):
-                self._take(made, columns)
-                if self.progress:
-                    self.progress(run[-1], total)
+        for run, made in zip(runs, ordered(self._make, runs, self.jobs), strict=True):
+            self._take(run[0], made, columns)
+            if self.progress:
+                self.progress(run[-1], total)
         return columns
 
     def _make(self, ranks: Sequence[int]) -> Made:
         """Runs in a process of its own."""
-        facts = sqlite3.connect(f"{(self.folder / 'facts').as_uri()}?mode=ro&immutable=1", uri=True)
+        facts = reading(self.folder / "facts")
         made = Made()
 
         def known(statement: str, number: int) -> Row | None:
@@ -281,38 +283,51 @@ class _Writer:
             return row
 
         for rank in ranks:
-            # not mapped: its pages would count as memory of the build
-            product = orjson.loads(os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank]))
-            make_product(self.shop, known, rank, product, made)
+            make_product(self.shop, known, rank, self._product(rank), made, self.earlier)
         facts.close()
         return made
 
-    def _take(self, made: Made, columns: Columns) -> None:
+    def _product(self, rank: int) -> Json:
+        # not mapped: its pages would count as memory of the build
+        return orjson.loads(os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank]))
+
+    def _take(self, first: int, made: Made, columns: Columns) -> None:
+        """What was made of the products from rank ``first`` on."""
+        for table in STORED:
+            self._store(table, first, made)
         for table, rows in made.rows.items():
-            marks = ", ".join("?" * len(rows[0]))
             if table.startswith("later."):
+                marks = ", ".join("?" * len(rows[0]))
                 self.later.executemany(f"INSERT INTO {table[6:]} VALUES ({marks})", rows)
-                continue
-            names = "(rowid, name, brand, kind, attributes, description)" if table == "text" else ""
-            self.out.executemany(f"INSERT INTO {table} {names} VALUES ({marks})", rows)
         self.featured += made.featured
+        if made.worded:
+            ranks = range(first, first + sum(number for number, _ in made.worded))
+            self.worded.append((ranks, made.worded))
         for rank, id, above, values in made.listed:
             columns.add(id, *values)
             for category in above:
                 self.postings[category].append(rank)
-        self.later.executemany("INSERT INTO stem VALUES (?, ?)", made.stems.items())
-        words = ((word, stem(word), products) for word, products in made.words.items())
-        self.later.executemany("INSERT INTO word VALUES (?, ?, ?)", words)
+
+    def _store(self, table: str, first: int, made: Made) -> None:
+        """The rows of a table, in order, from where they are."""
+        rows = iter(made.rows.get(table, ()))
+        for products, was in made.stored:
+            if was is None:
+                self.out.executemany(f"INSERT INTO {table} VALUES (?, ?)", islice(rows, products))
+            else:
+                taken = f"INSERT INTO {table} SELECT rank + ?, data FROM old.{table} WHERE rank BETWEEN ? AND ?"
+                self.out.execute(taken, (first - was, was, was + products - 1))
+            first += products
 
     # -- what has another order --
 
     def _sorted_tables(self) -> None:
         later = self.later
         self._copy("INSERT INTO number VALUES (?, ?, ?, ?)", later.execute("SELECT * FROM number ORDER BY id"))
-        facts = sqlite3.connect(f"{(self.folder / 'facts').as_uri()}?mode=ro&immutable=1", uri=True)
+        facts = reading(self.folder / "facts")
         stores = facts.execute("SELECT upc, stores FROM stocked ORDER BY upc")
         rows = later.execute("SELECT * FROM upc ORDER BY upc")
-        self._copy("INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?, ?)", _joined(rows, stores))
+        self._copy("INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?)", _joined(rows, stores))
         order = "SELECT sku, product, upc FROM upc ORDER BY sku"
         self.out.executemany("INSERT OR IGNORE INTO sku VALUES (?, ?, ?)", later.execute(order))
         facts.close()
@@ -340,18 +355,61 @@ class _Writer:
             self.out.execute("INSERT INTO category VALUES (?, ?, ?, ?)", row)
             self.digest.update(document)
 
-    def _vocabulary(self) -> None:
-        later, out = self.later, self.out
-        rows = later.execute("SELECT stem, sum(products) FROM stem GROUP BY stem ORDER BY stem")
-        out.executemany("INSERT INTO stem VALUES (?, ?)", rows)
-        rows = later.execute("SELECT word, stem, sum(products) FROM word GROUP BY word ORDER BY word")
-        out.executemany("INSERT INTO word VALUES (?, ?, ?)", rows)
-        frequent = "SELECT word FROM word WHERE length(word) BETWEEN 3 AND 30 ORDER BY products DESC, word LIMIT ?"
-        later.execute("CREATE TABLE form (form TEXT, word TEXT)")
-        spelt = (word for (word,) in out.execute(frequent, (SPELT,)) if word.isalpha() and word.isascii())
-        later.executemany("INSERT INTO form VALUES (?, ?)", ((form, word) for word in spelt for form in forms(word, 2)))
-        rows = later.execute("SELECT form, word FROM form ORDER BY form, word")
-        out.executemany("INSERT INTO form VALUES (?, ?)", rows)
+    def _words(self, active: int) -> None:
+        """What products are found by; where the order and the words of all are as they were, nothing is made."""
+        earlier = self.earlier
+        same = all(runs == [(len(ranks), ranks[0])] for ranks, runs in self.worded)
+        if earlier and earlier.active == active and same:
+            wording.take(self.out, (range(run[0][0][0], run[-1][0][-1] + 1) for run in self._together()))
+            return
+        made = sum(number for _, runs in self.worded for number, was in runs if was is None)
+        if not earlier or made > active / 2:
+            self.earlier = None
+            self.worded = [(ranks, Runs([(len(ranks), None)])) for ranks, _ in self.worded]
+        wording.make(self.out, self.folder, self._all_worded(active), old=self.earlier is not None)
+
+    def _all_worded(self, active: int) -> Iterator[Worded]:
+        if self.earlier:
+            yield self._unworded(self.earlier, active)
+        yield from ordered(self._word, self._together(), self.jobs)
+
+    def _together(self) -> list[list[tuple[range, Runs]]]:
+        return [self.worded[start : start + TOGETHER] for start in range(0, len(self.worded), TOGETHER)]
+
+    def _unworded(self, earlier: Earlier, active: int) -> Worded:
+        """The words of products that are gone, or no longer active."""
+        worded = Worded()
+        now = "SELECT id FROM main.number WHERE rank <= ?"
+        gone = f"SELECT id FROM old.number WHERE rank <= ? AND id NOT IN ({now})"
+        for (id,) in self.out.execute(gone, (earlier.active, active)):
+            self._forget(earlier, id, worded)
+        return worded
+
+    def _forget(self, earlier: Earlier, id: int, worded: Worded) -> None:
+        was = earlier.product(id)
+        if was and was.rank <= earlier.active:
+            shop = replace(self.shop, categories=earlier.categories)
+            worded.count(words_of(shop, orjson.loads(was.document)), -1)
+
+    def _word(self, asked: Sequence[tuple[range, Runs]]) -> Worded:
+        """Runs in a process of its own."""
+        worded = Worded()
+        for ranks, runs in asked:
+            self._word_run(ranks, runs, worded)
+        return worded
+
+    def _word_run(self, ranks: range, runs: Runs, worded: Worded) -> None:
+        next_rank = iter(ranks)
+        for products, was in runs:
+            if was is not None and self.earlier:
+                for words in self.earlier.words(was, products):
+                    worded.add(next(next_rank), *words)
+                continue
+            for rank in islice(next_rank, products):
+                product = self._product(rank)
+                worded.make(self.shop, rank, product)
+                if self.earlier:
+                    self._forget(self.earlier, product["id"], worded)
 
     def _finish(self, active: int) -> str:
         synonyms = [[" ".join(indexed(text)) for text in group] for group in self.sources.synonyms]
@@ -366,7 +424,6 @@ class _Writer:
             "brand_url": self.brand_url,
         }
         self._copy("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
-        self.out.execute("INSERT INTO text(text) VALUES ('optimize')")
         self.out.execute("COMMIT")
         self.out.close()
         self.later.close()

@@ -1,18 +1,17 @@
 """One product → its rows in catalog.sqlite: what is worked out, rendered, listed and found of it. Pure."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from vitrine.content.yaml import Json
 from vitrine.interface.ports import Part
-from vitrine.release.words import indexed, stem
+from vitrine.release.words import indexed
 
 Render = Callable[[Json], Mapping[Part, bytes]]
 """A product's document, with its computed members → parts of its answers, in JSON."""
@@ -44,15 +43,55 @@ class Shop:
     render: Render
 
 
-@dataclass(frozen=True)
-class Made:
-    """What is made of a run of products: rows by table, what lists need, how many products have which words."""
+class Was(NamedTuple):
+    """A product as the catalog before has it: its rank, the digest of all that is stored of it, and its document."""
 
+    rank: int
+    digest: bytes
+    document: bytes
+
+
+class Earlier(Protocol):
+    """The catalog before, made by the same program with the same surroundings."""
+
+    @property
+    def categories(self) -> Mapping[int, Category]: ...
+
+    @property
+    def active(self) -> int:
+        """How many of its products are active: those with the first ranks."""
+
+    def product(self, id: int) -> Was | None: ...
+
+
+class Runs(list[tuple[int, int | None]]):
+    """Products by rank: how many in a row are made, with None, or are as in the catalog before, from which rank on."""
+
+    def note(self, was: int | None) -> None:
+        """The next product."""
+        count, first = self[-1] if self else (0, None)
+        if count and (was is None) == (first is None) and (first is None or was == first + count):
+            self[-1] = count + 1, first
+        else:
+            self.append((1, was))
+
+
+@dataclass
+class Made:
+    """What is made of a run of products: rows by table, and what lists need.
+
+    ``stored``: which documents and parts of answers are those of the catalog before; ``worded``: of the active
+    products, which words are.
+    """
+
+    stored: Runs = field(default_factory=Runs)
+    worded: Runs = field(default_factory=Runs)
     featured: list[int] = field(default_factory=list)
     rows: dict[str, list[Row]] = field(default_factory=dict)
     listed: list[Row] = field(default_factory=list)
-    words: Counter[str] = field(default_factory=Counter)
-    stems: Counter[str] = field(default_factory=Counter)
+
+    def row(self, table: str, *values: Any) -> None:
+        self.rows.setdefault(table, []).append(values)
 
 
 def categories(documents: Iterable[Json]) -> dict[int, Category]:
@@ -83,31 +122,55 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
     return found
 
 
-def make_product(shop: Shop, known: Known, rank: int, product: Json, made: Made) -> None:
-    """Everything about one product, into ``made``; ``product`` gets its computed members."""
+def make_product(
+    shop: Shop, known: Known, rank: int, product: Json, made: Made, earlier: Earlier | None = None
+) -> None:
+    """Everything about one product but its words, into ``made``; ``product`` gets its computed members.
+
+    Parts are made of a document and its surroundings alone: with the document they are as they were.
+    """
     complete(shop, known, product)
     id, active = product["id"], product.get("active", True)
     document = orjson.dumps(product)
-    digest = sha256(document)
-
-    def row(table: str, *values: Any) -> None:
-        made.rows.setdefault(table, []).append(values)
-
-    row("document", rank, document)
-    for part, data in shop.render(product).items():
-        row(f"part_{part}", rank, data)
-        digest.update(data)
-    row("later.number", id, rank, _milliseconds(product.get("updated")), digest.digest()[:16])
+    was = earlier.product(id) if earlier else None
+    if was and was.document == document:
+        digest = was.digest
+        made.stored.note(was.rank)
+    else:
+        digest = _store(shop, rank, product, document, made)
+        made.stored.note(None)
+    made.row("later.number", id, rank, _milliseconds(product.get("updated")), digest)
     for entry in product.get("upcs", ()):
-        row("later.upc", int(entry["upc"]), id, entry["sku"], entry["available"])
+        made.row("later.upc", int(entry["upc"]), id, entry["sku"])
     for place, member in enumerate(product.get("members", ())):
-        row("later.member", id, member, place)
+        made.row("later.member", id, member, place)
     if not active:
         return
     if product.get("featured"):
         made.featured.append(id)
     _list(shop, rank, product, made)
-    _index(shop, rank, product, made)
+    kept = earlier and was and was.rank <= earlier.active and not _reworded(shop, earlier, was, product, document)
+    made.worded.note(was.rank if was and kept else None)
+
+
+def _store(shop: Shop, rank: int, product: Json, document: bytes, made: Made) -> bytes:
+    """A product's document and the parts of its answers; a digest of them."""
+    digest = sha256(document)
+    made.row("document", rank, document)
+    for part, data in shop.render(product).items():
+        made.row(f"part_{part}", rank, data)
+        digest.update(data)
+    return digest.digest()[:16]
+
+
+def _reworded(shop: Shop, earlier: Earlier, was: Was, product: Json, document: bytes) -> bool:
+    """Whether a product's words are others than in the catalog before."""
+    if was.document == document:
+        old = earlier.categories
+        pairs = ((shop.categories.get(id), old.get(id)) for id in product["categories"])
+        return any((now and now.text) != (before and before.text) for now, before in pairs)
+    before = replace(shop, categories=earlier.categories)
+    return _texts(before, orjson.loads(was.document)) != _texts(shop, product)
 
 
 def _list(shop: Shop, rank: int, product: Json, made: Made) -> None:
@@ -118,13 +181,13 @@ def _list(shop: Shop, rank: int, product: Json, made: Made) -> None:
     order = (rank, id, low, stars, product["name"].casefold(), days, best)
     made.rows.setdefault("later.listed", []).append(order)
     lines = (shop.categories[category].line for category in product["categories"] if category in shop.categories)
-    colors = sorted({color["normal"] for color in product.get("colors", ())})
-    sizes = sorted({size["normal"] for size in product.get("sizes", ())})
-    brand = [product["brand"]] if "brand" in product else []
+    colors = tuple(sorted({color["normal"] for color in product.get("colors", ())}))
+    sizes = tuple(sorted({size["normal"] for size in product.get("sizes", ())}))
+    brand = (product["brand"],) if "brand" in product else ()
     carried: dict[str, set[str]] = {}
     for name, values in product.get("attributes", {}).items():
         carried.setdefault(name.upper(), set()).update(values)
-    attributes = [sorted(carried.get(name, ())) for name in shop.facets]
+    attributes = (tuple(sorted(carried.get(name, ()))) for name in shop.facets)
     listed = (low, [brand, colors, sizes, *attributes])
     made.listed.append((rank, id, sorted(set(chain.from_iterable(lines))), listed))
 
@@ -158,13 +221,10 @@ def average(stars: Sequence[int]) -> float:
     return (2 * tenths + total) // (2 * total) / 10 if total else 0.0
 
 
-def _index(shop: Shop, rank: int, product: Json, made: Made) -> None:
-    found = [indexed(text) for text in _texts(shop, product)]
-    every = set(chain.from_iterable(found))
-    made.words.update(every)
-    made.stems.update(set(map(stem, every)))
-    made.rows.setdefault("text", []).append((rank, *(" ".join(map(stem, words)) for words in found)))
-    made.rows.setdefault("short", []).append((rank, "\n".join(" ".join(words) for words in found[:4])))
+def words_of(shop: Shop, product: Json) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
+    """The words that a product is found by: of its name, brand, kind, attributes and description."""
+    name, brand, kind, attributes, description = map(indexed, _texts(shop, product))
+    return name, brand, kind, attributes, description
 
 
 def _texts(shop: Shop, product: Json) -> tuple[str, str, str, str, str]:

@@ -23,6 +23,7 @@ from vitrine.release.stage import discard, fsync_folder
 FORMAT = 1
 LAST_BUILD = "last-build.json"
 CONTENT = "content"
+BUILDING = "building.json"
 KEPT_AFTER_SWITCH = timedelta(hours=1)
 MIN_DIGITS = 8
 
@@ -82,6 +83,59 @@ class Releases:
 
     def path(self, id: str) -> Path:
         return self.folder / id
+
+    @contextmanager
+    def at_work(self, started: datetime) -> Iterator[None]:
+        """Note that a build is at work, in building.json, until it ends: with success, a failure or problems.
+
+        It holds the note locked. One that nobody holds is that of a build that was killed.
+        """
+        import fcntl
+
+        draft = self.out / f".{BUILDING}-{os.getpid()}"
+        try:
+            if self._held():
+                yield
+                return
+            file = open(draft, "wb", buffering=0)  # noqa: SIM115 -- closed below
+        except OSError:  # no folder yet, or none to write into: then there is no note
+            yield
+            return
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file.write(orjson.dumps({"format": FORMAT, "started": started.isoformat(timespec="milliseconds")}))
+                os.replace(draft, self.out / BUILDING)
+            except OSError:  # a full disk is told by whoever has more to write
+                draft.unlink(missing_ok=True)
+            try:
+                yield
+            except Exception:
+                self._done(file.fileno())
+                raise
+            self._done(file.fileno())
+
+    def _done(self, descriptor: int) -> None:
+        """The note is taken away, unless it is another's."""
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), os.stat(self.out / BUILDING)):
+                os.unlink(self.out / BUILDING)
+
+    def _held(self) -> bool:
+        """Whether a build is at work."""
+        return (self.out / BUILDING).exists() and not self.cut_short()
+
+    def cut_short(self) -> dict[str, Any]:
+        """The note of a build that was killed, by what started it or by the system; empty where there is none."""
+        import fcntl
+
+        try:
+            with open(self.out / BUILDING, "rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                value = orjson.loads(file.read())
+        except (OSError, ValueError):
+            return {}
+        return value if isinstance(value, dict) else {}
 
     def tell(self, started: datetime, ended: datetime, status: str, description: str = "", cause: str = "") -> None:
         """Note how the last build ended, in last-build.json: SUCCESS, or FAILED with an exit description.
@@ -264,7 +318,7 @@ class Releases:
 
     def reconcile(self) -> None:
         """What a killed command left: drafts go, and current.json follows the link, which decides."""
-        for pattern in (".current-*", ".current.json-*", ".last-build.json-*", ".cache/*.*[0-9]"):
+        for pattern in (".current-*", ".current.json-*", ".last-build.json-*", ".building.json-*", ".cache/*.*[0-9]"):
             for draft in self.out.glob(pattern):
                 draft.unlink(missing_ok=True)
         told = self.told()

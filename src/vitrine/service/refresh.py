@@ -13,26 +13,32 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
-    """Of the build of release ``id``; of the last build where that failed (wire shapes §2).
+    """Of the build of release ``id``; of the last build where that failed, or was killed (wire shapes §2).
 
     Read anew each time: a build that fails switches no release.
     """
-    last = releases.last_build()
+    last, cut = releases.last_build(), releases.cut_short()
+    if cut:
+        return _failed(id, cut.get("started"), cut.get("started"), "the build ended before it was done")
     if last.get("status") == "FAILED":
-        started, description = last.get("started"), OUTSIDE
+        description = OUTSIDE
         if last.get("cause") == CONTENT and last.get("description"):
             description = str(last["description"])
-        return {
-            **_times(started, last.get("ended"), "FAILED"),
-            "instanceId": id,
-            "executionId": str(started),
-            "exitCode": "FAILED",
-            "exitDescription": description,
-            "clusterName": JOB,
-        }
+        return _failed(id, last.get("started"), last.get("ended"), description)
     note = releases.note(id)
     built = note.get("built")
     return _times(note.get("started", built), note.get("ended", built), "SUCCESS")
+
+
+def _failed(id: str, started: Any, ended: Any, description: str) -> dict[str, Any]:
+    return {
+        **_times(started, ended, "FAILED"),
+        "instanceId": id,
+        "executionId": str(started),
+        "exitCode": "FAILED",
+        "exitDescription": description,
+        "clusterName": JOB,
+    }
 
 
 def _times(started: Any, ended: Any, status: str) -> dict[str, Any]:

@@ -1,0 +1,191 @@
+"""The catalog's records one by one: read, checked by their schema, and found again in their files."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from vitrine.content import catalog_rules as rules
+from vitrine.content import expressions, feed, tree, yaml
+from vitrine.content.case import Case, sound
+from vitrine.content.catalog_rules import Sound
+from vitrine.content.characters import XML_TEXT, not_xml
+from vitrine.content.listing import Kind, Source
+from vitrine.content.model import Document
+from vitrine.content.pieces import Line
+from vitrine.content.processes import Progress
+from vitrine.content.records import Block
+from vitrine.content.schema import Finding, Schemas
+from vitrine.content.yaml import Json, Malformed
+from vitrine.problems import Place, Pointer, Problem
+
+
+@dataclass(frozen=True)
+class Around:
+    """What is around the catalog: the folder, the schemas, the names (None where site.yaml cannot give them), and the
+    other documents. ``limit``: of how many problems the places are looked for. ``noted``: the file that says what was
+    without fault the last time, by the program with the digest ``program``; beside it lie the pieces that were.
+    """
+
+    folder: Path
+    schemas: Schemas
+    names: expressions.Names | None
+    case: Case
+    limit: int
+    jobs: int | None = None
+    progress: Progress | None = None
+    noted: Path | None = None
+    program: str = ""
+
+    def ids(self, kind: str, name: str) -> frozenset[int] | None:
+        """The numbers of a kind of document; None where not all of them are known."""
+        documents = self.case.having(kind, (name,))
+        known = kind not in self.case.unknown and len(documents) == len(self.case.having(kind))
+        return frozenset(document.value[name] for document in documents) if known else None
+
+
+@dataclass
+class Told:
+    """What a check found. ``more``: how many problems there are besides; ``at_least``: perhaps even more than that.
+
+    ``findings`` are about other documents. ``lost``: the columns of which numbers are missing.
+    """
+
+    problems: dict[Problem, None] = field(default_factory=dict)
+    findings: list[tuple[Document, Finding]] = field(default_factory=list)
+    more: int = 0
+    at_least: bool = False
+    lost: set[str] = field(default_factory=set)
+
+    def extent(self) -> tuple[int, int, int]:
+        """What grows with everything that is told."""
+        return len(self.problems), self.more, len(self.lost)
+
+    def note(self, problems: Iterable[Problem | None]) -> None:
+        self.problems.update((problem, None) for problem in problems if problem is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record as its file holds it: its line, or its number in a list; and what its schema finds.
+
+    ``line`` counts from the first line of its block.
+    """
+
+    source: Source
+    value: Json
+    line: int | None
+    text: bytes
+    index: int | None
+    found: tuple[Finding, ...]
+    unrendered: frozenset[Pointer] = frozenset()
+
+    @property
+    def sound(self) -> Sound:
+        return partial(sound, self.found) if self.found else _always
+
+
+def _always(pointer: Pointer) -> bool:
+    return True
+
+
+def entries_of(
+    block: Block, around: Around, told: Told, lines: Iterable[Line], full: Callable[[], bool]
+) -> Iterator[Entry]:
+    """The records of a block, of a feed those in ``lines``; what cannot be read is a problem.
+
+    Once it is ``full``, faults are only counted.
+    """
+    if not block.source.is_feed:
+        yield from _of_yaml(block.source, around, told)
+        return
+    kind = block.source.kind
+    valid = around.schemas.validator(kind.schema).is_valid
+    for line, text in lines:
+        try:
+            if isinstance(text, Malformed):
+                raise text
+            value = feed.load(text, line)
+        except Malformed as fault:
+            _lose(kind, told)
+            if full():
+                told.more += 1
+            else:
+                told.note([tree.malformed(block.source.path, fault)])
+            continue
+        found: tuple[Finding, ...] = ()
+        if not valid(value) or tree.doubtful(orjson.dumps(value)):
+            if full():
+                told.more, told.at_least = told.more + 1, True
+                _lose(kind, told)
+                continue
+            found = _found(kind, value, around.schemas)
+        yield Entry(block.source, value, line, text, None, found)
+
+
+def _found(kind: Kind, value: Json, schemas: Schemas) -> tuple[Finding, ...]:
+    struck = [Finding("text.xml", at, said, XML_TEXT, on_key=on_key) for at, said, on_key in not_xml(value)]
+    return (*schemas.findings(kind.schema, value), *struck)
+
+
+def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
+    parsed = tree.read_one(around.folder, source, around.names, around.schemas)
+    told.note(parsed.problems)
+    if parsed.lost:
+        _lose(source.kind, told)
+    unrendered = frozenset(parsed.unrendered)
+    for index, value in enumerate(parsed.documents()):
+        found = () if parsed.valid else tuple(around.schemas.findings(source.kind.schema, value))
+        yield Entry(source, value, None, b"", index if parsed.listed else None, found, unrendered)
+
+
+def _lose(kind: Kind, told: Told) -> None:
+    """Nothing is known of one record of a kind."""
+    told.lost |= {kind.name, rules.UPC} if kind.name == "product" else {kind.name}
+
+
+class Places:
+    """Where the parts of records stand; of the YAML file that was asked for last, all places are kept."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file: tuple[Source, Mapping[Pointer, yaml.Spot]] | None = None
+
+    def problem(self, entry: Entry, finding: Finding) -> Problem | None:
+        """A finding as a problem at its place; none where an expression without a value is the cause."""
+        whole = finding.pointer if entry.index is None else (entry.index, *finding.pointer)
+        if whole in entry.unrendered:
+            return None
+        place = self.place(entry, finding.pointer, on_key=finding.on_key)
+        words = finding.allowed, finding.about, finding.nearest
+        return Problem(finding.rule, entry.source.path, finding.found, place, whole, *words)
+
+    def place(self, entry: Entry, pointer: Pointer, *, on_key: bool = False) -> Place | None:
+        if entry.line is not None:
+            spots: Mapping[Pointer, yaml.Spot] = feed.locate(entry.text, entry.line)
+            whole = pointer
+        else:
+            spots = self._spots(entry.source)
+            whole = pointer if entry.index is None else (entry.index, *pointer)
+        spot = spots.get(whole) or spots.get(whole[:-1])
+        return (spot.key if on_key and spot.key else spot.value) if spot else None
+
+    def shown(self, entry: Entry, pointer: Pointer) -> str:
+        """A place as other findings name it: `path:line`."""
+        place = self.place(entry, pointer)
+        return f"{entry.source.path}:{place.line}" if place else entry.source.path
+
+    def _spots(self, source: Source) -> Mapping[Pointer, yaml.Spot]:
+        if self._file is None or self._file[0] != source:
+            try:
+                self._file = source, tree.spots_of(self._folder, source)
+            except (Malformed, OSError):  # changed since it was read
+                self._file = source, {}
+        return self._file[1]
+
+
+def twice(kind: str, name: str, value: Any, pointer: Pointer, where: str) -> Finding:
+    return Finding("unique", pointer, f"the {name} {value} is also that of the {kind} in {where}", "each once")
