@@ -218,6 +218,7 @@ def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path:
     foreign.write_bytes(b"of another form")
     told = {"sha256": sha256(b"of another form").hexdigest()}
     before = Before(foreign, {"format": FORMAT - 1, "rows": ""}, told)
+    (tmp_path / "stage").mkdir()
     stage, content = Stage(tmp_path / "stage"), model.live(documents, datetime.fromisoformat(AT))
     made = bring(documents.catalog, content, stage, before, "program", 1)
     assert (made.private[NAME]["format"], made.changed) == (FORMAT, {})

@@ -1,7 +1,7 @@
 """What differs between two releases in the editors' terms: which store, event, promotion or application, and how."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -213,6 +213,10 @@ class _Recording(Content):
 
     def promotions(self) -> Sequence[Json]:
         return self._noted("promotions", super().promotions())
+
+    def part(self, make: Callable[..., Json], *documents: Json) -> Json:
+        """Made anew for each answer: one that is kept hands out no documents."""
+        return make(self, *documents)
 
     def _noted(self, key: str, documents: Sequence[Json]) -> Sequence[Json]:
         kind, name = IDS[key]
