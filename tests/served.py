@@ -45,6 +45,11 @@ class Server:
         finally:
             connection.close()
 
+    def workers(self) -> list[int]:
+        """The processes that answer. Where workers are spawned, multiprocessing's tracker is a child as well."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [int(pid) for pid in children if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
     def told(self, path: str) -> Answer:
         """What the admin address says."""
         connection = HTTPConnection(ADDRESS, self.admin, timeout=10)

@@ -214,7 +214,7 @@ def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, 
         tmp_path / "server", out, "--workers", "1", "--database", engine.url, VITRINE_ACCESS_LOG="0"
     ) as server:
         assert post(server, "before").status == 200
-        (worker,) = _children(server.process.pid)
+        (worker,) = server.workers()
         unlimited = resource.prlimit(worker, resource.RLIMIT_FSIZE)
         resource.prlimit(worker, resource.RLIMIT_FSIZE, ((tmp_path / "store.sqlite-wal").stat().st_size, unlimited[1]))
         refused = [post(server, f"refused {number}") for number in range(5)]
@@ -226,10 +226,6 @@ def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, 
         assert metric(server, "vitrine_store_write_seconds_count") >= 2
         assert metric(server, "vitrine_store_batch_actions_count") >= 2
     assert devices(engine) == Counter(["before", "after"])
-
-
-def _children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) -> None:

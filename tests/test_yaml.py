@@ -380,6 +380,8 @@ BLOCKS = [
     "|-\n    a: b\n      c",
     ">-\n    a\n      b",
     "|-\n   a\n\n   b",
+    "|\n    a\n    b",
+    ">\n    a\n    b",
     ">-\n  é ",
 ]
 written = st.sampled_from(

@@ -10,13 +10,14 @@ from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.bag_answers import answer_of
 from vitrine.interface.call import Call
+from vitrine.interface.catalog_parts import MAX_QUANTITY
 from vitrine.interface.kinds import MAX_ID, Count, Guid, Words
 from vitrine.interface.operation import FromStore, Moment, OnlyOne, Operation, Outcome, Parameter
 from vitrine.interface.ports import Bag, Line, Store
 from vitrine.problems import Fault, Refusal
 
-MAX_QUANTITY, MAX_ITEMS = 99, 100
-"""Of one item, and of items a bag, where site.yaml does not say otherwise."""
+MAX_ITEMS = 100
+"""Of a bag, where site.yaml does not say otherwise."""
 
 NAMES = ("userId", "bagId", "bagGuid")
 PRODUCT_INFO = "INCLUDE_PRODUCTINFO"
