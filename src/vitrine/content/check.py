@@ -77,7 +77,7 @@ class _Check:
     def __init__(self, folder: Path, schemas: Schemas, options: Options) -> None:
         self.folder, self.schemas, self.options = folder, schemas, options
         schemas.validator(SITE.schema)  # which imports a library, as the next line does: there is time for that now,
-        yaml.library()  # while another process lists the folder
+        yaml.libyaml()  # while another process lists the folder
         self.sources, self.problems = options.scanned() if options.scanned else listing.scan(folder)
         self.by_path = {source.path: source for source in self.sources}
         self.findings: list[tuple[Document, Finding]] = []

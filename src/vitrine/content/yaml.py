@@ -109,7 +109,7 @@ def _tag(event: Any) -> tuple[str, str]:
 
 
 @cache
-def library() -> tuple[Any, Any, type[Exception]]:
+def libyaml() -> tuple[Any, Any, type[Exception]]:
     """PyYAML's C parser, its events and its error: 14 ms to import, which a build with nothing to do never needs."""
     from yaml import YAMLError, _yaml, events
 
@@ -125,7 +125,7 @@ class _Reader:
     faults: list[Malformed] | None = None
 
     def __init__(self, text: str, record: Record | None) -> None:
-        parser, events, self._error = library()
+        parser, events, self._error = libyaml()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
         self._events = events

@@ -6,7 +6,7 @@ from math import inf
 
 from vitrine.interface import fields
 from vitrine.interface.formats import sayable
-from vitrine.interface.kinds import Ids, Schema, plain
+from vitrine.interface.kinds import Ids, Schema, Text, plain
 from vitrine.interface.ports import Range
 from vitrine.problems import nearest
 
@@ -125,22 +125,13 @@ def _amount(value: float | None) -> str:
 
 
 @dataclass(frozen=True)
-class Phrase:
+class Phrase(Text):
     """What a shopper types. The answer tells it again: what XML cannot hold becomes U+FFFD."""
 
     maximum: int = 1000
 
     def parse(self, text: str) -> str:
-        text = sayable(" ".join(text.split()))
-        if not 1 <= len(text) <= self.maximum:
-            raise ValueError(f"must be text of 1 to {self.maximum} characters, not of {len(text)}")
-        return text
-
-    def format(self, value: str) -> str:
-        return value
-
-    def schema(self) -> Schema:
-        return {"type": "string", "minLength": 1, "maxLength": self.maximum}
+        return super().parse(sayable(" ".join(text.split())))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-BUSY_MILLISECONDS = 5000
+from vitrine.service.sql.sqlite import BUSY_MILLISECONDS
 
 
 def empty(path: Path) -> bool:
