@@ -25,11 +25,11 @@ from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
 from vitrine.edge.nginx import configuration, read_keys
 from vitrine.edge.rules import APPLICATION, Rules, Target, digest, rules
-from vitrine.interface.answer import etag
 from vitrine.interface.bind import OPERATIONS, bind
 from vitrine.interface.call import Call, Request, make
 from vitrine.interface.formats import FORMATS, negotiate
 from vitrine.interface.operation import FromContent
+from vitrine.interface.validators import etag
 from vitrine.release.changes import content_of
 from vitrine.release.publish import Releases
 

@@ -1,13 +1,15 @@
 """Work shared among forked processes, taken in order while it is made."""
 
 import os
+import select
 import signal
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from vitrine.content.processes import Ended, aside, ordered
+from vitrine.content.processes import Ended, aside, ordered, share, stream
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3, 9])
@@ -72,3 +74,101 @@ def test_what_is_raised_aside_is_raised_where_it_is_waited_for() -> None:
 def test_who_is_killed_aside_has_ended() -> None:
     with pytest.raises(Ended, match="memory"):
         aside(lambda: os.kill(os.getpid(), signal.SIGKILL))()
+
+
+Step = Callable[[], None]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_whatever_a_process_yields_is_taken(jobs: int) -> None:
+    def work(number: int, step: Step) -> Iterator[tuple[int, bytes]]:
+        for item in range(3):
+            yield number, bytes([item]) * 300_000
+
+    found: list[tuple[int, bytes]] = []
+    stream(work, jobs, found.append)
+    assert sorted(found) == [(number, bytes([item]) * 300_000) for number in range(jobs) for item in range(3)]
+
+
+def read(end: int) -> bytes:
+    ready, _, _ = select.select([end], [], [], 10)
+    return os.read(end, 1) if ready else b""
+
+
+def test_it_is_taken_while_more_is_made() -> None:
+    asking, answering = os.pipe()
+
+    def work(number: int, step: Step) -> Iterator[bytes]:
+        yield b"first"
+        yield read(asking)
+
+    def taken(item: bytes) -> None:
+        found.append(item)
+        os.write(answering, b"x")
+
+    found: list[bytes] = []
+    stream(work, 2, taken)
+    assert sorted(found) == [b"first", b"first", b"x", b"x"]
+
+
+def test_a_process_whose_pipe_is_full_works_on() -> None:
+    made, done = os.pipe()
+
+    def work(number: int, step: Step) -> Iterator[bytes]:
+        yield bytes(1_000_000)
+        os.write(done, b"x")
+        yield b"last"
+
+    heard: list[bytes] = []
+    found: list[bytes] = []
+    stream(work, 2, found.append, meanwhile=lambda: heard.extend([read(made), read(made)]))
+    assert (heard, sorted(map(len, found))) == ([b"x", b"x"], [4, 4, 1_000_000, 1_000_000])
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_what_is_raised_is_raised_after_what_was_yielded(jobs: int) -> None:
+    def work(number: int, step: Step) -> Iterator[int]:
+        yield number
+        if number == jobs - 1:
+            raise LookupError(number)
+
+    found: list[int] = []
+    with pytest.raises(LookupError, match=str(jobs - 1)):
+        stream(work, jobs, found.append)
+    assert sorted(found) == list(range(jobs))
+
+
+def test_a_killed_process_is_no_end_of_what_it_yields() -> None:
+    def work(number: int, step: Step) -> Iterator[int]:
+        yield number
+        if number == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    before = children()
+    with pytest.raises(Ended, match="memory"):
+        stream(work, 2, lambda item: None)
+    assert children() - before == set()
+
+
+def test_a_taker_that_fails_ends_the_processes() -> None:
+    def work(number: int, step: Step) -> Iterator[int]:
+        while True:
+            yield number
+
+    before = children()
+    with pytest.raises(ZeroDivisionError):
+        stream(work, 2, lambda item: 1 // 0)
+    assert children() - before == set()
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_shared_results_are_in_the_order_of_the_processes(jobs: int) -> None:
+    told: list[int] = []
+
+    def work(number: int, step: Step) -> int:
+        for _ in range(100):
+            step()
+        return number * number
+
+    assert share(work, jobs, told.append) == [number * number for number in range(jobs)]
+    assert max(told) <= 100 * jobs

@@ -41,13 +41,9 @@ def check(content: str, jobs: int | None, against: str | None, most: int, form: 
 
     scanned = scanning(content)
     from vitrine.content.check import Options
-    from vitrine.release.released import NoRelease, configurations
 
     gc.disable()  # as in a build
-    try:
-        released = configurations(Path(against)) if against else None
-    except NoRelease as failure:
-        raise click.UsageError(f"--against {failure}") from None
+    released = _released(against) if against else None
     options = Options(jobs, progress_bar("checking"), released=released, scanned=scanned, most=most)
     checked = checked_of(content, options)
     print_problems(checked, Path(content), form)
@@ -56,6 +52,18 @@ def check(content: str, jobs: int | None, against: str | None, most: int, form: 
     if form in ("text", "github"):
         say_placeholders(checked, content)
         click.echo(f"{content}: {len(checked.sources)} files, nothing wrong")
+
+
+def _released(against: str) -> Mapping[str, Any]:
+    """The configurations in a release, by application."""
+    from pathlib import Path
+
+    from vitrine.release.released import NoRelease, configurations
+
+    try:
+        return configurations(Path(against))
+    except NoRelease as failure:
+        raise click.UsageError(f"--against {failure}") from None
 
 
 @click.command()

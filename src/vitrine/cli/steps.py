@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vitrine.content.model import Documents
     from vitrine.content.processes import Progress
     from vitrine.content.schema import Schemas
+    from vitrine.problems import Problem
 
 PROBLEMS, NOT_SWITCHED = 1, 3
 """Exit statuses beside those of every command."""
@@ -71,10 +72,20 @@ def scanning(content: str) -> "Callable[[], Scanned]":
     """The content folder being listed by another process while this one imports the rest; it waits for the list."""
     from pathlib import Path
 
-    from vitrine.content.listing import scan
+    from vitrine.content.listing import Source, scan
     from vitrine.content.processes import aside
 
-    return aside(lambda: scan(Path(content)))
+    def listed() -> tuple[list[tuple[Any, ...]], "list[Problem]"]:
+        sources, problems = scan(Path(content))
+        return list(zip(*sources, strict=True)), problems  # by columns, which are pickled in half of the time
+
+    found = aside(listed)
+
+    def scanned() -> "Scanned":
+        columns, problems = found()
+        return [Source._make(row) for row in zip(*columns, strict=True)], problems
+
+    return scanned
 
 
 def checked_of(content: str, options: Any, schemas: "Schemas | None" = None) -> "Checked":

@@ -34,7 +34,7 @@ def load(path: Path, key: str, sources: Iterable[Source]) -> dict[str, Parsed]:
     for name, size, changed, inode, listed, length in known["files"]:
         source = current.get(name)
         if source is not None and (source.size, source.changed, source.inode) == (size, changed, inode):
-            found[name] = Parsed(source, listed, body[offset : offset + length], [])
+            found[name] = Parsed(source, listed, body[offset : offset + length], []).opened()
         offset += length
     return found
 

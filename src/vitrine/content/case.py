@@ -67,12 +67,15 @@ class Case:
 
         With ``keys`` nothing about which keys stand in it.
         """
-        return sound(self.findings.get(id(document), ()), part, keys=keys)
+        found = self.findings.get(id(document))
+        return not found or sound(found, part, keys=keys)
 
     def entries(self, document: Document, part: Pointer) -> list[tuple[Any, Any]]:
         """The sound ones of a list's items by place, or of an object's values by key; none where there is neither."""
         value = _at(document, part)
         found = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        if id(document) not in self.findings:
+            return list(found)
         return [(name, entry) for name, entry in found if self.sound(document, (*part, name))]
 
     def keys(self, document: Document, part: Pointer) -> list[str] | None:

@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import orjson
 
-from vitrine.content import cache, catalog, expressions, listing, rules, site, tree, yaml
+from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
 from vitrine.content.case import Case
-from vitrine.content.catalog_entries import Around
 from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import CATALOG, KINDS, SITE, Source
@@ -22,6 +22,9 @@ from vitrine.content.schema import Finding, Schemas
 from vitrine.content.tree import Parsed
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
+
+if TYPE_CHECKING:
+    from vitrine.content.catalog_entries import Told
 
 MOST = 1000
 """Problems that are told one by one, unless someone asks for more of them."""
@@ -95,20 +98,7 @@ class _Check:
         unknown = frozenset(self.by_path[path].kind.name for path in self.unreadable)
         case = Case(documents, self.broken, unknown)
         self.findings += rules.findings(case)
-        documents.catalog, told = catalog.check(
-            [source for source in self.sources if source.kind in CATALOG],
-            Around(
-                self.folder,
-                self.schemas,
-                names,
-                case,
-                self.options.most,
-                self.options.jobs,
-                self.options.progress,
-                self.options.cached and self.options.cached.with_name("catalog"),
-                self.options.program,
-            ),
-        )
+        told = self._catalog(documents, names, case)
         self.findings += told.findings
         placeholders = self._placeholders(documents)
         if self.options.released is not None:
@@ -172,9 +162,31 @@ class _Check:
         jobs, progress = self.options.jobs, self.options.progress
 
         def meanwhile() -> None:
+            import vitrine.content.catalog  # noqa: F401  # which takes its time, and is needed later
+
             self.options.meanwhile(self.sources)
 
         return tree.read(self.folder, sources, names, self.schemas, jobs, progress, meanwhile)
+
+    def _catalog(self, documents: Documents, names: expressions.Names | None, case: Case) -> "Told":
+        """The catalog, if there is one, goes to the documents; everything that is wrong with it."""
+        from vitrine.content import catalog
+        from vitrine.content.catalog_entries import Around
+
+        options = self.options
+        around = Around(
+            self.folder,
+            self.schemas,
+            names,
+            case,
+            options.most,
+            options.jobs,
+            options.progress,
+            options.cached and options.cached.with_name("catalog"),
+            options.program,
+        )
+        documents.catalog, told = catalog.check([source for source in self.sources if source.kind in CATALOG], around)
+        return told
 
     def _documents(self, own: Document, parsed: Iterable[Parsed]) -> Documents:
         """The valid documents; the others' findings are noted."""
@@ -188,7 +200,7 @@ class _Check:
                 self.unreadable.add(path)
             if file.unrendered:
                 self.unrendered[path] = set(file.unrendered)
-            values = file.documents()
+            values = file.documents
             if kind.name == "app":
                 self._application_layers(file, values, layers, bases)
                 continue

@@ -3,7 +3,7 @@ imports nothing else."""
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -14,9 +14,12 @@ RACY_NS = 2_000_000_000
 """A file changed less than this ago may change again within one tick of its clock: it is always read."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A kind of document: the folder it lives in, its schema, and the properties that identify it."""
+    """A kind of document: the folder it lives in, its schema, and the properties that identify it.
+
+    There is one of each, in every process: ten thousand files' kinds are compared soonest by being the same.
+    """
 
     name: str
     folder: str
@@ -25,6 +28,9 @@ class Kind:
     @property
     def schema(self) -> str:
         return f"catalog/{self.name}.json" if self.folder.startswith("catalog/") else f"{self.name}.json"
+
+    def __reduce__(self) -> tuple[Callable[[str], "Kind"], tuple[str]]:
+        return _kind, (self.name,)
 
 
 KINDS = (
@@ -50,6 +56,12 @@ _FOLDERS = "catalog"
 
 _BY_FOLDER = {kind.folder: kind for kind in (*KINDS, *CATALOG)}
 OWN_FOLDERS = ("schemas", "templates")
+
+
+def _kind(name: str) -> Kind:
+    return next(kind for kind in (*KINDS, SITE, *CATALOG) if kind.name == name)
+
+
 _ENDINGS = (".yaml", ".yml", ".jsonl")
 COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 """Feeds of the catalog may be compressed."""
@@ -94,12 +106,15 @@ def _scan(folder: str, prefix: str, kind: Kind | None, sources: list[Source], pr
     except OSError as error:
         problems.append(Problem("tree.unreadable", prefix.rstrip("/"), f"cannot be read: {error.strerror}"))
         return
+    endings = kind and _endings(kind)
     for entry in entries:
-        name, path = entry.name, prefix + entry.name
-        if name.startswith(".") or name.upper().partition(".")[0] == "README" or path == "sample-keys.txt":
+        name = entry.name
+        path = prefix + name
+        if name[0] == "." or (name[0] in "Rr" and _is_readme(name)) or path == "sample-keys.txt":
             continue
         try:
-            path.encode()
+            if not path.isascii():
+                path.encode()
             if entry.is_symlink():
                 problem = _link_problem(entry, path)
                 if problem:
@@ -127,7 +142,7 @@ def _scan(folder: str, prefix: str, kind: Kind | None, sources: list[Source], pr
             else:
                 _scan(entry.path, path + "/", below, sources, problems)
             continue
-        claimed = _claim(path, name, kind)
+        claimed = (kind if name.endswith(endings) else None) if endings else _claim(path)
         if claimed is None:
             problems.append(_unclaimed(path, kind, is_folder=False))
         elif not stat.S_ISREG(found.st_mode):
@@ -136,10 +151,12 @@ def _scan(folder: str, prefix: str, kind: Kind | None, sources: list[Source], pr
             sources.append(Source(path, claimed, found.st_size, found.st_mtime_ns, found.st_ino))
 
 
-def _claim(path: str, name: str, kind: Kind | None) -> Kind | None:
-    """The kind of the documents in a file, or none."""
-    if kind is not None:
-        return kind if name.endswith(_endings(kind)) else None
+def _is_readme(name: str) -> bool:
+    return name.upper().partition(".")[0] == "README"
+
+
+def _claim(path: str) -> Kind | None:
+    """The kind of the documents in a file that is in no kind's folder, or none."""
     if path == "site.yaml":
         return SITE
     stem, dot, ending = path.partition(".")

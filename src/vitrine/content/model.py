@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
-from importlib import resources
 from io import BytesIO
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -72,6 +71,8 @@ class Documents:
 @cache
 def zone(name: str) -> ZoneInfo:
     """A time zone, from the tzdata package alone, so that a build means the same on every host. Raises ValueError."""
+    from importlib import resources
+
     parts = name.split("/")
     try:
         file = resources.files("tzdata.zoneinfo").joinpath(*parts)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -64,41 +64,61 @@ def share(
     progress: Callable[[int], None] | None = None,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> list[Result]:
-    """``work(number, step)`` for every number below ``jobs``, each in a process of its own; results in order.
+    """``work(number, step)`` for every number below ``jobs``, as `stream` does it; the results in order."""
+    found: dict[int, Result] = {}
 
-    ``work`` calls ``step()`` after each item; ``meanwhile`` is called here, once the processes are at work. What one of
-    them raises is raised here, after all have ended. With one job, or where the system cannot fork, everything runs
-    in this process.
+    def numbered(number: int, step: Callable[[], None]) -> Iterator[tuple[int, Result]]:
+        yield number, work(number, step)
+
+    stream(numbered, jobs, lambda part: found.update([part]), progress, meanwhile)
+    return [found[number] for number in range(jobs)]
+
+
+def stream(
+    work: Callable[[int, Callable[[], None]], Iterator[Item]],
+    jobs: int,
+    taken: Callable[[Item], object],
+    progress: Callable[[int], None] | None = None,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> None:
+    """What ``work(number, step)`` yields, for every number below ``jobs``, each in a process of its own.
+
+    ``taken`` gets it here, in any order, while more is made. ``work`` calls ``step()`` after each item; ``meanwhile``
+    is called here, once the processes are at work. What one of them raises is raised here, and Ended, after all have
+    ended. With one job, or where the system cannot fork, everything runs in this process.
     """
     if jobs <= 1 or not hasattr(os, "fork"):
         meanwhile()
-        return [_alone(work, number, progress) for number in range(jobs)]
+        for number in range(jobs):
+            for item in _alone(work, number, progress):
+                taken(item)
+        return
     import mmap
     import struct
 
     done = mmap.mmap(-1, 8 * jobs)
-    readers: dict[int, int] = {}
+    readers: list[int] = []
     children: list[int] = []
     try:
         for number in range(jobs):
             read_end, write_end = os.pipe()
             child = os.fork()
             if child == 0:
-                os.close(read_end)
-                for other in readers:
+                for other in (read_end, *readers):
                     os.close(other)
                 _child(work, number, write_end, done)
             os.close(write_end)
-            readers[read_end] = number
+            readers.append(read_end)
             children.append(child)
         meanwhile()
-        answers = _gather(readers, lambda: progress and progress(sum(struct.unpack(f"={jobs}q", done[:]))))
-        return [_value(answers.pop(number)) for number in range(jobs)]
+        _gather(readers, taken, lambda: progress and progress(sum(struct.unpack(f"={jobs}q", done[:]))))
     except BaseException:
         for child in children:
             os.kill(child, 9)
         raise
     finally:
+        for reader in readers:
+            os.close(reader)
         for child in children:
             os.waitpid(child, 0)
 
@@ -114,35 +134,24 @@ def aside(work: Callable[[], Result]) -> Callable[[], Result]:
     child = os.fork()
     if child == 0:
         os.close(read_end)
-        _child(lambda number, step: work(), 0, write_end, bytearray(8))
+        _child(lambda number, step: iter([work()]), 0, write_end, bytearray(8))
     os.close(write_end)
 
     def result() -> Result:
-        with open(read_end, "rb") as pipe:
-            answer = pipe.read()
-        os.waitpid(child, 0)
-        value: Result = _value(answer)
-        return value
+        found: list[Result] = []
+        try:
+            _gather([read_end], found.append, lambda: None)
+        finally:
+            os.close(read_end)
+            os.waitpid(child, 0)
+        return found[0]
 
     return result
 
 
-def _value(answer: bytes | bytearray) -> Any:
-    """What a process told. Raises what it raised, and Ended."""
-    import pickle
-
-    try:
-        failed, value = pickle.loads(answer)
-    except (EOFError, pickle.UnpicklingError):  # nothing, or the beginning of an answer
-        raise Ended("a process of this build was ended from outside; is there enough memory?") from None
-    if failed:
-        raise value
-    return value
-
-
 def _alone(
-    work: Callable[[int, Callable[[], None]], Result], number: int, progress: Callable[[int], None] | None
-) -> Result:
+    work: Callable[[int, Callable[[], None]], Iterator[Item]], number: int, progress: Callable[[int], None] | None
+) -> Iterator[Item]:
     count = 0
 
     def step() -> None:
@@ -154,52 +163,83 @@ def _alone(
     return work(number, step)
 
 
-def _child(work: Callable[[int, Callable[[], None]], object], number: int, write_end: int, done: object) -> None:
+_ITEM, _RAISED, _END = range(3)
+_HEAD = 9
+"""Bytes before each pickled value in a pipe: its length (8, big-endian) and which of these three it is."""
+
+
+def _child(work: Callable[[int, Callable[[], None]], Iterator[Any]], number: int, write_end: int, done: object) -> None:
     """Runs in the forked process and never returns."""
     import pickle
     import struct
 
     count = 0
-    answer: tuple[bool, object]
 
     def step() -> None:
         nonlocal count
         count += 1
         struct.pack_into("=q", done, 8 * number, count)  # type: ignore[arg-type]
 
+    waiting = bytearray()
+
+    def tell(what: int, value: object) -> None:
+        data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+        waiting.extend(len(data).to_bytes(_HEAD - 1, "big") + bytes([what]) + data)
+        with suppress(BlockingIOError):  # nobody reads yet: the work goes on
+            while waiting:
+                del waiting[: os.write(write_end, waiting)]
+
     status = 1
     try:
+        os.set_blocking(write_end, False)
         try:
-            answer = False, work(number, step)
+            for item in work(number, step):
+                tell(_ITEM, item)
         except Exception as error:
-            answer = True, error
-        with open(write_end, "wb") as pipe:
-            pickle.dump(answer, pipe, protocol=pickle.HIGHEST_PROTOCOL)  # read there while it is written here
+            tell(_RAISED, error)
+        os.set_blocking(write_end, True)
+        tell(_END, None)
         status = 0
     finally:
         os._exit(status)  # never the parent's exit handlers
 
 
-def _gather(readers: dict[int, int], tick: Callable[[], object]) -> dict[int, bytearray]:
-    """What each process wrote, whole, read side by side."""
+def _gather(readers: Sequence[int], taken: Callable[[Any], object], tick: Callable[[], object]) -> None:
+    """What each process tells, as it comes. Raises what one of them raised, and Ended, when all have ended."""
+    import pickle
     import select
 
-    answers = {number: bytearray() for number in readers.values()}
+    told = {reader: bytearray() for reader in readers}
     poll = select.poll()
     for reader in readers:
         poll.register(reader, select.POLLIN)
-    open_ends = set(readers)
-    while open_ends:
+    raised: BaseException | None = None
+    unfinished = set(readers)
+    while told:
         for reader, _ in poll.poll(100):
-            chunk = os.read(reader, 1 << 16)
-            if chunk:
-                answers[readers[reader]] += chunk
-            else:
+            chunk = os.read(reader, 1 << 18)
+            waiting = told[reader]
+            if not chunk:
                 poll.unregister(reader)
-                open_ends.discard(reader)
-                os.close(reader)
+                del told[reader]
+                continue
+            waiting += chunk
+            while len(waiting) >= _HEAD and len(waiting) >= (
+                end := _HEAD + int.from_bytes(waiting[: _HEAD - 1], "big")
+            ):
+                what, value = waiting[_HEAD - 1], pickle.loads(memoryview(waiting)[_HEAD:end].tobytes())
+                del waiting[:end]
+                if what == _ITEM:
+                    taken(value)
+                elif what == _RAISED:
+                    raised = raised or value
+                else:
+                    unfinished.discard(reader)
         tick()
-    return answers
+    if raised:
+        raise raised
+    if unfinished:  # nothing came, or the beginning of what there is to tell
+        raise Ended("a process of this build was ended from outside; is there enough memory?")
 
 
 def ordered(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:

@@ -80,12 +80,12 @@ def _unique(case: Case) -> Found:
 
 def _once(case: Case, kind: str, name: str, uses: Iterable[tuple[Document, Pointer, Any]]) -> Found:
     """Each value at most once at any time."""
-    by_value: dict[Any, list[tuple[Document, Pointer]]] = defaultdict(list)
+    first: dict[Any, tuple[Document, Pointer]] = {}
+    several: dict[Any, list[tuple[Document, Pointer]]] = {}
     for document, pointer, value in uses:
-        by_value[value].append((document, pointer))
-    for value, users in by_value.items():
-        if len(users) == 1:
-            continue
+        if first.setdefault(value, use := (document, pointer)) is not use:
+            several.setdefault(value, [first[value]]).append(use)
+    for value, users in several.items():
         for number, (document, pointer) in enumerate(users):
             for other, there in users[:number]:
                 live, others = case.window(document), case.window(other)

@@ -13,7 +13,7 @@ import orjson
 from vitrine.content import expressions, yaml
 from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.listing import Source
-from vitrine.content.processes import Progress, counted, processors, share, turns
+from vitrine.content.processes import Progress, counted, processors, stream, turns
 from vitrine.content.schema import Schemas
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
@@ -26,7 +26,7 @@ LARGE = 16 * 1024
 
 @dataclass(slots=True)
 class Parsed:
-    """What one file holds. ``listed``: the file is a list or a feed. ``data``: its documents as one JSON array.
+    """What one file holds. ``listed``: the file is a list or a feed. ``data``: its ``documents`` as one JSON array.
 
     ``lost``: documents of it are missing here, for they cannot be read, or hold expressions and there are no names
     to evaluate them with. ``unrendered``: where texts stand whose expressions could not be evaluated.
@@ -39,15 +39,17 @@ class Parsed:
     valid: bool = True
     lost: bool = False
     unrendered: list[Pointer] = field(default_factory=list)
+    documents: list[Json] = field(default_factory=list)
 
     @property
     def sound(self) -> bool:
         """Whether there is nothing to say about this file by itself."""
         return self.valid and not (self.problems or self.lost or self.unrendered)
 
-    def documents(self) -> list[Json]:
-        documents: list[Json] = orjson.loads(self.data)
-        return documents
+    def opened(self) -> "Parsed":
+        """With its documents, which come between processes and out of the cache as bytes."""
+        self.documents = orjson.loads(self.data)
+        return self
 
 
 def read(
@@ -70,20 +72,22 @@ def read(
 
     with turns(by_size, 16) as take:
 
-        def work(number: int, step: Callable[[], None]) -> list[_Answer]:
-            answers: list[_Answer] = []
+        def work(number: int, step: Callable[[], None]) -> Iterator[list[_Answer]]:
             for run in take():
+                answers: list[_Answer] = []
                 for place in run:
                     parsed = read_one(folder, sources[place], names, schemas)
                     answers.append((place, parsed.listed, parsed.data, None if parsed.sound else parsed))
                     step()
-            return answers
+                yield answers
 
-        results = share(work, count, counted(progress, len(sources)), meanwhile)
-    found: list[Parsed | None] = [None] * len(sources)
-    for place, listed, data, unsound in (answer for answers in results for answer in answers):
-        found[place] = unsound or Parsed(sources[place], listed, data, [])
-    return [parsed for parsed in found if parsed is not None]
+        def taken(answers: list[_Answer]) -> None:
+            for place, listed, data, unsound in answers:
+                found[place] = (unsound or Parsed(sources[place], listed, data, [])).opened()
+
+        found: dict[int, Parsed] = {}
+        stream(work, count, taken, counted(progress, len(sources)), meanwhile)
+    return [found[place] for place in range(len(sources))]
 
 
 _Answer = tuple[int, bool, bytes, Parsed | None]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import sha256
 from typing import NamedTuple
 
 from vitrine.content.model import Content, InJson
@@ -136,16 +135,6 @@ def _fail(
     value = {"success": False, "errorMessage": f"Error processing request: {reason}", "errorCode": status}
     body = format.encode(value, schemas.shape(FAILURE_SCHEMA))
     return Response(status, format.media_type, body, headers=headers)
-
-
-def modified(digest: bytes) -> int:
-    """The modification time of a file with this SHA-256, in seconds: its first 31 bits, so equal on every host."""
-    return int.from_bytes(digest[:4], "big") >> 1
-
-
-def etag(body: bytes) -> str:
-    """What nginx makes of a file's modification time and size, for the same bytes anywhere."""
-    return f'"{modified(sha256(body).digest()):x}-{len(body):x}"'
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from vitrine.interface.answer import modified
+from vitrine.interface.validators import modified
 from vitrine.problems import Failure, failures
 from vitrine.release import manifest
 from vitrine.release.manifest import Manifest

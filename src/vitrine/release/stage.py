@@ -10,7 +10,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from threading import Event, Thread
 
-from vitrine.interface.answer import modified
+from vitrine.interface.validators import modified
 from vitrine.problems import Failure, failures
 
 NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)

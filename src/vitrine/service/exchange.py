@@ -10,7 +10,6 @@ from vitrine.interface.answer import (
     Response,
     answer,
     cache_control,
-    etag,
     refuse,
     respond_to_action,
 )
@@ -19,6 +18,7 @@ from vitrine.interface.body import Bodies
 from vitrine.interface.call import Call, Request
 from vitrine.interface.formats import JSON, Format, negotiate
 from vitrine.interface.operation import FromContent, Operation
+from vitrine.interface.validators import etag
 from vitrine.problems import Failure, Fault, Refusal
 from vitrine.service.running import Backstage
 from vitrine.service.serving import Exchange, Serving, shipped_schemas
