@@ -228,7 +228,7 @@ def prepared(url: str, clients: int) -> None:
     database = open_database(url)
     database.migrate()
     codes = [f"KILL-{pair:03}-{number:06}" for pair in range((clients + 1) // 2) for number in range(ISSUED)]
-    keep(database, 1, [digest(code, SECRET) for code in codes], SECRET, datetime.now(UTC))
+    keep(database, {1: [digest(code, SECRET) for code in codes]}, SECRET, datetime.now(UTC))
     database.close()
 
 

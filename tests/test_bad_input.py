@@ -36,7 +36,7 @@ def shop(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     """A shop with a code and a bag."""
     database = engine.open()
     database.migrate()
-    keep(database, 1, [digest("CODE", SECRET)], SECRET, NOW)
+    keep(database, {1: [digest("CODE", SECRET)]}, SECRET, NOW)
 
     database.write(lambda shop: shop.bags.put(_made(shop), [Line(1, 5, 2)]))
     yield shopping(database, release(tmp_path_factory.mktemp("bad")))

@@ -88,7 +88,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shop(database: Database, out: Path) -> Shopping:
     """A shop with one code of each promotion: CODE-0001 of promotion 1, and so on; CODE-0009 of one that is gone."""
     for number in (1, 2, 3, 4, 9):
-        keep(database, number, [digest(f"CODE-000{number}", SECRET)], SECRET, NOW)
+        keep(database, {number: [digest(f"CODE-000{number}", SECRET)]}, SECRET, NOW)
     return shopping(database, out)
 
 
@@ -225,7 +225,7 @@ def test_a_service_without_the_right_secret_does_not_call_codes_wrong(
     for secret in (b"", b"y" * 32):
         shop = shopping(database, out, secret=secret)
         assert put(shop, "CODE-0001") == "INVALID_CODE"  # the store has none yet
-    keep(database, 1, [digest("CODE-0001", SECRET)], SECRET, NOW)
+    keep(database, {1: [digest("CODE-0001", SECRET)]}, SECRET, NOW)
     for secret in (b"", b"y" * 32):
         shop = shopping(database, out, secret=secret)
         with pytest.raises(Failure, match=f"^{words}$"):
@@ -379,7 +379,7 @@ def test_codes_are_expired_at_order_base_url_and_everything_else_is_at_base_url(
 ) -> None:
     database = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}").open()
     database.migrate()
-    keep(database, 1, [digest("CODE-0001", SECRET)], SECRET, NOW)
+    keep(database, {1: [digest("CODE-0001", SECRET)]}, SECRET, NOW)
     shop = shopping(database, release(tmp_path, base_url=base, order_base_url=order))
     answered = []
     for host, path in asked:
@@ -397,19 +397,19 @@ def test_codes_are_expired_at_order_base_url_and_everything_else_is_at_base_url(
 
 def test_codes_that_are_there_already_are_all_named_and_none_is_kept(database: Database) -> None:
     first = [digest(str(number), SECRET) for number in range(1200)]
-    keep(database, 1, first, SECRET, NOW)
+    keep(database, {1: first}, SECRET, NOW)
     more = [digest(str(number), SECRET) for number in range(1100, 2400)]
     with pytest.raises(Known) as known:
-        keep(database, 2, more, SECRET, NOW)
+        keep(database, {2: more}, SECRET, NOW)
     assert known.value.digests == set(first[1100:])
     report = database.read(lambda shop: shop.codes.report())
     assert [(each.promotion, each.issued) for each in report] == [(1, 1200)]
 
 
 def test_a_store_keeps_to_one_secret(database: Database) -> None:
-    keep(database, 1, [digest("A", SECRET)], SECRET, NOW)
+    keep(database, {1: [digest("A", SECRET)]}, SECRET, NOW)
     with pytest.raises(Failure, match="is not the one that the store's codes were issued under"):
-        keep(database, 1, [digest("B", b"y" * 32)], b"y" * 32, NOW)
+        keep(database, {1: [digest("B", b"y" * 32)]}, b"y" * 32, NOW)
 
 
 def pruned(shop: Shop, at: datetime) -> int:
@@ -532,6 +532,41 @@ def test_bad_lines_are_named_by_their_numbers(command: Callable[..., Json], tmp_
             f"{file}:10: '<a>' is no code; {form}",
         ],
     )
+    assert json.loads(command("report", "--format", "json", of_release=False).out) == []
+
+
+def test_without_a_promotion_each_line_says_its_own(
+    command: Callable[..., Json], engine: Engine, out: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "codes.txt"
+    file.write_text("1 SUMMER-1\n4, WINTER-1\n4;WINTER-2\n\n1\t  12345\n")
+    ran = command("import", str(file))
+    said = "imported 2 codes of promotion 1\nimported 2 codes of promotion 4\n"
+    assert (ran.status, ran.out, ran.err) == (0, said, "")
+    issues = json.loads(command("report", "--format", "json", of_release=False).out)
+    assert [(issue["promotion"], issue["issued"]) for issue in issues] == [(1, 2), (4, 2)]
+    database = engine.open()
+    shop = shopping(database, out)
+    assert [put(shop, code, at=datetime.now(UTC)) for code in ("12345", "SUMMER-1")] == ["success", "success"]
+    database.close()
+
+
+def test_a_line_that_says_no_promotion_of_the_release_is_bad(
+    command: Callable[..., Json], out: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "codes.txt"
+    file.write_text("1 GOOD-1\nGOOD-2\n77 GOOD-3\n1 GOOD 4\n4 good1\n0 GOOD-5\n")
+    ran = command("import", str(file))
+    unsaid = "allowed: a promoId, a comma or blank, and the code; or --promotion ID, which says it for all lines"
+    known = "those with single-use codes are 1, 2, 3, 4"
+    assert (ran.status, ran.err) == (1, "5 bad lines; nothing is imported\n")
+    assert ran.out.splitlines() == [
+        f"{file}:2: 'GOOD-2' does not say its promotion; {unsaid}",
+        f"{file}:3: promotion 77: the current release in {out} has no such promotion; {known}",
+        f"{file}:4: 'GOOD 4' is no code; allowed: letters and digits, with hyphens between them",
+        f"{file}:5: the same code as in line 1; case and hyphens mean nothing, and O is 0, I and L are 1",
+        f"{file}:6: '0 GOOD-5' does not say its promotion; {unsaid}",
+    ]
     assert json.loads(command("report", "--format", "json", of_release=False).out) == []
 
 

@@ -75,7 +75,7 @@ def differing(
     known: dict[str, Json] = {"run": run}
     codes = {filled(code, known): promotion for code, promotion in script.codes.items()}
     for code, promotion in codes.items():
-        keep(database, promotion, [digest(code, SECRET)], SECRET, datetime.now(UTC))
+        keep(database, {promotion: [digest(code, SECRET)]}, SECRET, datetime.now(UTC))
     found: list[Any] = []
     for step in script.steps:
         if step.only in ("", media_type):

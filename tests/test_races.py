@@ -120,7 +120,7 @@ def race(port: int, orders: Sequence[int], answers: "multiprocessing.Queue[tuple
 
 def test_each_code_has_exactly_one_winner(engine: Engine, server: Server) -> None:
     database = engine.open()
-    keep(database, 1, [digest(code(number), SECRET) for number in range(CODES)], SECRET, datetime.now(UTC))
+    keep(database, {1: [digest(code(number), SECRET) for number in range(CODES)]}, SECRET, datetime.now(UTC))
     context = multiprocessing.get_context("fork")
     answers: multiprocessing.Queue[tuple[int, list[int], list[str]]] = context.Queue()
     racers = [

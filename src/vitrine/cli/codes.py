@@ -9,11 +9,10 @@ from vitrine.cli.steps import OUT, PROBLEMS
 from vitrine.cli.store import database_option, opened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vitrine.service.sql.database import Database
 
-PROMOTION = click.option(
-    "--promotion", required=True, type=click.IntRange(1), metavar="ID", help="Its promoId in the current release."
-)
 TOGETHER = 10_000
 """Codes that are issued in one transaction: the service need not wait for more."""
 
@@ -26,7 +25,9 @@ def codes() -> None:
 
 
 @codes.command("issue")
-@PROMOTION
+@click.option(
+    "--promotion", required=True, type=click.IntRange(1), metavar="ID", help="Its promoId in the current release."
+)
 @click.option("--count", required=True, type=click.IntRange(1, 10_000_000), metavar="N", help="How many.")
 @database_option
 @OUT
@@ -36,15 +37,17 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
     from datetime import UTC, datetime
 
     from vitrine.interface.codes import digest, new_code
+    from vitrine.problems import Failure
     from vitrine.service.sql.issuing import keep
 
     secret = _secret()
-    _promotion(promotion, out)
+    if fault := _promotions([promotion], out).get(promotion):
+        raise Failure(f"--promotion {promotion}: {fault}")
     store = _open(database)
     try:
         for start in range(0, count, TOGETHER):
             made = [new_code(secrets.token_bytes) for _ in range(min(TOGETHER, count - start))]
-            keep(store, promotion, [digest(code, secret) for code in made], secret, datetime.now(UTC))
+            keep(store, {promotion: [digest(code, secret) for code in made]}, secret, datetime.now(UTC))
             click.echo("\n".join(made))
             sys.stdout.flush()
     finally:
@@ -54,24 +57,40 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
 
 @codes.command("import")
 @click.argument("file", type=click.File("rb"))
-@PROMOTION
+@click.option(
+    "--promotion", type=click.IntRange(1), metavar="ID", help="The promoId of all of them; else each line says it."
+)
 @database_option
 @OUT
-def import_codes(file: BinaryIO, promotion: int, database: str, out: str) -> None:
-    """Take over codes made elsewhere: FILE holds one a line (-: standard input). All of them, or none."""
+def import_codes(file: BinaryIO, promotion: int | None, database: str, out: str) -> None:
+    """Take over codes made elsewhere. All of them, or none.
+
+    FILE (-: standard input) holds one a line: the promoId, a comma or blank, and the code; with --promotion the code.
+    """
+    from collections import defaultdict
     from datetime import UTC, datetime
 
     from vitrine.interface.codes import digest
+    from vitrine.problems import Failure
     from vitrine.service.sql.issuing import Known, keep, read_lines
 
     secret = _secret()
-    _promotion(promotion, out)
-    lines, bad = read_lines(file.read())
-    digests = {digest(code, secret): number for number, code in lines.items()}
+    lines, bad = read_lines(file.read(), promotion)
+    wanted = {of for of, _ in lines.values()} if promotion is None else {promotion}
+    faults = _promotions(sorted(wanted), out)
+    if promotion in faults:
+        raise Failure(f"--promotion {promotion}: {faults[promotion]}")
+    bad |= {number: f"promotion {of}: {faults[of]}" for number, (of, _) in lines.items() if of in faults}
+    digests: dict[str, int] = {}
+    by_promotion: dict[int, list[str]] = defaultdict(list)
+    for number, (of, code) in lines.items():
+        made = digest(code, secret)
+        digests[made] = number
+        by_promotion[of].append(made)
     if not bad and lines:
         store = _open(database)
         try:
-            keep(store, promotion, list(digests), secret, datetime.now(UTC))
+            keep(store, by_promotion, secret, datetime.now(UTC))
         except Known as known:
             bad = {digests[each]: "the store has this code already" for each in known.digests}
         finally:
@@ -83,7 +102,10 @@ def import_codes(file: BinaryIO, promotion: int, database: str, out: str) -> Non
     if bad:
         click.echo(f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True)
         sys.exit(PROBLEMS)
-    click.echo(f"imported {len(lines):,} code{'s' * (len(lines) != 1)} of promotion {promotion}")
+    for of, made_of in sorted(by_promotion.items()):
+        click.echo(f"imported {len(made_of):,} code{'s' * (len(made_of) != 1)} of promotion {of}")
+    if not lines:
+        click.echo("imported 0 codes")
 
 
 @codes.command("report")
@@ -122,23 +144,25 @@ def _secret() -> bytes:
         raise Failure(str(error)) from None
 
 
-def _promotion(id: int, out: str) -> None:
-    """Raises Failure where the current release has no such promotion; warns where it is none of single-use codes."""
+def _promotions(ids: "Sequence[int]", out: str) -> dict[int, str]:
+    """What is wrong with those that the current release has not; warns of such as are none of single-use codes."""
     from pathlib import Path
 
-    from vitrine.problems import Failure
     from vitrine.release.changes import content_of
     from vitrine.release.publish import Releases
 
     releases = Releases(Path(out))
     content = content_of(releases.path(releases.find("current")))
-    promotion = content.promotion(id)
-    if promotion is None:
-        single = [str(each["promoId"]) for each in content.promotions() if each.get("singleUse")]
-        known = f"those with single-use codes are {', '.join(single[:40])}" if single else "none has single-use codes"
-        raise Failure(f"--promotion {id}: the current release in {out} has no such promotion; {known}")
-    if not promotion.get("singleUse"):
-        click.echo(f"vitrine: promotion {id} does not say `singleUse: true` in content", err=True)
+    single = [str(each["promoId"]) for each in content.promotions() if each.get("singleUse")]
+    known = f"those with single-use codes are {', '.join(single[:40])}" if single else "none has single-use codes"
+    faults = {}
+    for id in ids:
+        promotion = content.promotion(id)
+        if promotion is None:
+            faults[id] = f"the current release in {out} has no such promotion; {known}"
+        elif not promotion.get("singleUse"):
+            click.echo(f"vitrine: promotion {id} does not say `singleUse: true` in content", err=True)
+    return faults
 
 
 def _open(url: str) -> "Database":

@@ -1,7 +1,7 @@
 """Many codes into the store at once, all of them or none; and lists of codes made elsewhere."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from vitrine.interface.codes import MAX_LENGTH, SECRET, mark, spelling
@@ -10,6 +10,7 @@ from vitrine.service.sql.database import Database
 from vitrine.service.sql.shop import Shop
 
 _CODE = re.compile(r"[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*", re.ASCII)
+_PROMOTION_AND_CODE = re.compile(r"([1-9][0-9]{0,15})(?:[ \t]*[,;][ \t]*|[ \t]+)(\S.*)", re.ASCII)
 
 
 class Known(Exception):
@@ -20,31 +21,43 @@ class Known(Exception):
         self.digests = digests
 
 
-def keep(database: Database, promotion: int, digests: Sequence[str], secret: bytes, at: datetime) -> None:
-    """Keep codes by their digests. Raises Known, or Failure where the store's codes have another secret."""
+def keep(database: Database, codes: Mapping[int, Sequence[str]], secret: bytes, at: datetime) -> None:
+    """Keep promotions' codes, by their digests. Raises Known, or Failure where the store's have another secret."""
 
     def work(shop: Shop) -> None:
         ours = mark(secret)
         if shop.codes.claim(ours) != ours:
             raise Failure(f"{SECRET} is not the one that the store's codes were issued under; use that one")
-        if known := shop.codes.add(promotion, digests, at):
+        known: set[str] = set()
+        for promotion, digests in codes.items():
+            known |= shop.codes.add(promotion, digests, at)
+        if known:
             raise Known(known)
 
     database.write(work)
 
 
-def read_lines(data: bytes) -> tuple[dict[int, str], dict[int, str]]:
-    """Codes by the number of their line, and what is wrong with the others; blank lines are none.
+def read_lines(data: bytes, promotion: int | None = None) -> tuple[dict[int, tuple[int, str]], dict[int, str]]:
+    """Promotions and codes by the number of their line, and what is wrong with the others; blank lines are none.
 
-    A line is read strictly, blanks within it are a fault: of a file with two columns no code could be made.
+    With ``promotion`` each line is a code of that one; without, it says which: `880502 SUMMER-1`, or with a comma.
+    A line is read strictly, blanks within a code are a fault: of two columns no code could be made.
     """
-    codes: dict[int, str] = {}
+    codes: dict[int, tuple[int, str]] = {}
     bad: dict[int, str] = {}
     first: dict[str, int] = {}
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         text = line.strip(b" \t\r").decode("utf-8", "backslashreplace")
         if not text:
             continue
+        of = promotion
+        if of is None:
+            match = _PROMOTION_AND_CODE.fullmatch(text)
+            if match is None:
+                allowed = "a promoId, a comma or blank, and the code; or --promotion ID, which says it for all lines"
+                bad[number] = f"{text[:40]!r} does not say its promotion; allowed: {allowed}"
+                continue
+            of, text = int(match[1]), match[2]
         if not _CODE.fullmatch(text):
             bad[number] = f"{text[:40]!r} is no code; allowed: letters and digits, with hyphens between them"
         elif len(text) > MAX_LENGTH:
@@ -52,5 +65,5 @@ def read_lines(data: bytes) -> tuple[dict[int, str], dict[int, str]]:
         elif (same := first.setdefault(spelling(text), number)) != number:
             bad[number] = f"the same code as in line {same}; case and hyphens mean nothing, and O is 0, I and L are 1"
         else:
-            codes[number] = text
+            codes[number] = of, text
     return codes, bad
