@@ -172,6 +172,7 @@ def cold(bench: Bench, results: Results, runs: int) -> None:
     run(bench.build(bench.content, release))
     contenders: dict[str, Callable[[], Command]] = {
         "build": lambda: bench.build(bench.content, bench.fresh("out")),
+        "bare script": lambda: [sys.executable, "-m", "benchmarks.bare", bench.content / "events", bench.fresh("bare")],
         "copy": lambda: bench.copy(release / "releases"),
         "copy with links": lambda: bench.copy(release / "releases", "--preserve=links"),
         "check": bench.check,
@@ -224,6 +225,7 @@ def table(results: Results) -> Iterator[str]:
     yield "| What | vitrine | Beside | Ratio | Goal | |"
     yield "|---|---|---|---|---|---|"
     yield from _beside(results, "Cold build", "build", "hugo", "Hugo", goal)
+    yield from _beside(results, "Cold build", "build", "bare script", "a bare script in Python", None)
     yield from _beside(results, "Cold build", "build", "copy", "`cp -r` and `sync -f` of it", 1.0)
     yield from _beside(results, "Cold build", "build", "copy with links", "the same, its links kept", None)
     yield from _beside(results, "Cold check", "check", "sourcemeta", "`jsonschema validate --fast`", 1.0)
@@ -262,6 +264,13 @@ def _met(value: float, goal: float | None) -> str:
     return "" if goal is None else "met" if value <= goal else "missed"
 
 
+def bare(results: Results) -> Iterator[str]:
+    """How the bare script does beside Hugo: what the goal of a cold build was made of."""
+    if results.runs["hugo"]:
+        ratio = results.wall("bare script") / results.wall("hugo")
+        yield f"The bare script (benchmarks/bare.py: the pages that Hugo makes, and nothing else) / Hugo: {ratio:.2f}"
+
+
 def processor_times(results: Results) -> Iterator[str]:
     """Processor seconds, which tell more than the clock where the machine is shared."""
     for name, found in results.runs.items():
@@ -291,7 +300,7 @@ def main() -> int:
     promotions = ", 1,197 promotions" * given.promotions
     print(f"{given.events:,} events at 1,565 stores{promotions}; {len(os.sched_getaffinity(0))} processors, ", end="")
     print(f"Python {platform.python_version()}; {given.runs} runs: median (least–most)\n")
-    print("\n".join(table(results)), "\nProcessor time:", *processor_times(results), sep="\n")
+    print("\n".join(table(results)), "", *bare(results), "\nProcessor time:", *processor_times(results), sep="\n")
     if given.work is None:
         shutil.rmtree(work)
     return 0
