@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -380,6 +381,14 @@ def test_a_fresh_database_is_brought_to_this_programs_form_once(engine: Engine) 
     first, second = database.migrate(), database.migrate()
     database.close()
     assert (first[0], second) == ("0001 consents_and_retries", [])
+
+
+def test_sqlite_keeps_the_choices_and_their_history_in_one_tree_each(tmp_path: Path) -> None:
+    database = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}").open()
+    database.migrate()
+    trees = "SELECT name FROM sqlite_schema WHERE tbl_name LIKE 'consent%' ORDER BY name"
+    assert database.read(lambda shop: shop._session.run(trees)) == [("consent_history",), ("consents",)]
+    database.close()
 
 
 def test_programs_that_start_together_take_each_step_once(engine: Engine) -> None:

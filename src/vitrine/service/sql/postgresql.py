@@ -71,8 +71,11 @@ class _Unknown(Exception):
 
 @cache
 def _spelt(sql: str) -> bytes:
-    """A statement with psycopg's placeholders; none of ours holds `?` or `%` for anything else."""
-    return sql.replace("?", "%s").encode()
+    """A statement with psycopg's placeholders; none of ours holds `?` or `%` for anything else.
+
+    A table WITHOUT ROWID is SQLite's: its rows lie in its primary key. Here they never do.
+    """
+    return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()
 
 
 class _OneByOne(Exception):

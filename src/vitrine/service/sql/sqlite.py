@@ -10,11 +10,9 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from vitrine.problems import Failure
 from vitrine.service.sql.adding import Added, Adding, tried
@@ -71,11 +69,8 @@ class _PutOff:
         self._tables.clear()
         for adding, values in rows.items():
             try:
-                text = orjson.dumps(values).decode()
-                if "\\u0000" in text:  # SQLite's JSON functions end a text there
-                    raise _OneByOne
-                self._connection.execute(_many(adding), (text,))
-            except (sqlite3.Error, TypeError) as error:
+                self._connection.execute(_many(adding, len(values)), list(chain.from_iterable(values)))
+            except (sqlite3.Error, ValueError, OverflowError) as error:  # a lone surrogate; an integer of over 64 bits
                 if isinstance(error, sqlite3.Error) and not _own_fault(error):
                     raise
                 raise _OneByOne from error
@@ -86,10 +81,10 @@ class _OneByOne(Exception):
 
 
 @cache
-def _many(adding: Adding) -> str:
-    """A statement that adds the rows of a JSON array of arrays."""
-    values = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(adding.columns.count(",") + 1))
-    return f"INSERT INTO {adding.table} ({adding.columns}) SELECT {values} FROM json_each(?) WHERE true{adding.tail}"
+def _many(adding: Adding, number: int) -> str:
+    """A statement that adds so many rows."""
+    row = f"({', '.join('?' * (adding.columns.count(',') + 1))})"
+    return f"INSERT INTO {adding.table} ({adding.columns}) VALUES {', '.join([row] * number)}{adding.tail}"
 
 
 class _Waiting:

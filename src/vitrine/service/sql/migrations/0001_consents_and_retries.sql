@@ -1,4 +1,5 @@
--- Who opted in or out: now, and every choice before.
+-- Who opted in or out: now, and every choice before. The columns of a primary key stand first: where they do not,
+-- SQLite 3.40's integrity_check takes other columns of a table WITHOUT ROWID for NULL.
 CREATE TABLE consents (
     application TEXT NOT NULL,
     device TEXT NOT NULL,
@@ -6,16 +7,16 @@ CREATE TABLE consents (
     user_id TEXT,
     at TEXT NOT NULL,
     PRIMARY KEY (application, device)
-);
+) WITHOUT ROWID;
 CREATE TABLE consent_history (
-    id TEXT NOT NULL PRIMARY KEY,
+    at TEXT NOT NULL,
+    id TEXT NOT NULL,
     application TEXT NOT NULL,
     device TEXT NOT NULL,
     choice TEXT NOT NULL,
     user_id TEXT,
-    at TEXT NOT NULL
-);
-CREATE INDEX consent_history_at ON consent_history (at, id);
+    PRIMARY KEY (at, id)
+) WITHOUT ROWID;
 
 -- That a person's rows were removed, and when; nothing that tells whose.
 CREATE TABLE forgotten (
