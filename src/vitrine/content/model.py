@@ -257,7 +257,11 @@ class Packed(Sequence[Json]):
         return len(self._spans)
 
     def __iter__(self) -> Iterator[Json]:
-        return iter(orjson.loads(b"[%b]" % b",".join([self._data[start:end] for start, end in self._spans])))
+        return iter(orjson.loads(self.encode()))
+
+    def encode(self) -> bytes:
+        """All of them as JSON."""
+        return b"[%b]" % b",".join([self._data[start:end] for start, end in self._spans])
 
     def __getitem__(self, index: Any) -> Any:
         return list(self)[index]
