@@ -121,12 +121,16 @@ def edits(draw: st.DrawFn) -> Callable[[dict[str, Json]], dict[str, Json]]:
     """What an editor may do next: documents by path become others."""
     if draw(st.integers(0, 5)) == 0:  # take one away
         number = draw(st.integers(0, 20))
-        return lambda now: {path: now[path] for path in now if path != sorted(now)[number % len(now)]}
+        return lambda now: without(now, sorted(now)[number % len(now)])
     settings = [{"site.yaml": each} for each in SITES]
     new = draw(st.one_of(events(), events(), stores(), promotions(), apps(), products(), st.sampled_from(settings)))
     if draw(st.integers(0, 9)) == 0:
         new |= a_schema()
     return lambda now: now | new
+
+
+def without(now: dict[str, Json], gone: str) -> dict[str, Json]:
+    return {path: value for path, value in now.items() if path != gone or path == "site.yaml"}
 
 
 def rewritten(folder: Path, files: dict[str, Json]) -> Path:
@@ -217,7 +221,7 @@ def out(tmp_path: Path) -> Path:
 
 
 EVERYTHING = 28
-"""Questions of the small content with a third store: six of each store, one of all, seven of promotions, two of apps."""
+"""Questions of the small content with a third store: six of each store, one of all, seven of promotions, two apps."""
 STORE_2 = [
     "store/v1/events;locationNumber=2002.json",
     "store/v1/events;storeId=2.json",
