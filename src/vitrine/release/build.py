@@ -156,7 +156,7 @@ def build(order: Order, releases: Releases) -> Built:
                 note["ended"] = order.clock().isoformat(timespec="milliseconds")
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
             _into_place(releases, stage, id)
-        reads.save(_record_path(releases), plan.state(order, id), plan.record)
+        reads.save(_record_path(releases), (id, *plan.state), plan.record)
     return Built(
         id,
         len(files.lines),
@@ -222,19 +222,15 @@ def _last(order: Order, releases: Releases) -> _Last:
 class _Plan:
     """What a build asks, and what it takes over unasked.
 
-    ``questions``: a digest of which there are; ``kept``: paths whose answers have read nothing that is another now;
-    ``record``: what these have read.
+    ``state``: digests of the program, the schemas and which questions there are; ``kept``: lines of the last manifest,
+    by path, for answers that have read nothing that is another now; ``record``: what these have read.
     """
 
-    questions: str
+    state: Sequence[str]
     asked: Sequence[Sequence[Asking]]
     kept: Mapping[str, bytes]
     record: Record
     digests: Digests
-
-    def state(self, order: Order, id: str) -> Sequence[str]:
-        """What the record of a release depends on."""
-        return id, order.program, order.schemas.digest, self.questions
 
 
 def _record_path(releases: Releases) -> Path:
@@ -253,17 +249,15 @@ def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, relea
         allows = f"--allow-files {count * len(FORMATS)} allows them"
         raise Failure(f"{found}; {allows}, or freeze fewer products (featured, catalog.freeze)")
     digests = Digests(content, made.note["catalog"]["sha256"] if made.note else "none")
-    everything = _Plan(freeze.digest(listed), freeze.asked_of(listed), {}, Record(), digests)
-    record = reads.load(_record_path(releases), everything.state(order, last.id)) if last.same else None
-    if record is None:
-        return everything
-    chosen = record.forget(digests)
-    if len(chosen) > count // 2:
-        return everything
+    state = order.program, order.schemas.digest, freeze.digest(listed)
+    record = reads.load(_record_path(releases), (last.id, *state)) if last.same else None
+    chosen = record.forget(digests) if record else set()
+    if record is None or len(chosen) > count // 2:
+        return _Plan(state, freeze.asked_of(listed), {}, Record(), digests)
     asked = freeze.asked_of(listed, chosen)
     again = {asking.call(format).filename() for run in asked for asking in run for format in FORMATS}
     kept = {path: line for path, line in last.lines.items() if path not in again}
-    return _Plan(everything.questions, asked, kept, record, digests)
+    return _Plan(state, asked, kept, record, digests)
 
 
 class _Record(NamedTuple):
@@ -328,6 +322,8 @@ def _files(
 
 def _distinct(paths: Sequence[str]) -> None:
     """Raises Failure where two paths are one on a file system that knows no case."""
+    if len(set(map(str.lower, paths))) == len(paths):
+        return
     folded: dict[str, str] = {}
     for path in paths:
         other = folded.setdefault(path.lower(), path)
