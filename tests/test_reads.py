@@ -296,9 +296,10 @@ def record_of(out: Path) -> Path:
 
 def changed_record(out: Path, place: int) -> None:
     """A whole record which belongs to something else."""
-    value = orjson.loads(record_of(out).read_bytes().partition(b"\n")[2])
-    value[0][place] = "0" * 64
-    data = orjson.dumps(value)
+    _, state, *records = record_of(out).read_bytes().split(b"\n")
+    value = orjson.loads(state)
+    value[place] = "0" * 64
+    data = b"\n".join([orjson.dumps(value), *records])
     record_of(out).write_bytes(sha256(data).hexdigest().encode() + b"\n" + data)
 
 
@@ -406,13 +407,25 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     first.note(1, {("setting", "name"), ("promotions",)}, digests)
     second.note(2, {("promotions",)}, digests)
     second.note(3, {("catalog",), ("promotions",)}, digests)
-    first.merge(second)
-    save(tmp_path / "reads", ["id", "program"], first)
+    save(tmp_path / "reads", ["id", "program"], [first.encode(), second.encode()])
     found = load(tmp_path / "reads", ["id", "program"])
-    assert found is not None
-    assert vars(found) == vars(first)
-    assert sorted(questions for questions in found.readers.values()) == [[1], [2], [3]]
-    assert (load(tmp_path / "reads", ["id", "other"]), load(tmp_path / "none", ["id", "program"])) == (None, None)
+    assert [vars(record) for record in found] == [vars(first), vars(second)]
+    assert (load(tmp_path / "reads", ["id", "other"]), load(tmp_path / "none", ["id", "program"])) == ([], [])
+
+
+def test_records_of_the_same_content_are_merged() -> None:
+    digests = Digests(Content({"site": {"name": "Shop"}, "promotions": []}), "catalog")
+    first, second, whole = Record(), Record(), Record()
+    for record, question, seen in (
+        (first, 1, [("setting", "name"), ("promotions",)]),
+        (second, 2, [("promotions",)]),
+        (second, 3, [("catalog",), ("promotions",)]),
+    ):
+        record.note(question, seen, digests)
+        whole.note(question, seen, digests)
+    first.merge(second)
+    assert vars(first) == vars(whole)
+    assert list(whole.readers.values()) == [[1], [2], [3]]
 
 
 def test_every_question_has_a_number_of_its_own(content: Path) -> None:

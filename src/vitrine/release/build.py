@@ -156,7 +156,7 @@ def build(order: Order, releases: Releases) -> Built:
                 note["ended"] = order.clock().isoformat(timespec="milliseconds")
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
             _into_place(releases, stage, id)
-        reads.save(_record_path(releases), (id, *plan.state), plan.record)
+        reads.save(_record_path(releases), (id, *plan.state), files.records)
     return Built(
         id,
         len(files.lines),
@@ -223,13 +223,13 @@ class _Plan:
     """What a build asks, and what it takes over unasked.
 
     ``state``: digests of the program, the schemas and which questions there are; ``kept``: lines of the last manifest,
-    by path, for answers that have read nothing that is another now; ``record``: what these have read.
+    by path, for answers that have read nothing that is another now; ``records``: what these have read.
     """
 
     state: Sequence[str]
     asked: Sequence[Sequence[Asking]]
     kept: Mapping[str, bytes]
-    record: Record
+    records: Sequence[Record]
     digests: Digests
 
 
@@ -250,14 +250,14 @@ def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, relea
         raise Failure(f"{found}; {allows}, or freeze fewer products (featured, catalog.freeze)")
     digests = Digests(content, made.note["catalog"]["sha256"] if made.note else "none")
     state = order.program, order.schemas.digest, freeze.digest(listed)
-    record = reads.load(_record_path(releases), (last.id, *state)) if last.same else None
-    chosen = record.forget(digests) if record else set()
-    if record is None or len(chosen) > count // 2:
-        return _Plan(state, freeze.asked_of(listed), {}, Record(), digests)
+    records = reads.load(_record_path(releases), (last.id, *state)) if last.same else []
+    chosen = {number for record in records for number in record.forget(digests)}
+    if not records or len(chosen) > count // 2:
+        return _Plan(state, freeze.asked_of(listed), {}, (), digests)
     asked = freeze.asked_of(listed, chosen)
     again = {asking.call(format).filename() for run in asked for asking in run for format in FORMATS}
     kept = {path: line for path, line in last.lines.items() if path not in again}
-    return _Plan(state, asked, kept, record, digests)
+    return _Plan(state, asked, kept, records, digests)
 
 
 class _Record(NamedTuple):
@@ -271,11 +271,15 @@ class _Record(NamedTuple):
 
 
 class _Files(NamedTuple):
-    """Every file: its line of the manifest, by path; digest and size of the compressed forms; how many were written."""
+    """Every file: its line of the manifest, by path; digest and size of the compressed forms; how many were written.
+
+    ``records``: what the answers have read.
+    """
 
     lines: Mapping[str, bytes]
     gzip: Mapping[str, Sequence[Any]]
     written: int
+    records: Iterable[bytes]
 
 
 def _files(
@@ -294,7 +298,7 @@ def _files(
             for start in range(0, len(kept), share_of_kept)
         ]
 
-        def work(number: int, step: Callable[[], None]) -> tuple[list[_Record], Record]:
+        def work(number: int, step: Callable[[], None]) -> tuple[list[_Record], bytes]:
             reading, record, staged = Reading(content), Record(), _Staged(last, stage)
             asked = _noted(_asked(queues, number), reading, record, plan.digests)
             files = freeze.freeze(asked, reading, order.schemas, known, step)
@@ -302,7 +306,7 @@ def _files(
             for path in _in_turn(links, number):
                 staged.bring(path, manifest.digest_of(plan.kept[path]), last.compressed(path))
                 step()
-            return records, record
+            return records, record.encode()
 
         try:
             progress = counted(order.progress, sum(map(len, plan.asked)) + len(kept))
@@ -310,14 +314,22 @@ def _files(
         except Ended as error:
             raise Failure(str(error)) from None
     records = [record for made, _ in results for record in made]
-    for _, record in results:
-        plan.record.merge(record)
     _store_once(records, stage)
     lines = {**plan.kept, **{record.path: record.line for record in records}}
     _distinct([*plan.kept, *(record.path for record in records)])
     gzip = {f"{path}.gz": last.gzip[f"{path}.gz"] for path in plan.kept if f"{path}.gz" in last.gzip}
     gzip |= {f"{record.path}.gz": record.gzip for record in records if record.gzip}
-    return _Files(lines, gzip, len({record.digest for record in records if record.written}))
+    written = len({record.digest for record in records if record.written})
+    return _Files(lines, gzip, written, _together(plan.records, [record for _, record in results]))
+
+
+def _together(kept: Sequence[Record], new: Sequence[bytes]) -> Iterable[bytes]:
+    """What answers have read that were kept, and that each process has made."""
+    if not kept:
+        return new
+    for record in new:
+        kept[0].merge(Record.decode(record))
+    return [record.encode() for record in kept]
 
 
 def _distinct(paths: Sequence[str]) -> None:

@@ -30,6 +30,8 @@ VERBS = (
     "days",
 )
 CATALOG: Read = ("catalog",)
+DIGITS = 32
+"""Of a digest: 128 bits tell any two values apart that anybody ever writes."""
 
 
 class Reading(Content):
@@ -97,12 +99,12 @@ class Digests:
             return ""
         if id(value) not in self._known:
             data = value.encode() if isinstance(value, Packed) else orjson.dumps(value)
-            self._known[id(value)] = value, sha256(data).hexdigest()
+            self._known[id(value)] = value, sha256(data).hexdigest()[:DIGITS]
         return self._known[id(value)][1]
 
 
 class Record:
-    """What each answer read.
+    """What some answers have read.
 
     ``reads``: everything that was read, numbered; ``digests``: what that was; ``readers``: the numbers of some reads →
     the numbers of the questions whose answers have read just these.
@@ -112,6 +114,19 @@ class Record:
         self.reads: dict[Read, int] = {}
         self.digests: list[str] = []
         self.readers: dict[tuple[int, ...], list[int]] = {}
+
+    @staticmethod
+    def decode(data: bytes) -> "Record":
+        """A record from what `encode` gave."""
+        record = Record()
+        reads, record.digests, readers = orjson.loads(data)
+        record.reads = {tuple(read): number for number, read in enumerate(reads)}
+        record.readers = {tuple(numbers): questions for numbers, questions in readers}
+        return record
+
+    def encode(self) -> bytes:
+        """A record as a line."""
+        return orjson.dumps([list(self.reads), self.digests, list(self.readers.items())])
 
     def note(self, question: int, seen: Iterable[Read], digests: Digests) -> None:
         """What the answer to a question has read."""
@@ -140,10 +155,9 @@ class Record:
 # -- between two builds ------------------------------------------------------------------------------------------
 
 
-def save(path: Path, state: Sequence[str], record: Record) -> None:
-    """Keep the record of a release. One that cannot be kept means a slower build, no failure."""
-    value = [state, list(record.reads), record.digests, list(record.readers.items())]
-    data = orjson.dumps(value)
+def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
+    """Keep the records of a release, encoded. What cannot be kept means a slower build, no failure."""
+    data = b"\n".join([orjson.dumps(state), *records])
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,19 +168,13 @@ def save(path: Path, state: Sequence[str], record: Record) -> None:
             draft.unlink()
 
 
-def load(path: Path, state: Sequence[str]) -> Record | None:
-    """The record that was kept under this state: a release, and all else that numbers and answers depend on."""
+def load(path: Path, state: Sequence[str]) -> list[Record]:
+    """The records that were kept under this state: a release, and all else that numbers and answers depend on."""
     try:
         digest, _, data = path.read_bytes().partition(b"\n")
     except OSError:
-        return None
+        return []
     if sha256(data).hexdigest().encode() != digest:  # cut off, or damaged
-        return None
-    found, reads, digests, readers = orjson.loads(data)
-    if found != list(state):
-        return None
-    record = Record()
-    record.reads = {tuple(read): number for number, read in enumerate(reads)}
-    record.digests = digests
-    record.readers = {tuple(numbers): questions for numbers, questions in readers}
-    return record
+        return []
+    found, *records = data.split(b"\n")
+    return [Record.decode(record) for record in records] if found == orjson.dumps(state) else []
