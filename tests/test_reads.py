@@ -222,13 +222,14 @@ def out(tmp_path: Path) -> Path:
 
 EVERYTHING = 28
 """Questions of the small content with a third store: six of each store, one of all, seven of promotions, two apps."""
-STORE_2 = [
+EVENTS_2 = [
     "store/v1/events;locationNumber=2002.json",
     "store/v1/events;storeId=2.json",
     "store/v1/events;storeNumber=1002.json",
+    "v2/store/event;storeId=2.json",
+    "v2/store/event;storeNumber=1002.json",
 ]
-STORE_2 += ["store/v2/stores.json", "store/v2/stores/2002.json"]
-STORE_2 += ["v2/store/event;storeId=2.json", "v2/store/event;storeNumber=1002.json"]
+STORE_2 = sorted([*EVENTS_2, "store/v2/stores.json", "store/v2/stores/2002.json"])
 PROMOTIONS = [
     "v2/promotions.json",
     "v3/promotions/sorted.json",
@@ -240,7 +241,7 @@ PROMOTIONS = [
 ]
 RENAMED = event(10, [2], "2026-12-06 09:00", "2026-12-06 10:00", name="Renamed")
 ASKED: dict[str, tuple[dict[str, Json], list[str]]] = {
-    "an event": ({"events/second.yaml": RENAMED}, STORE_2),
+    "an event": ({"events/second.yaml": RENAMED}, EVENTS_2),
     "a store": ({"stores/two.yaml": store(2, name="Renamed")}, STORE_2),
     "a promotion": ({"promotions/plain.yaml": promotion(7, description="Renamed")}, sorted(PROMOTIONS)),
     "an application": ({"apps/tablet.yaml": app("tablet", configVersion="7")}, ["v2/utility/mobileapp/tablet.json"]),
@@ -261,8 +262,9 @@ def test_only_what_a_change_touches_is_asked(
 def test_an_event_that_moves_is_asked_for_where_it_was_and_where_it_is(content: Path, out: Path) -> None:
     made(content, out)
     write(content, {"events/second.yaml": event(10, [3], "2026-12-06 09:00", "2026-12-06 10:00")})
-    there = [name.replace("2.json", "3.json") for name in STORE_2 if name != "store/v2/stores.json"]
-    assert asked(lambda: made(content, out)) == sorted(STORE_2 + there)
+    there = [name.replace("2.json", "3.json") for name in EVENTS_2]
+    of_stores = ["store/v2/stores.json", "store/v2/stores/2003.json"]  # which has events only now
+    assert asked(lambda: made(content, out)) == sorted(EVENTS_2 + there + of_stores)
 
 
 def test_what_is_taken_over_is_counted_as_linked(content: Path, out: Path) -> None:
@@ -321,7 +323,7 @@ def test_a_build_without_the_cache_asks_everything_and_the_next_one_does_not(con
     made(content, out)
     assert len(asked(lambda: made(content, out, fresh=True))) == EVERYTHING
     write(content, {"events/second.yaml": RENAMED})
-    assert asked(lambda: made(content, out)) == STORE_2
+    assert asked(lambda: made(content, out)) == EVENTS_2
 
 
 def test_after_a_rollback_everything_is_asked(content: Path, out: Path) -> None:
@@ -351,6 +353,7 @@ ASKINGS: dict[str, tuple[Any, ...]] = {
     "store": ("storeId", 1),
     "near": (42.35, -71, 1.0),
     "events": (2001,),
+    "has_events": (2001,),
     "promotions": (),
     "published": (),
     "promotion": (5,),

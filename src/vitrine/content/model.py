@@ -336,6 +336,10 @@ class Content:
         """The events at the store with this location number, by start and id."""
         return self._events.get(location, ())
 
+    def has_events(self, location: int) -> bool:
+        """Whether there are any; who asks no more has read no event."""
+        return location in self._events
+
     def promotions(self) -> Sequence[Json]:
         """All promotions, by id."""
         promotions: list[Json] = self.value["promotions"]

@@ -199,10 +199,14 @@ def _reads(entry: Entry, reading: Reading) -> set[Read]:
 
 
 def _documents(content: Content, read: Read) -> set[Named]:
-    """The documents that a verb hands out; a product, a category and the site are named by the read itself."""
+    """The documents that a verb tells of; a product, a category and the site are named by the read itself."""
     verb, *arguments = read
+    if verb in _NAMED:
+        return {(verb, arguments[0])}
+    if verb == "has_events":
+        return _documents(content, ("events", *arguments))
     if verb not in _HANDED:
-        return {(verb, arguments[0])} if verb in _NAMED else set()
+        return set()
     kind, name = IDS[_HANDED[verb]]
     found = getattr(content, verb)(*arguments)
     documents = [found] if isinstance(found, dict) else found or ()

@@ -24,6 +24,7 @@ VERBS = (
     "store",
     "near",
     "events",
+    "has_events",
     "promotions",
     "published",
     "promotion",
