@@ -260,7 +260,7 @@ def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, relea
     return _Plan(state, asked, kept, records, digests)
 
 
-class _Record(NamedTuple):
+class _Made(NamedTuple):
     """A file that was made: its line of the manifest, its compressed form, whether it was written."""
 
     path: str
@@ -288,39 +288,42 @@ def _files(
     """Every answer; bytes that the last release has not are written. Raises Failure where two have one name."""
     for schema in {asking.operation.schema for asked in plan.asked for asking in asked}:
         order.schemas.validator(schema)  # compiled before the fork, for all
-    jobs, kept = order.jobs or processors(), list(plan.kept)
-    share_of_kept = len(kept) // jobs + 1
+    jobs = order.jobs or processors()
     known = last.known(last.lines.keys() - plan.kept.keys())
     with ExitStack() as stack:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(plan.asked)]
-        links = [
-            stack.enter_context(turns(kept[start : start + share_of_kept], FEW))
-            for start in range(0, len(kept), share_of_kept)
-        ]
+        links = [stack.enter_context(turns(part, FEW)) for part in _parts(list(plan.kept), jobs)]
 
-        def work(number: int, step: Callable[[], None]) -> tuple[list[_Record], bytes]:
+        def work(number: int, step: Callable[[], None]) -> tuple[list[_Made], bytes]:
             reading, record, staged = Reading(content), Record(), _Staged(last, stage)
             asked = _noted(_asked(queues, number), reading, record, plan.digests)
-            files = freeze.freeze(asked, reading, order.schemas, known, step)
-            records = [staged.made(file) for file in files]
+            files = [staged.made(file) for file in freeze.freeze(asked, reading, order.schemas, known, step)]
             for path in _in_turn(links, number):
                 staged.bring(path, manifest.digest_of(plan.kept[path]), last.compressed(path))
                 step()
-            return records, record.encode()
+            return files, record.encode()
 
         try:
-            progress = counted(order.progress, sum(map(len, plan.asked)) + len(kept))
+            progress = counted(order.progress, sum(map(len, plan.asked)) + len(plan.kept))
             results = share(work, jobs, progress, meanwhile)
         except Ended as error:
             raise Failure(str(error)) from None
-    records = [record for made, _ in results for record in made]
-    _store_once(records, stage)
-    lines = {**plan.kept, **{record.path: record.line for record in records}}
-    _distinct([*plan.kept, *(record.path for record in records)])
+    made = [file for files, _ in results for file in files]
+    _store_once(made, stage)
+    _distinct([*plan.kept, *(file.path for file in made)])
     gzip = {f"{path}.gz": last.gzip[f"{path}.gz"] for path in plan.kept if f"{path}.gz" in last.gzip}
-    gzip |= {f"{record.path}.gz": record.gzip for record in records if record.gzip}
-    written = len({record.digest for record in records if record.written})
-    return _Files(lines, gzip, written, _together(plan.records, [record for _, record in results]))
+    return _Files(
+        {**plan.kept, **{file.path: file.line for file in made}},
+        {**gzip, **{f"{file.path}.gz": file.gzip for file in made if file.gzip}},
+        len({file.digest for file in made if file.written}),
+        _together(plan.records, [record for _, record in results]),
+    )
+
+
+def _parts(items: Sequence[Item], count: int) -> list[Sequence[Item]]:
+    """At most so many stretches of about the same length."""
+    size = len(items) // count + 1
+    return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 def _together(kept: Sequence[Record], new: Sequence[bytes]) -> Iterable[bytes]:
@@ -375,12 +378,12 @@ class _Staged:
         self._stage = stage
         self._names: dict[str, str] = {}  # by this process: digest → name
 
-    def made(self, file: File) -> _Record:
+    def made(self, file: File) -> _Made:
         """A file that an answer was made for."""
         path, digest = file.entry["path"], file.entry["sha256"]
         written = digest not in self._names and digest not in self._last.paths
         self.bring(path, digest, file.gzip, file.body, file.compressed)
-        return _Record(path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, written)
+        return _Made(path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, written)
 
     def bring(
         self,
@@ -409,17 +412,17 @@ class _Staged:
             stage.take(f"{name}.gz", f"{self._last.files}/{held}.gz", gzip[0])
 
 
-def _store_once(records: Sequence[_Record], stage: Stage) -> None:
+def _store_once(made: Sequence[_Made], stage: Stage) -> None:
     """Bytes that several processes wrote, and linked to what they wrote, are kept once."""
     first: dict[str, str] = {}
     several: set[str] = set()
-    for record in records:
-        if record.written and first.setdefault(record.digest, record.path) != record.path:
-            several.add(record.digest)
-    for record in records:
-        if record.digest in several:
-            for ending in ("", ".gz") if record.gzip else ("",):
-                stage.relink(f"files/{record.path}{ending}", f"files/{first[record.digest]}{ending}")
+    for file in made:
+        if file.written and first.setdefault(file.digest, file.path) != file.path:
+            several.add(file.digest)
+    for file in made:
+        if file.digest in several:
+            for ending in ("", ".gz") if file.gzip else ("",):
+                stage.relink(f"files/{file.path}{ending}", f"files/{first[file.digest]}{ending}")
 
 
 def _into_place(releases: Releases, stage: Stage, id: str) -> None:
