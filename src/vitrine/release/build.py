@@ -289,16 +289,16 @@ def _files(
     for schema in {asking.operation.schema for asked in plan.asked for asking in asked}:
         order.schemas.validator(schema)  # compiled before the fork, for all
     jobs = order.jobs or processors()
+    kept = _parts(list(plan.kept), jobs)
     known = last.known(last.lines.keys() - plan.kept.keys())
     with ExitStack() as stack:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(plan.asked)]
-        links = [stack.enter_context(turns(part, FEW)) for part in _parts(list(plan.kept), jobs)]
 
         def work(number: int, step: Callable[[], None]) -> tuple[list[_Made], bytes]:
             reading, record, staged = Reading(content), Record(), _Staged(last, stage)
             asked = _noted(_asked(queues, number), reading, record, plan.digests)
             files = [staged.made(file) for file in freeze.freeze(asked, reading, order.schemas, known, step)]
-            for path in _in_turn(links, number):
+            for path in kept[number]:
                 staged.bring(path, manifest.digest_of(plan.kept[path]), last.compressed(path))
                 step()
             return files, record.encode()
@@ -321,9 +321,9 @@ def _files(
 
 
 def _parts(items: Sequence[Item], count: int) -> list[Sequence[Item]]:
-    """At most so many stretches of about the same length."""
+    """So many stretches of about the same length: who links one is alone in most of its directories."""
     size = len(items) // count + 1
-    return [items[start : start + size] for start in range(0, len(items), size)]
+    return [items[number * size : (number + 1) * size] for number in range(count)]
 
 
 def _together(kept: Sequence[Record], new: Sequence[bytes]) -> Iterable[bytes]:
@@ -353,13 +353,6 @@ def _asked(queues: Sequence[Queue[Asking]], number: int) -> Iterator[Asking]:
         for run in take():
             yield from run
         give_back()  # an answer that holds all stores is large
-
-
-def _in_turn(queues: Sequence[Queue[str]], number: int) -> Iterator[str]:
-    """The same of what is only linked."""
-    for take in (*queues[number:], *queues[:number]):
-        for run in take():
-            yield from run
 
 
 def _noted(asked: Iterable[Asking], reading: Reading, record: Record, digests: Digests) -> Iterator[Asking]:
