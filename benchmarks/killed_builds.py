@@ -33,7 +33,7 @@ SETTLED = 2.2
 
 CHANGES = {"os.link", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.symlink", "os.chmod", "os.utime"}
 KNOWN = {"releases", "current", "current.json", "history.jsonl", ".lock", ".cache", ".cache/documents"}
-KNOWN |= {".cache/last.json", ".cache/catalog", ".cache/catalog-pieces", ".trash", "last-build.json"}
+KNOWN |= {".cache/last.json", ".cache/reads", ".cache/catalog", ".cache/catalog-pieces", ".trash", "last-build.json"}
 
 
 # -- in the killed process ---------------------------------------------------------------------------------------

@@ -257,7 +257,11 @@ class Packed(Sequence[Json]):
         return len(self._spans)
 
     def __iter__(self) -> Iterator[Json]:
-        return iter(orjson.loads(b"[%b]" % b",".join([self._data[start:end] for start, end in self._spans])))
+        return iter(orjson.loads(self.encode()))
+
+    def encode(self) -> bytes:
+        """All of them as JSON."""
+        return b"[%b]" % b",".join([self._data[start:end] for start, end in self._spans])
 
     def __getitem__(self, index: Any) -> Any:
         return list(self)[index]
@@ -331,6 +335,10 @@ class Content:
     def events(self, location: int) -> Sequence[Json]:
         """The events at the store with this location number, by start and id."""
         return self._events.get(location, ())
+
+    def has_events(self, location: int) -> bool:
+        """Whether there are any; who asks no more has read no event."""
+        return location in self._events
 
     def promotions(self) -> Sequence[Json]:
         """All promotions, by id."""

@@ -69,13 +69,14 @@ def _with_features(content: Content, found: Iterable[Found], wanted: tuple[str, 
 
 def _having(content: Content, found: Iterable[Found], wanted: tuple[str, ...]) -> Iterator[Found]:
     for distance, store in found:
-        if set(wanted) <= set(_features(store, content.events(store["locationNumber"]))):
+        if set(wanted) <= set(_features(content, store)):
             yield distance, store
 
 
-def _features(store: Json, events: Sequence[Json]) -> list[str]:
+def _features(content: Content, store: Json) -> list[str]:
     """As written; HAS_EVENTS comes from the events."""
-    return [*store.get("features", ()), *(["HAS_EVENTS"] if events else ())]
+    has_events = content.has_events(store["locationNumber"])
+    return [*store.get("features", ()), *(["HAS_EVENTS"] if has_events else ())]
 
 
 def _answer(content: Content, call: Call, found: Iterable[Found]) -> Json:
@@ -129,7 +130,7 @@ def _with_inventories(
 
 
 def _store(content: Content, store: Json, distance: float | None = None) -> Json:
-    features = _features(store, content.events(store["locationNumber"]))
+    features = _features(content, store)
     return {
         "name": store["name"],
         "locationNumber": store["locationNumber"],

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -18,18 +19,19 @@ from vitrine.content.processes import Ended, Progress, counted, give_back, proce
 from vitrine.content.schema import Schemas
 from vitrine.interface.formats import FORMATS
 from vitrine.problems import Failure
-from vitrine.release import catalog, freeze, manifest
+from vitrine.release import catalog, freeze, manifest, reads
 from vitrine.release.changes import documents_changed
 from vitrine.release.freeze import FEW, Asking, File, Known
-from vitrine.release.manifest import Manifest
 from vitrine.release.publish import Releases
+from vitrine.release.reads import Digests, Reading, Record
 from vitrine.release.stage import Stage, fsync_folder, staging
 
 CONTENT = "content.json"
 MANY = 200_000
 """So many files a release may have unless more are asked for: whoever freezes a million products shall know it."""
 
-Queue = Callable[[], Iterator[Sequence[Asking]]]
+Item = TypeVar("Item")
+Queue = Callable[[], Iterator[Sequence[Item]]]
 
 
 @dataclass(frozen=True)
@@ -75,17 +77,37 @@ class Built:
 class _Last:
     """The release that this one may take files from: what of it is here.
 
-    ``paths``: digest → a path with these bytes; empty where only the manifest is here. ``known``: what needs no
-    answering beyond the first format, because this very program made it from the same value. ``index``: its catalog.
+    ``lines``: of its manifest, by path. ``files``: where they are; None where only the manifest is here. ``gzip``:
+    digest and size of what stands compressed. ``same``: made by this very program with these schemas, so that what it
+    answers from the same value is known. ``index``: its catalog.
     """
 
-    manifest: Manifest | None = None
+    id: str = ""
+    lines: Mapping[str, bytes] = field(default_factory=dict)
+    edge: str | None = None
     content: bytes = b""
     files: Path | None = None
-    paths: Mapping[str, str] = field(default_factory=dict)
-    gzip: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    known: Known = field(default_factory=dict)
+    gzip: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    same: bool = False
     index: catalog.Before | None = None
+
+    @cached_property
+    def paths(self) -> Mapping[str, str]:
+        """Digest → a path with these bytes, of the files that are here."""
+        return {manifest.digest_of(line): path for path, line in self.lines.items()} if self.files else {}
+
+    def compressed(self, path: str) -> tuple[str, int] | None:
+        """Digest and size of a file's compressed form."""
+        found = self.gzip.get(f"{path}.gz")
+        return (found[0], found[1]) if found else None
+
+    def known(self, paths: Iterable[str]) -> Known:
+        """What of some files needs no answering beyond the first format."""
+        return {
+            path: (manifest.digest_of(line), manifest.size_of(line), self.compressed(path))
+            for path in paths
+            if self.same and (line := self.lines.get(path))
+        }
 
 
 def build(order: Order, releases: Releases) -> Built:
@@ -119,30 +141,31 @@ def build(order: Order, releases: Releases) -> Built:
             stage.add("sources.json", sources)
             written.append(own)
 
-        records = _files(order, content, last, stage, meanwhile)
+        plan = _plan(order, content, last, made, releases)
+        files = _files(plan, order, content, last, stage, meanwhile)
         (own,) = written
         private = {CONTENT: {"size": len(data), "sha256": own.digest}, **made.private}
-        encoded = manifest.encode({record.path: record.line for record in records}, private, next_change, own.edge)
+        encoded = manifest.encode(files.lines, private, next_change, own.edge)
         id = manifest.release_id(encoded)
         existed = releases.complete(id) and not _replaceable(order, releases, id)
         if not existed:
             stage.write("manifest.json", encoded, id)
-            gzip = {f"{record.path}.gz": record.gzip for record in records if record.gzip}
-            note = {**order.note, **made.note, "at": order.moment.isoformat(), "program": order.program, "gzip": gzip}
+            note = {**order.note, **made.note, "at": order.moment.isoformat(), "program": order.program}
+            note["gzip"] = files.gzip
             if order.clock:
                 note["ended"] = order.clock().isoformat(timespec="milliseconds")
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
             _into_place(releases, stage, id)
-    before = last.manifest.files.keys() if last.manifest else set()
+        reads.save(_record_path(releases), (id, *plan.state), files.records)
     return Built(
         id,
-        len(records),
-        0 if existed else len({record.digest for record in records if record.written}),
+        len(files.lines),
+        0 if existed else files.written,
         existed,
-        len(before - {record.path for record in records}),
+        len(last.lines.keys() - files.lines.keys()),
         {**own.changed, **made.changed},
         next_change,
-        edge_changed=last.manifest is None or last.manifest.edge != own.edge,
+        edge_changed=last.edge != own.edge,
     )
 
 
@@ -179,24 +202,66 @@ def _last(order: Order, releases: Releases) -> _Last:
     if id is None or not (releases.path(id) / "manifest.json").is_file():
         return _Last()
     try:
-        folder, listed, note = releases.path(id), releases.manifest(id), releases.note(id)
+        folder, listed, note = releases.path(id), releases.lines(id), releases.note(id)
     except Failure:  # `vitrine verify` tells what is wrong with it; this build takes nothing from it
         return _Last()
     content = (folder / CONTENT).read_bytes() if (folder / CONTENT).is_file() else b""
     if order.fresh or not releases.complete(id):
-        return _Last(listed, content)
-    paths = {entry["sha256"]: path for path, entry in listed.files.items()}
-    gzip = {path: (digest, size) for path, (digest, size) in note.get("gzip", {}).items()}
-    known: Known = {}
-    if "gzip" in note and (note.get("program"), note.get("schemas")) == (order.program, order.schemas.digest):
-        known = {path: (e["sha256"], e["size"], gzip.get(f"{path}.gz")) for path, e in listed.files.items()}
+        return _Last(id, listed.files, listed.edge, content)
+    gzip, by = note.get("gzip", {}), (note.get("program"), note.get("schemas"))
+    same = "gzip" in note and by == (order.program, order.schemas.digest)
     private = listed.private.get(catalog.NAME)
     before = catalog.Before(folder / catalog.NAME, private, note.get("catalog", {})) if private else None
-    return _Last(listed, content, folder / "files", paths, gzip, known, before)
+    return _Last(id, listed.files, listed.edge, content, folder / "files", gzip, same, before)
 
 
-class _Record(NamedTuple):
-    """A file of the release: its line of the manifest, its compressed form, whether it was written."""
+# -- what is asked -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a build asks, and what it takes over unasked.
+
+    ``state``: digests of the program, the schemas and which questions there are; ``kept``: lines of the last manifest,
+    by path, for answers that have read nothing that is another now; ``records``: what these have read.
+    """
+
+    state: Sequence[str]
+    asked: Sequence[Sequence[Asking]]
+    kept: Mapping[str, bytes]
+    records: Sequence[Record]
+    digests: Digests
+
+
+def _record_path(releases: Releases) -> Path:
+    return releases.out / ".cache" / "reads"
+
+
+def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, releases: Releases) -> _Plan:
+    """Where it is known what the last release's answers read: only those that would read something else are asked.
+
+    Raises Failure where there are too many files.
+    """
+    listed = freeze.questions(content)
+    count = sum(map(len, listed))
+    if count * len(FORMATS) > order.allowed:
+        found = f"{count * len(FORMATS):,} files would be written, and {order.allowed:,} are allowed"
+        allows = f"--allow-files {count * len(FORMATS)} allows them"
+        raise Failure(f"{found}; {allows}, or freeze fewer products (featured, catalog.freeze)")
+    digests = Digests(content, made.note["catalog"]["sha256"] if made.note else "none")
+    state = order.program, order.schemas.digest, freeze.digest(listed)
+    records = reads.load(_record_path(releases), (last.id, *state)) if last.same else []
+    chosen = {number for record in records for number in record.forget(digests)}
+    if not records or len(chosen) > count // 2:
+        return _Plan(state, freeze.asked_of(listed), {}, (), digests)
+    asked = freeze.asked_of(listed, chosen)
+    again = {asking.call(format).filename() for run in asked for asking in run for format in FORMATS}
+    kept = {path: line for path, line in last.lines.items() if path not in again}
+    return _Plan(state, asked, kept, records, digests)
+
+
+class _Made(NamedTuple):
+    """A file that was made: its line of the manifest, its compressed form, whether it was written."""
 
     path: str
     digest: str
@@ -205,39 +270,83 @@ class _Record(NamedTuple):
     written: bool
 
 
-def _files(order: Order, content: Content, last: _Last, stage: Stage, meanwhile: Callable[[], None]) -> list[_Record]:
-    """Every answer; bytes that the last release has not are written. Raises Failure where two have one name."""
-    lists = freeze.askings(content)
-    count = sum(map(len, lists)) * len(FORMATS)
-    if count > order.allowed:
-        found = f"{count:,} files would be written, and {order.allowed:,} are allowed"
-        raise Failure(
-            f"{found}; --allow-files {count} allows them, or freeze fewer products (featured, catalog.freeze)"
-        )
-    for schema in {asking.operation.schema for asked in lists for asking in asked}:
-        order.schemas.validator(schema)  # compiled before the fork, for all
-    with ExitStack() as stack:
-        queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(lists)]
+class _Files(NamedTuple):
+    """Every file: its line of the manifest, by path; digest and size of the compressed forms; how many were written.
 
-        def work(number: int, step: Callable[[], None]) -> list[_Record]:
-            return list(_freeze_part(_asked(queues, number), order, content, last, stage, step))
+    ``records``: what the answers have read.
+    """
+
+    lines: Mapping[str, bytes]
+    gzip: Mapping[str, Sequence[Any]]
+    written: int
+    records: Iterable[bytes]
+
+
+def _files(
+    plan: _Plan, order: Order, content: Content, last: _Last, stage: Stage, meanwhile: Callable[[], None]
+) -> _Files:
+    """Every answer; bytes that the last release has not are written. Raises Failure where two have one name."""
+    for schema in {asking.operation.schema for asked in plan.asked for asking in asked}:
+        order.schemas.validator(schema)  # compiled before the fork, for all
+    jobs = order.jobs or processors()
+    kept = _parts(list(plan.kept), jobs)
+    known = last.known(last.lines.keys() - plan.kept.keys())
+    with ExitStack() as stack:
+        queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(plan.asked)]
+
+        def work(number: int, step: Callable[[], None]) -> tuple[list[_Made], bytes]:
+            reading, record, staged = Reading(content), Record(), _Staged(last, stage)
+            asked = _noted(_asked(queues, number), reading, record, plan.digests)
+            files = [staged.made(file) for file in freeze.freeze(asked, reading, order.schemas, known, step)]
+            for path in kept[number]:
+                staged.bring(path, manifest.digest_of(plan.kept[path]), last.compressed(path))
+                step()
+            return files, record.encode()
 
         try:
-            progress = counted(order.progress, sum(map(len, lists)))
-            results = share(work, order.jobs or processors(), progress, meanwhile)
+            progress = counted(order.progress, sum(map(len, plan.asked)) + len(plan.kept))
+            results = share(work, jobs, progress, meanwhile)
         except Ended as error:
             raise Failure(str(error)) from None
-    records = [record for result in results for record in result]
+    made = [file for files, _ in results for file in files]
+    _store_once(made, stage)
+    _distinct([*plan.kept, *(file.path for file in made)])
+    gzip = {f"{path}.gz": last.gzip[f"{path}.gz"] for path in plan.kept if f"{path}.gz" in last.gzip}
+    return _Files(
+        {**plan.kept, **{file.path: file.line for file in made}},
+        {**gzip, **{f"{file.path}.gz": file.gzip for file in made if file.gzip}},
+        len({file.digest for file in made if file.written}),
+        _together(plan.records, [record for _, record in results]),
+    )
+
+
+def _parts(items: Sequence[Item], count: int) -> list[Sequence[Item]]:
+    """So many stretches of about the same length: who links one is alone in most of its directories."""
+    size = len(items) // count + 1
+    return [items[number * size : (number + 1) * size] for number in range(count)]
+
+
+def _together(kept: Sequence[Record], new: Sequence[bytes]) -> Iterable[bytes]:
+    """What answers have read that were kept, and that each process has made."""
+    if not kept:
+        return new
+    for record in new:
+        kept[0].merge(Record.decode(record))
+    return [record.encode() for record in kept]
+
+
+def _distinct(paths: Sequence[str]) -> None:
+    """Raises Failure where two paths are one on a file system that knows no case."""
+    if len(set(map(str.lower, paths))) == len(paths):
+        return
     folded: dict[str, str] = {}
-    for record in records:
-        other = folded.setdefault(record.path.lower(), record.path)
-        if other is not record.path:
-            raise Failure(f"two answers have one file name: {other} and {record.path}")
-    _store_once(records, stage)
-    return records
+    for path in paths:
+        other = folded.setdefault(path.lower(), path)
+        if other is not path:
+            raise Failure(f"two answers have one file name: {other} and {path}")
 
 
-def _asked(queues: Sequence[Queue], number: int) -> Iterator[Asking]:
+def _asked(queues: Sequence[Queue[Asking]], number: int) -> Iterator[Asking]:
     """All queues, from another one in each process: so they fill different directories, each of which has one lock."""
     start = number % len(queues)
     for take in (*queues[start:], *queues[:start]):
@@ -246,51 +355,67 @@ def _asked(queues: Sequence[Queue], number: int) -> Iterator[Asking]:
         give_back()  # an answer that holds all stores is large
 
 
-def _freeze_part(
-    asked: Iterable[Asking], order: Order, content: Content, last: _Last, stage: Stage, step: Callable[[], None]
-) -> Iterator[_Record]:
-    """One process's share: bytes that exist, in the last release or in this one, are linked; others are written."""
-    staged: dict[str, str] = {}  # by this process: digest → name
-    for file in freeze.freeze(asked, content, order.schemas, last.known, step):
-        digest, path = file.entry["sha256"], file.entry["path"]
-        name, source = f"files/{path}", staged.get(digest)
+def _noted(asked: Iterable[Asking], reading: Reading, record: Record, digests: Digests) -> Iterator[Asking]:
+    """Each question; when the next one is wanted, what the answer to it has read is noted."""
+    for asking in asked:
+        reading.seen = set()
+        yield asking
+        record.note(asking.number, reading.seen, digests)
+
+
+class _Staged:
+    """What one process brings: bytes that exist, in the last release or in this one, are linked; others are written."""
+
+    def __init__(self, last: _Last, stage: Stage) -> None:
+        self._last = last
+        self._stage = stage
+        self._names: dict[str, str] = {}  # by this process: digest → name
+
+    def made(self, file: File) -> _Made:
+        """A file that an answer was made for."""
+        path, digest = file.entry["path"], file.entry["sha256"]
+        written = digest not in self._names and digest not in self._last.paths
+        self.bring(path, digest, file.gzip, file.body, file.compressed)
+        return _Made(path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, written)
+
+    def bring(
+        self,
+        path: str,
+        digest: str,
+        gzip: tuple[str, int] | None,
+        body: bytes | None = None,
+        compressed: bytes | None = None,
+    ) -> None:
+        """A file, and its compressed form where it has one; their bytes where they may have to be written."""
+        name, source, stage = f"files/{path}", self._names.get(digest), self._stage
         if source is not None:
             stage.link(name, source)
-            if file.gzip:
+            if gzip:
                 stage.link(f"{name}.gz", f"{source}.gz")
+            return
+        self._names[digest] = name
+        held = self._last.paths.get(digest)
+        if held is None:
+            stage.write(name, body or b"", digest)
         else:
-            staged[digest] = name
-            _bring(file, name, last, stage)
-        yield _Record(
-            path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, source is None and digest not in last.paths
-        )
+            stage.take(name, f"{self._last.files}/{held}", digest)
+        if gzip and compressed and (held is None or self._last.compressed(held) != gzip):
+            stage.write(f"{name}.gz", compressed, gzip[0])  # anew, too, where another program compressed it
+        elif gzip:
+            stage.take(f"{name}.gz", f"{self._last.files}/{held}.gz", gzip[0])
 
 
-def _bring(file: File, name: str, last: _Last, stage: Stage) -> None:
-    """Bytes that this process has not staged yet: from the last release where that has them."""
-    digest = file.entry["sha256"]
-    held = last.paths.get(digest)
-    if held is None:
-        stage.write(name, file.body or b"", digest)
-    else:
-        stage.take(name, f"{last.files}/{held}", digest)
-    if file.gzip and file.compressed and (held is None or last.gzip.get(f"{held}.gz") != file.gzip):
-        stage.write(f"{name}.gz", file.compressed, file.gzip[0])  # anew, too, where another program compressed it
-    elif file.gzip:
-        stage.take(f"{name}.gz", f"{last.files}/{held}.gz", file.gzip[0])
-
-
-def _store_once(records: Sequence[_Record], stage: Stage) -> None:
+def _store_once(made: Sequence[_Made], stage: Stage) -> None:
     """Bytes that several processes wrote, and linked to what they wrote, are kept once."""
     first: dict[str, str] = {}
     several: set[str] = set()
-    for record in records:
-        if record.written and first.setdefault(record.digest, record.path) != record.path:
-            several.add(record.digest)
-    for record in records:
-        if record.digest in several:
-            for ending in ("", ".gz") if record.gzip else ("",):
-                stage.relink(f"files/{record.path}{ending}", f"files/{first[record.digest]}{ending}")
+    for file in made:
+        if file.written and first.setdefault(file.digest, file.path) != file.path:
+            several.add(file.digest)
+    for file in made:
+        if file.digest in several:
+            for ending in ("", ".gz") if file.gzip else ("",):
+                stage.relink(f"files/{file.path}{ending}", f"files/{first[file.digest]}{ending}")
 
 
 def _into_place(releases: Releases, stage: Stage, id: str) -> None:

@@ -1,8 +1,9 @@
 """What differs between two releases in the editors' terms: which store, event, promotion or application, and how."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +22,7 @@ from vitrine.problems import Failure, Pointer
 from vitrine.release import catalog, manifest
 from vitrine.release.index import Index
 from vitrine.release.manifest import Entry, Manifest
+from vitrine.release.reads import Read, Reading
 
 IDS = {"apps": ("application", "name"), "stores": ("store", "locationNumber")}
 IDS |= {"events": ("event", "id"), "promotions": ("promotion", "promoId")}
@@ -140,17 +142,21 @@ def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
     Also the Monday from which opening hours are told, where that has come: every store's answer is another then.
     """
     found: dict[str, dict[str, None]] = defaultdict(dict)
-    lines = set(old.splitlines()), set(new.splitlines())
-    for data, other in ((old, lines[1]), (new, lines[0])):
+    contents = old.splitlines(), new.splitlines()
+    lines = set(contents[0]), set(contents[1])
+    only = lines[0] ^ lines[1]
+    for data, other in zip(contents, reversed(lines), strict=True):
         section = ""
-        for line in data.splitlines():
+        for line in data:
             if line.endswith(b":["):
                 section = line[1:-3].decode()
-            elif line.startswith(b'"site":') and line not in other:
+            elif line not in only:
+                continue
+            elif line.startswith(b'"site":'):
                 found["site"]["site.yaml"] = None
-            elif line.startswith(b'"monday":') and line not in other and data is new:
+            elif line.startswith(b'"monday":') and data is contents[1]:
                 found["opening hours from"][line[10:20].decode()] = None
-            elif line in other or not line.startswith(b'{"') or section not in IDS:
+            elif not line.startswith(b'{"') or section not in IDS:
                 continue
             elif line.removesuffix(b",") not in other and line + b"," not in other:
                 kind, name = IDS[section]
@@ -168,68 +174,57 @@ def _urls(
     found: dict[Named, set[str]] = defaultdict(set)
     paths = manifest.difference(manifests[0].files, manifests[1].files).paths
     for listed, content, release in zip(manifests, contents, releases, strict=True):
-        recording = _Recording(content.value)
+        reading = Reading(content)
         if content.catalog is not None:
-            recording.catalog = _RecordingIndex(release / catalog.NAME, recording)
+            reading.catalog = _ReadIndex(release / catalog.NAME, reading)
+        documents = cache(partial(_documents, content))
         for path in paths:
             entry = listed.files.get(path)
             if entry is not None and entry["mediaType"] == JSON.media_type:
-                for name in _reads(entry, recording):
+                for name in set().union(*map(documents, _reads(entry, reading))):
                     found[name].add(entry["url"])
     return found
 
 
-def _reads(entry: Entry, recording: "_Recording") -> set[Named]:
-    """The documents that the answer in a file is made from."""
+def _reads(entry: Entry, reading: Reading) -> set[Read]:
+    """What the answer in a file is made from."""
     operation = next((known for known in OPERATIONS if known.name == entry["operation"]), None)
     if operation is None:
         return set()
     kinds = {parameter.name: parameter.kind for parameter in operation.parameters}
     arguments = {name: kinds[name].parse(text) for name, text in entry["arguments"].items()}
-    recording.seen = {("site", "site.yaml")}
-    value_of(make(operation, JSON, arguments, entry.get("application")), recording)
-    return recording.seen
+    reading.seen = {SITE}
+    value_of(make(operation, JSON, arguments, entry.get("application")), reading)
+    return reading.seen
 
 
-class _Recording(Content):
-    """Content that notes which documents its verbs hand out."""
-
-    def __init__(self, value: Json) -> None:
-        super().__init__(value)
-        self.seen: set[Named] = set()
-
-    def application(self, name: str) -> Json:
-        return self._noted("apps", [super().application(name)])[0]
-
-    def stores(self) -> Sequence[Json]:
-        return self._noted("stores", super().stores())
-
-    def store(self, number: str, value: int) -> Json | None:
-        store = super().store(number, value)
-        return store and self._noted("stores", [store])[0]
-
-    def events(self, location: int) -> Sequence[Json]:
-        return self._noted("events", super().events(location))
-
-    def promotions(self) -> Sequence[Json]:
-        return self._noted("promotions", super().promotions())
-
-    def part(self, make: Callable[..., Json], *documents: Json) -> Json:
-        """Made anew for each answer: one that is kept hands out no documents."""
-        return make(self, *documents)
-
-    def _noted(self, key: str, documents: Sequence[Json]) -> Sequence[Json]:
-        kind, name = IDS[key]
-        self.seen |= {(kind, str(document[name])) for document in documents}
-        return documents
+def _documents(content: Content, read: Read) -> set[Named]:
+    """The documents that a verb tells of; a product, a category and the site are named by the read itself."""
+    verb, *arguments = read
+    if verb in _NAMED:
+        return {(verb, arguments[0])}
+    if verb == "has_events":
+        return _documents(content, ("events", *arguments))
+    if verb not in _HANDED:
+        return set()
+    kind, name = IDS[_HANDED[verb]]
+    found = getattr(content, verb)(*arguments)
+    documents = [found] if isinstance(found, dict) else found or ()
+    return {(kind, str(document[name])) for document in documents}
 
 
-class _RecordingIndex(Index):
+SITE: Read = ("site", "site.yaml")
+_NAMED = {"site", "product", "category"}
+_HANDED = {"application": "apps", "stores": "stores", "store": "stores", "events": "events"}
+_HANDED |= {"promotions": "promotions", "promotion": "promotions"}
+
+
+class _ReadIndex(Index):
     """A catalog that notes which products and categories its verbs hand out."""
 
-    def __init__(self, path: Path, recording: _Recording) -> None:
+    def __init__(self, path: Path, reading: Reading) -> None:
         super().__init__(path)
-        self._recording = recording
+        self._reading = reading
 
     def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
         return self._noted("product", super().products(ids))
@@ -239,9 +234,9 @@ class _RecordingIndex(Index):
 
     def category(self, id: int) -> Json | None:
         found = super().category(id)
-        self._recording.seen |= {("category", str(id))} if found else set()
+        self._reading.seen |= {("category", str(id))} if found else set()
         return found
 
     def _noted(self, kind: str, found: Mapping[int, Handed]) -> Mapping[int, Handed]:
-        self._recording.seen |= {(kind, str(id)) for id in found}
+        self._reading.seen |= {(kind, str(id)) for id in found}
         return found

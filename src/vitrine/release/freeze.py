@@ -1,10 +1,12 @@
 """Every frozen Call answered: the same answers that the service gives, before anyone asks. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import product
 from typing import Any, NamedTuple
 
+import orjson
 from isal import isal_zlib
 
 from vitrine.content.model import Content
@@ -14,7 +16,7 @@ from vitrine.interface.answer import respond, value_of
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.call import Call, make
 from vitrine.interface.formats import FORMATS, Format
-from vitrine.interface.operation import Operation
+from vitrine.interface.operation import Arguments, Operation
 from vitrine.problems import Failure
 from vitrine.release.manifest import Entry
 
@@ -27,11 +29,12 @@ LEVEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One question that is frozen, before it takes a format."""
+    """One question that is frozen, before it takes a format; its number among all."""
 
     operation: Operation
     arguments: Mapping[str, Any]
     application: str | None
+    number: int
 
     def call(self, format: Format) -> Call:
         return make(self.operation, format, self.arguments, self.application)
@@ -54,18 +57,54 @@ Known = Mapping[str, tuple[str, int, tuple[str, int] | None]]
 """What the last release holds under a path: digest, size, and digest and size of its compressed form."""
 
 
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """What is frozen of an operation: each entry, by each application."""
+
+    operation: Operation
+    entries: Sequence[Arguments]
+    applications: Sequence[str | None]
+
+    def __len__(self) -> int:
+        return len(self.entries) * len(self.applications)
+
+
+def questions(content: Content) -> list[Questions]:
+    """Everything to freeze, by operation; the questions are numbered in this order."""
+    found = []
+    for operation in OPERATIONS:
+        if operation.frozen:
+            applications: Sequence[str | None] = content.applications() if operation.by_application else (None,)
+            found.append(Questions(operation, list(operation.entries(content)), applications))
+    return found
+
+
+def digest(listed: Sequence[Questions]) -> str:
+    """A digest of which questions there are, and of their order."""
+    told = [(each.operation.name, each.entries, each.applications) for each in listed]
+    return sha256(orjson.dumps(told, default=repr)).hexdigest()
+
+
 def askings(content: Content) -> list[list[Asking]]:
     """Everything to freeze: first what there is once (all stores, all promotions), then a list an operation.
 
     What fits into no file name is answered live.
     """
+    return asked_of(questions(content))
+
+
+def asked_of(listed: Sequence[Questions], chosen: Container[int] | None = None) -> list[list[Asking]]:
+    """The same of questions that are listed; ``chosen``: only of those with these numbers."""
     single: list[Asking] = []
     lists: list[list[Asking]] = []
-    for operation in OPERATIONS:
-        if not operation.frozen:
-            continue
-        applications: Sequence[str | None] = content.applications() if operation.by_application else (None,)
-        found = [Asking(operation, entry, name) for entry in operation.entries(content) for name in applications]
+    start = 0
+    for each in listed:
+        found = [
+            Asking(each.operation, entry, name, number)
+            for number, (entry, name) in enumerate(product(each.entries, each.applications), start)
+            if chosen is None or number in chosen
+        ]
+        start += len(each)
         if len(found) < FEW:
             single += found
         else:
@@ -81,7 +120,6 @@ def freeze(
     Where ``known`` (a release of this very program and these schemas) holds the same JSON, its other formats are the
     same too, and have been checked. Raises Failure where an answer does not satisfy its response schema.
     """
-    base_url: str = content.setting("base_url")
     done: dict[tuple[str, bytes], Sequence[_Form]] = {}
     body, digest = b"", b""
     for asking in asked:
@@ -103,7 +141,7 @@ def freeze(
         else:
             forms = _forms(calls, value, body, content, schemas)
             done[key] = [_Form(*form[:3]) for form in forms]
-        common = _entry(calls[0], base_url, content)
+        common = _entry(calls[0], content)
         for call, name, form in zip(calls, names, forms, strict=True):
             sizes = {"size": form.size, "sha256": form.digest}
             entry = {"path": name, **common, "mediaType": call.format.media_type, **sizes}
@@ -128,9 +166,9 @@ def _value(call: Call, content: Content) -> Json:
         raise Failure(f"{call.request().target}: {what}") from None
 
 
-def _entry(call: Call, base_url: str, content: Content) -> Entry:
+def _entry(call: Call, content: Content) -> Entry:
     """What the manifest says of a Call in every format."""
-    entry: Entry = {"url": f"{base_url}/{call.request().target}", "operation": call.operation.name}
+    entry: Entry = {"url": f"{content.setting('base_url')}/{call.request().target}", "operation": call.operation.name}
     if call.application is not None:
         entry["application"] = call.application
     entry["arguments"] = call.texts()

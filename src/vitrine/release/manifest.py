@@ -16,6 +16,8 @@ Entry = dict[str, Any]
 """A file: path, url, operation, application (where the answer depends on it), arguments (canonical texts),
 mediaType, lifetime (seconds), size (bytes), sha256 (hex)."""
 
+_HEAD = b'{"format":%d,"files":[\n' % FORMAT
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -35,7 +37,7 @@ def encode(lines: Mapping[str, bytes], private: Mapping[str, Any], next_change: 
     """The bytes of manifest.json: files by path, one a line. ``lines``: path → the entry as JSON."""
     files = b",\n".join(lines[path] for path in sorted(lines))
     rest = orjson.dumps({"private": private, "nextChange": next_change, "edge": edge})
-    return b'{"format":%d,"files":[\n%s\n],%s}\n' % (FORMAT, files, rest[1:-1])
+    return b"%b%b\n],%b}\n" % (_HEAD, files, rest[1:-1])
 
 
 def release_id(data: bytes) -> str:
@@ -58,6 +60,47 @@ def read(path: Path, id: str | None = None) -> Manifest:
         return Manifest(files, value["private"], value["nextChange"], value["edge"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{path}: cannot be read as a manifest: {error}") from None
+
+
+# -- by its lines ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A manifest whose entries are left as they are written: path → its line, in order."""
+
+    files: Mapping[str, bytes]
+    private: Mapping[str, Mapping[str, Any]]
+    edge: str
+
+
+def read_lines(path: Path, id: str) -> Lines:
+    """The lines of the manifest of a release. Raises Failure where it is not what `encode` wrote for this id."""
+    try:
+        data = path.read_bytes()
+        head, end = len(_HEAD), data.rindex(b"\n],")
+        if release_id(data) != id or data[:head] != _HEAD:
+            raise Failure(f"{path}: not the manifest of release {id[:12]}")
+        rest = orjson.loads(b"{" + data[end + 3 :])
+        lines = data[head:end].split(b",\n") if head < end else []
+        return Lines({path_of(line): line for line in lines}, rest["private"], rest["edge"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failure(f"{path}: cannot be read as a manifest: {error}") from None
+
+
+def path_of(line: bytes) -> str:
+    """The path that a line begins with; file names need no escapes."""
+    return line[9 : line.index(b'"', 9)].decode()
+
+
+def digest_of(line: bytes) -> str:
+    """The SHA-256 (hex) that a line ends with."""
+    return line[-66:-2].decode()
+
+
+def size_of(line: bytes) -> int:
+    """The size, which stands before it."""
+    return int(line[line.rindex(b":", 0, -68) + 1 : -77])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import orjson
 from vitrine.interface.validators import modified
 from vitrine.problems import Failure, failures
 from vitrine.release import manifest
-from vitrine.release.manifest import Manifest
+from vitrine.release.manifest import Lines, Manifest
 from vitrine.release.stage import discard, fsync_folder
 
 FORMAT = 1
@@ -180,6 +180,10 @@ class Releases:
     def manifest(self, id: str) -> Manifest:
         """A release's manifest. Raises Failure where it is not the one of this id."""
         return manifest.read(self.path(id) / "manifest.json", id)
+
+    def lines(self, id: str) -> Lines:
+        """The same by its lines."""
+        return manifest.read_lines(self.path(id) / "manifest.json", id)
 
     def complete(self, id: str) -> bool:
         """Whether a release's files are here, and not its manifest alone (as on a fresh machine of a pipeline)."""
