@@ -347,9 +347,13 @@ def _distinct(paths: Sequence[str]) -> None:
 
 
 def _asked(queues: Sequence[Queue[Asking]], number: int) -> Iterator[Asking]:
-    """All queues, from another one in each process: so they fill different directories, each of which has one lock."""
-    start = number % len(queues)
-    for take in (*queues[start:], *queues[:start]):
+    """All queues: first what there is once, which takes longest, then from another queue in each process.
+
+    So they fill different directories, each of which has one lock.
+    """
+    single, *lists = queues
+    start = number % max(1, len(lists))
+    for take in (single, *lists[start:], *lists[:start]):
         for run in take():
             yield from run
         give_back()  # an answer that holds all stores is large
