@@ -42,19 +42,28 @@ KNOWN |= {".cache/last.json", ".cache/reads", ".cache/catalog", ".cache/catalog-
 def launch(point: int, out: str, arguments: Sequence[str]) -> None:
     """Run vitrine and end this whole process group just before its ``point``-th event below ``out`` (0: never).
 
-    Counted over all processes of the build. Prints the number of events where the build came to its end.
+    Counted over all processes of the build, but not in the thread that settles now and then, for nobody knows how
+    often it does. Prints the number of events where the build came to its end.
     """
+    import fcntl
     import mmap
     import struct
+    import threading
 
     count = mmap.mmap(-1, 8)
+    lock = os.memfd_create("lock")  # of a process, not of what forked processes share
 
     def hook(event: str, given: tuple[object, ...]) -> None:
-        if event in CHANGES or (event == "open" and str(given[0]).startswith(out)):
-            (number,) = struct.unpack("=q", count[:])
-            count[:] = struct.pack("=q", number + 1)
-            if number + 1 == point:
-                os.killpg(0, signal.SIGKILL)
+        if event not in CHANGES and not (event == "open" and str(given[0]).startswith(out)):
+            return
+        if threading.current_thread() is not threading.main_thread():
+            return
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        (number,) = struct.unpack("=q", count[:])
+        count[:] = struct.pack("=q", number + 1)
+        fcntl.lockf(lock, fcntl.LOCK_UN)
+        if number + 1 == point:
+            os.killpg(0, signal.SIGKILL)
 
     from vitrine.cli import main
 
