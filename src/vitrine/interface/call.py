@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -10,7 +11,7 @@ from urllib.parse import quote
 import orjson
 
 from vitrine.content.yaml import Json
-from vitrine.interface.formats import JSON, Format
+from vitrine.interface.formats import FORMATS, JSON, Format
 from vitrine.interface.operation import Arguments, FromContent, Operation
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII)
@@ -18,6 +19,14 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*",
 
 SAFE = ",()"
 """What the canonical spelling leaves as it is, beside letters, digits and `-._~`."""
+
+
+def _quoted(text: str, safe: str) -> str:
+    """Percent-encoded. Most texts are numbers and names, which need none."""
+    return text if text.isascii() and text.isalnum() else _percent_encoded(text, safe)
+
+
+_percent_encoded = lru_cache(maxsize=256)(quote)
 
 
 class Request(NamedTuple):
@@ -36,7 +45,7 @@ class Request(NamedTuple):
 
     @property
     def target(self) -> str:
-        path = quote(self.path, safe=SAFE + "/")
+        path = _quoted(self.path, SAFE + "/")
         return f"{path}?{self.query}" if self.query else path
 
 
@@ -80,7 +89,7 @@ class Call:
         """The canonical spelling, without a key."""
         texts = self.texts()
         path = self._path(texts)
-        query = "&".join(f"{quote(name, safe='')}={quote(text, safe=SAFE)}" for name, text in texts.items())
+        query = "&".join(f"{_quoted(name, '')}={_quoted(text, SAFE)}" for name, text in texts.items())
         headers = {"accept": self.format.media_type}
         if self.if_match is not None:
             headers["if-match"] = self.if_match
@@ -92,12 +101,21 @@ class Call:
 
     def filename(self) -> str | None:
         """The file that holds the answer, relative to the release's files/; None where no file name can."""
+        name = self._stem() + self.format.extension
+        return name if _FILE_NAME.fullmatch(name) else None
+
+    def filenames(self) -> list[str]:
+        """The files that hold the answer in every format; none where one of them has no file name."""
+        stem = self._stem()
+        names = [stem + format.extension for format in FORMATS]
+        return names if all(map(_FILE_NAME.fullmatch, names)) else []
+
+    def _stem(self) -> str:
         texts = self.texts()
         name = self._path(texts)
         if self.operation.by_application:
             name += f"/{self.application}"
-        name += "".join([f";{key}={text}" for key, text in texts.items()]) + self.format.extension
-        return name if _FILE_NAME.fullmatch(name) else None
+        return name + "".join([f";{key}={text}" for key, text in texts.items()])
 
     def _path(self, texts: dict[str, str]) -> str:
         """The path with its parameters written into it; they are taken out of ``texts``."""

@@ -17,7 +17,7 @@ from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
 from vitrine.content.processes import Ended, Progress, counted, give_back, processors, share, turns
 from vitrine.content.schema import Schemas
-from vitrine.interface.formats import FORMATS
+from vitrine.interface.formats import FORMATS, JSON
 from vitrine.problems import Failure
 from vitrine.release import catalog, freeze, manifest, reads
 from vitrine.release.changes import documents_changed
@@ -255,7 +255,7 @@ def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, relea
     if not records or len(chosen) > count // 2:
         return _Plan(state, freeze.asked_of(listed), {}, (), digests)
     asked = freeze.asked_of(listed, chosen)
-    again = {asking.call(format).filename() for run in asked for asking in run for format in FORMATS}
+    again = {name for run in asked for asking in run for name in asking.call(JSON).filenames()}
     kept = {path: line for path, line in last.lines.items() if path not in again}
     return _Plan(state, asked, kept, records, digests)
 

@@ -124,12 +124,12 @@ def freeze(
     body, digest = b"", b""
     for asking in asked:
         step()
-        calls = [asking.call(format) for format in FORMATS]
-        names = [name for call in calls if (name := call.filename())]
-        if len(names) < len(calls):
+        call = asking.call(FORMATS[0])
+        names = call.filenames()
+        if not names:
             continue
-        value = _value(calls[0], content)
-        before, body = body, respond(calls[0], value, content, schemas).body
+        value = _value(call, content)
+        before, body = body, respond(call, value, content, schemas).body
         if body != before:  # else another spelling of the question before
             digest = sha256(body).digest()
         key = (asking.operation.schema, digest)
@@ -139,12 +139,12 @@ def freeze(
         elif key in done:
             forms = done[key]
         else:
-            forms = _forms(calls, value, body, content, schemas)
+            forms = _forms([call, *map(asking.call, FORMATS[1:])], value, body, content, schemas)
             done[key] = [_Form(*form[:3]) for form in forms]
-        common = _entry(calls[0], content)
-        for call, name, form in zip(calls, names, forms, strict=True):
+        common = _entry(call, content)
+        for format, name, form in zip(FORMATS, names, forms, strict=True):
             sizes = {"size": form.size, "sha256": form.digest}
-            entry = {"path": name, **common, "mediaType": call.format.media_type, **sizes}
+            entry = {"path": name, **common, "mediaType": format.media_type, **sizes}
             yield File(entry, form.body, form.gzip, form.compressed)
 
 
