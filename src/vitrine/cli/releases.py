@@ -215,6 +215,7 @@ def _check_and_make(asked: _Asked, scanned: "Callable[[], Scanned]") -> tuple[in
     from vitrine.release.publish import Releases
 
     documents = checked.documents
+    checked.sources.clear()  # nobody asks for them any more, and all processes of the build would have them
     moment = moment_of(asked.at, documents)
     stretch = model.interval(documents, moment)
     releases = Releases(out)

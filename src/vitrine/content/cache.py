@@ -30,12 +30,15 @@ def load(path: Path, key: str, sources: Iterable[Source]) -> dict[str, Parsed]:
     settled = time.time_ns() - RACY_NS
     current = {source.path: source for source in sources if source.changed < settled}
     found: dict[str, Parsed] = {}
+    texts = memoryview(body)
     offset = 0
     for name, size, changed, inode, listed, length in known["files"]:
         source = current.get(name)
         if source is not None and (source.size, source.changed, source.inode) == (size, changed, inode):
-            found[name] = Parsed(source, listed, body[offset : offset + length], []).opened()
+            found[name] = Parsed(source, listed, texts[offset : offset + length], [])
         offset += length
+    for parsed in found.values():  # afterwards, so that memory which documents leave is in one piece
+        parsed.open()
     return found
 
 

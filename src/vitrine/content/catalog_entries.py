@@ -137,7 +137,7 @@ def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
     if parsed.lost:
         _lose(source.kind, told)
     unrendered = frozenset(parsed.unrendered)
-    for index, value in enumerate(parsed.opened().documents):
+    for index, value in enumerate(orjson.loads(parsed.data)):
         found = () if parsed.valid else tuple(around.schemas.findings(source.kind.schema, value))
         yield Entry(source, value, None, b"", index if parsed.listed else None, found, unrendered)
 

@@ -18,7 +18,7 @@ from vitrine.problems import Pointer
 FORMAT = 1
 """Of content.json; a reader refuses a higher one."""
 
-KEPT = 64
+KEPT = 8
 """How many parts are kept as values before it begins anew: a build asks for the same ones soon, a service for any."""
 
 DAYS_SHOWN = 21

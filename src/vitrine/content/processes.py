@@ -184,7 +184,8 @@ def _child(work: Callable[[int, Callable[[], None]], Iterator[Any]], number: int
 
     def tell(what: int, value: object) -> None:
         data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-        waiting.extend(len(data).to_bytes(_HEAD - 1, "big") + bytes([what]) + data)
+        waiting.extend(len(data).to_bytes(_HEAD - 1, "big") + bytes([what]))
+        waiting.extend(data)
         with suppress(BlockingIOError):  # nobody reads yet: the work goes on
             while waiting:
                 del waiting[: os.write(write_end, waiting)]

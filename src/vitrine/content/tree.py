@@ -2,6 +2,7 @@
 
 import os
 import re
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,6 +25,9 @@ LARGE = 16 * 1024
 """Bytes from which a file takes so long that it is better begun early."""
 
 
+Buffer = bytes | memoryview
+
+
 @dataclass(slots=True)
 class Parsed:
     """What one file holds. ``listed``: the file is a list or a feed. ``data``: its ``documents`` as one JSON array.
@@ -34,7 +38,7 @@ class Parsed:
 
     source: Source
     listed: bool
-    data: bytes
+    data: Buffer
     problems: list[Problem]
     valid: bool = True
     lost: bool = False
@@ -46,10 +50,9 @@ class Parsed:
         """Whether there is nothing to say about this file by itself."""
         return self.valid and not (self.problems or self.lost or self.unrendered)
 
-    def opened(self) -> "Parsed":
-        """With its documents, which come between processes and out of the cache as bytes."""
+    def open(self) -> None:
+        """Make its documents, which come out of the cache as bytes."""
         self.documents = orjson.loads(self.data)
-        return self
 
 
 def read(
@@ -72,26 +75,51 @@ def read(
 
     with turns(by_size, 16) as take:
 
-        def work(number: int, step: Callable[[], None]) -> Iterator[list[_Answer]]:
+        def work(number: int, step: Callable[[], None]) -> Iterator[_Answers]:
             for run in take():
                 answers: list[_Answer] = []
+                texts: list[Buffer] = []
                 for place in run:
                     parsed = read_one(folder, sources[place], names, schemas)
-                    answers.append((place, parsed.listed, parsed.data, None if parsed.sound else parsed))
+                    answers.append((place, parsed.listed, len(parsed.data), None if parsed.sound else parsed))
+                    texts.append(parsed.data)
                     step()
-                yield answers
+                yield answers, b"".join(texts)
 
-        def taken(answers: list[_Answer]) -> None:
-            for place, listed, data, unsound in answers:
-                found[place] = (unsound or Parsed(sources[place], listed, data, [])).opened()
+        # Nothing is made among the documents that goes before they do: its place would be taken by what outlives them.
+        values: list[Json] = [None] * len(sources)
+        listed, alone = bytearray(len(sources)), bytearray(len(sources))
+        texts, starts, lengths = bytearray(), array("q", listed * 8), array("q", listed * 8)
+        unsound: dict[int, Parsed] = {}
 
-        found: dict[int, Parsed] = {}
+        def taken(told: _Answers) -> None:
+            answers, text = told
+            whole, end = memoryview(text), 0
+            for place, listed[place], lengths[place], parsed in answers:
+                start, end = end, end + lengths[place]
+                starts[place] = len(texts) + start
+                documents = orjson.loads(whole[start:end])
+                alone[place] = not listed[place] and len(documents) == 1
+                values[place] = documents[0] if alone[place] else documents
+                if parsed:
+                    unsound[place] = parsed
+            texts.extend(text)
+
         stream(work, count, taken, counted(progress, len(sources)), meanwhile)
-    return [found[place] for place in range(len(sources))]
+    found, whole = [], memoryview(texts)
+    for place, source in enumerate(sources):
+        data = whole[starts[place] : starts[place] + lengths[place]]
+        parsed = unsound.get(place) or Parsed(source, bool(listed[place]), data, [])
+        parsed.documents = [values[place]] if alone[place] else values[place]
+        found.append(parsed)
+    return found
 
 
-_Answer = tuple[int, bool, bytes, Parsed | None]
-"""What a process tells of a file: its place, and little else where there is nothing to say, for pickling takes long."""
+_Answer = tuple[int, bool, int, Parsed | None]
+"""What a process tells of a file: its place, whether it is a list, how long its JSON is; where it is unsound, all."""
+
+_Answers = tuple[list[_Answer], bytes]
+"""The same of some files, and their JSON, one after another."""
 
 
 def read_one(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> Parsed:

@@ -15,7 +15,7 @@ import orjson
 from vitrine.content import model
 from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
-from vitrine.content.processes import Ended, Progress, counted, give_back, processors, share, turns
+from vitrine.content.processes import Ended, Progress, counted, give_back, processors, stream, turns
 from vitrine.content.schema import Schemas
 from vitrine.interface.formats import FORMATS, JSON
 from vitrine.problems import Failure
@@ -263,11 +263,17 @@ def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, relea
 class _Made(NamedTuple):
     """A file that was made: its line of the manifest, its compressed form, whether it was written."""
 
-    path: str
-    digest: str
     line: bytes
     gzip: tuple[str, int] | None
     written: bool
+
+    @property
+    def path(self) -> str:
+        return manifest.path_of(self.line)
+
+    @property
+    def digest(self) -> str:
+        return manifest.digest_of(self.line)
 
 
 class _Files(NamedTuple):
@@ -294,21 +300,38 @@ def _files(
     with ExitStack() as stack:
         queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(plan.asked)]
 
-        def work(number: int, step: Callable[[], None]) -> tuple[list[_Made], bytes]:
+        def work(number: int, step: Callable[[], None]) -> Iterator[list[_Made] | bytes]:
             reading, record, staged = Reading(content), Record(), _Staged(last, stage)
             asked = _noted(_asked(queues, number), reading, record, plan.digests)
-            files = [staged.made(file) for file in freeze.freeze(asked, reading, order.schemas, known, step)]
+            files: list[_Made] = []
+            for file in freeze.freeze(asked, reading, order.schemas, known, step):
+                files.append(staged.made(file))
+                if len(files) == FEW:  # told at once, as what was read is: kept until the end they take much memory
+                    yield files
+                    files = []
+                    if len(record.readers) >= FEW:
+                        yield record.encode()
+                        record.clear()
             for path in kept[number]:
                 staged.bring(path, manifest.digest_of(plan.kept[path]), last.compressed(path))
                 step()
-            return files, record.encode()
+            yield files
+            yield record.encode()
+
+        made: list[_Made] = []
+        records: list[bytes] = []
+
+        def taken(part: list[_Made] | bytes) -> None:
+            if isinstance(part, bytes):
+                records.append(part)
+            else:
+                made.extend(part)
 
         try:
             progress = counted(order.progress, sum(map(len, plan.asked)) + len(plan.kept))
-            results = share(work, jobs, progress, meanwhile)
+            stream(work, jobs, taken, progress, meanwhile)
         except Ended as error:
             raise Failure(str(error)) from None
-    made = [file for files, _ in results for file in files]
     _store_once(made, stage)
     _distinct([*plan.kept, *(file.path for file in made)])
     gzip = {f"{path}.gz": last.gzip[f"{path}.gz"] for path in plan.kept if f"{path}.gz" in last.gzip}
@@ -316,7 +339,7 @@ def _files(
         {**plan.kept, **{file.path: file.line for file in made}},
         {**gzip, **{f"{file.path}.gz": file.gzip for file in made if file.gzip}},
         len({file.digest for file in made if file.written}),
-        _together(plan.records, [record for _, record in results]),
+        _together(plan.records, records),
     )
 
 
@@ -353,10 +376,15 @@ def _asked(queues: Sequence[Queue[Asking]], number: int) -> Iterator[Asking]:
     """
     single, *lists = queues
     start = number % max(1, len(lists))
+    ended = False
     for take in (single, *lists[start:], *lists[:start]):
         for run in take():
             yield from run
-        give_back()  # an answer that holds all stores is large
+            if ended:  # by now the last answer of the queue before is forgotten, and one that holds all stores is large
+                give_back()
+                ended = False
+        ended = True
+    give_back()
 
 
 def _noted(asked: Iterable[Asking], reading: Reading, record: Record, digests: Digests) -> Iterator[Asking]:
@@ -380,7 +408,7 @@ class _Staged:
         path, digest = file.entry["path"], file.entry["sha256"]
         written = digest not in self._names and digest not in self._last.paths
         self.bring(path, digest, file.gzip, file.body, file.compressed)
-        return _Made(path, digest, b"%b" % orjson.dumps(file.entry), file.gzip, written)
+        return _Made(b"%b" % orjson.dumps(file.entry), file.gzip, written)
 
     def bring(
         self,

@@ -21,6 +21,9 @@ from vitrine.problems import Failure
 from vitrine.release.manifest import Entry
 
 FEW = 60
+KEPT = 240
+"""So many answers are known again where another question has the same."""
+
 MIN_COMPRESSED = 1024
 MAX_RATIO = 0.9
 LEVEL = 1
@@ -140,6 +143,8 @@ def freeze(
             forms = done[key]
         else:
             forms = _forms([call, *map(asking.call, FORMATS[1:])], value, body, content, schemas)
+            if len(done) >= KEPT:
+                done.clear()
             done[key] = [_Form(*form[:3]) for form in forms]
         common = _entry(call, content)
         for format, name, form in zip(FORMATS, names, forms, strict=True):

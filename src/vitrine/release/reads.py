@@ -129,6 +129,12 @@ class Record:
         """A record as a line."""
         return orjson.dumps([list(self.reads), self.digests, list(self.readers.items())])
 
+    def clear(self) -> None:
+        """Begin anew."""
+        self.reads.clear()
+        self.digests.clear()
+        self.readers.clear()
+
     def note(self, question: int, seen: Iterable[Read], digests: Digests) -> None:
         """What the answer to a question has read."""
         numbers = [self.reads[read] if read in self.reads else self._add(read, digests.of(read)) for read in seen]
