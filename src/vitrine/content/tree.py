@@ -86,33 +86,9 @@ def read(
                     step()
                 yield answers, b"".join(texts)
 
-        # Nothing is made among the documents that goes before they do: its place would be taken by what outlives them.
-        values: list[Json] = [None] * len(sources)
-        listed, alone = bytearray(len(sources)), bytearray(len(sources))
-        texts, starts, lengths = bytearray(), array("q", listed * 8), array("q", listed * 8)
-        unsound: dict[int, Parsed] = {}
-
-        def taken(told: _Answers) -> None:
-            answers, text = told
-            whole, end = memoryview(text), 0
-            for place, listed[place], lengths[place], parsed in answers:
-                start, end = end, end + lengths[place]
-                starts[place] = len(texts) + start
-                documents = orjson.loads(whole[start:end])
-                alone[place] = not listed[place] and len(documents) == 1
-                values[place] = documents[0] if alone[place] else documents
-                if parsed:
-                    unsound[place] = parsed
-            texts.extend(text)
-
-        stream(work, count, taken, counted(progress, len(sources)), meanwhile)
-    found, whole = [], memoryview(texts)
-    for place, source in enumerate(sources):
-        data = whole[starts[place] : starts[place] + lengths[place]]
-        parsed = unsound.get(place) or Parsed(source, bool(listed[place]), data, [])
-        parsed.documents = [values[place]] if alone[place] else values[place]
-        found.append(parsed)
-    return found
+        arriving = _Arriving(sources)
+        stream(work, count, arriving.take, counted(progress, len(sources)), meanwhile)
+    return arriving.files()
 
 
 _Answer = tuple[int, bool, int, Parsed | None]
@@ -120,6 +96,45 @@ _Answer = tuple[int, bool, int, Parsed | None]
 
 _Answers = tuple[list[_Answer], bytes]
 """The same of some files, and their JSON, one after another."""
+
+
+class _Arriving:
+    """What processes tell of files, in any order, while they read others.
+
+    Nothing is made among the documents that goes before they do: its place would be taken by what outlives them.
+    """
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        nothing = bytes(len(sources))
+        self._sources = sources
+        self._values: list[Json] = [None] * len(sources)
+        self._listed, self._alone = bytearray(nothing), bytearray(nothing)
+        self._texts, self._starts, self._lengths = bytearray(), array("q", nothing * 8), array("q", nothing * 8)
+        self._unsound: dict[int, Parsed] = {}
+
+    def take(self, told: _Answers) -> None:
+        answers, texts = told
+        view, end = memoryview(texts), 0
+        for place, listed, length, unsound in answers:
+            start, end = end, end + length
+            documents = orjson.loads(view[start:end])
+            self._listed[place], self._alone[place] = listed, not listed and len(documents) == 1
+            self._values[place] = documents[0] if self._alone[place] else documents
+            self._starts[place], self._lengths[place] = len(self._texts) + start, length
+            if unsound:
+                self._unsound[place] = unsound
+        self._texts.extend(texts)
+
+    def files(self) -> list[Parsed]:
+        """Every file, once all have been told of; in order."""
+        found, view = [], memoryview(self._texts)
+        for place, (source, value) in enumerate(zip(self._sources, self._values, strict=True)):
+            start = self._starts[place]
+            data = view[start : start + self._lengths[place]]
+            parsed = self._unsound.get(place) or Parsed(source, bool(self._listed[place]), data, [])
+            parsed.documents = [value] if self._alone[place] else value
+            found.append(parsed)
+        return found
 
 
 def read_one(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> Parsed:
