@@ -18,9 +18,6 @@ from vitrine.problems import Pointer
 FORMAT = 1
 """Of content.json; a reader refuses a higher one."""
 
-KEPT = 8
-"""How many parts are kept as values before it begins anew: a build asks for the same ones soon, a service for any."""
-
 DAYS_SHOWN = 21
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 STORE_NUMBERS = ("storeId", "storeNumber", "locationNumber")
@@ -272,7 +269,6 @@ class Content:
 
     def __init__(self, value: Json, places: Any = None) -> None:
         self.value = value
-        self._made: dict[tuple[Any, ...], Any] = {}
         self._texts = Texts()
         self.places = places
         """The port Places (interface.ports), where there is one."""
@@ -359,17 +355,11 @@ class Content:
         return self._days
 
     def part(self, make: Callable[..., Json], *documents: Json) -> Json:
-        """A part of an answer, which goes into it as it is: ``make(self, *documents)``, kept for the next who asks.
+        """A part of an answer, which goes into it as it is: ``make(self, *documents)``. Subclasses keep it.
 
         ``make`` is a function of a module, and reads nothing but this content and the documents, which are its own.
         """
-        key = (make, *map(id, documents))
-        made = self._made.get(key)
-        if made is None:
-            if len(self._made) >= KEPT:
-                self._made.clear()
-            made = self._made[key] = make(self, *documents)
-        return made
+        return make(self, *documents)
 
     def parts(self, make: Callable[..., Json], documents: Sequence[Json], between: Sequence[float]) -> Json:
         """A list of parts, each with a number that differs from answer to answer: ``make(self, document, number)``.

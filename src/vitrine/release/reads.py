@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from vitrine.content.model import KEPT, Content, Packed
+from vitrine.content.model import Content, Packed
 from vitrine.content.yaml import Json
 
 Read = tuple[Any, ...]
@@ -30,6 +30,9 @@ VERBS = (
     "promotion",
     "days",
 )
+KEPT = 8
+"""How many parts are kept before it begins anew: the next questions ask for the same ones."""
+
 CATALOG: Read = ("catalog",)
 DIGITS = 32
 """Of a digest: 128 bits tell any two values apart that anybody ever writes."""
