@@ -156,11 +156,11 @@ def build(order: Order, releases: Releases) -> Built:
                 note["ended"] = order.clock().isoformat(timespec="milliseconds")
             stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
             _into_place(releases, stage, id)
-        reads.save(_record_path(releases), (id, *plan.state), files.records)
+        reads.save(_record_path(releases), (id, *plan.state), _together(plan.records, files.records))
     return Built(
         id,
         len(files.lines),
-        0 if existed else files.written,
+        0 if existed else len(files.written),
         existed,
         len(last.lines.keys() - files.lines.keys()),
         {**own.changed, **made.changed},
@@ -260,32 +260,57 @@ def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, relea
     return _Plan(state, asked, kept, records, digests)
 
 
-class _Made(NamedTuple):
-    """A file that was made: its line of the manifest, its compressed form, whether it was written."""
-
-    line: bytes
-    gzip: tuple[str, int] | None
-    written: bool
-
-    @property
-    def path(self) -> str:
-        return manifest.path_of(self.line)
-
-    @property
-    def digest(self) -> str:
-        return manifest.digest_of(self.line)
+_Made = tuple[str, bytes, tuple[str, int] | None, str]
+"""A file that was made: its path, its line of the manifest, its compressed form; its digest where it was written."""
 
 
-class _Files(NamedTuple):
-    """Every file: its line of the manifest, by path; digest and size of the compressed forms; how many were written.
+class _Files:
+    """Every file, taken as processes tell of them: its line of the manifest, by path.
 
-    ``records``: what the answers have read.
+    ``gzip``: digest and size of the compressed forms; ``written``: digest → the first path that was told of, of bytes
+    that were written; ``records``: what the answers have read.
     """
 
-    lines: Mapping[str, bytes]
-    gzip: Mapping[str, Sequence[Any]]
-    written: int
-    records: Iterable[bytes]
+    def __init__(self, kept: Mapping[str, bytes]) -> None:
+        self.lines = dict(kept)
+        self.gzip: dict[str, Sequence[Any]] = {}
+        self.written: dict[str, str] = {}
+        self.records: list[bytes] = []
+        self._several: set[str] = set()
+
+    def take(self, told: list[_Made] | bytes) -> None:
+        """Files that a process made, or a record of what their answers have read."""
+        if isinstance(told, bytes):
+            self.records.append(told)
+            return
+        for path, line, gzip, written in told:
+            if self.lines.setdefault(path, line) is not line:
+                raise Failure(_same_name(path, path))
+            if gzip:
+                self.gzip[f"{path}.gz"] = gzip
+            if written and self.written.setdefault(written, path) is not path:
+                self._several.add(written)
+
+    def end(self, stage: Stage) -> None:
+        """Once all have been told of. Raises Failure where two are one on a file system that knows no case."""
+        if len(set(map(str.lower, self.lines))) != len(self.lines):
+            folded: dict[str, str] = {}
+            for path in self.lines:
+                if (other := folded.setdefault(path.lower(), path)) is not path:
+                    raise Failure(_same_name(other, path))
+        if self._several:
+            self._store_once(stage)
+
+    def _store_once(self, stage: Stage) -> None:
+        """Bytes that several processes wrote, and linked to what they wrote, are kept once."""
+        for path, line in self.lines.items():
+            if (digest := manifest.digest_of(line)) in self._several:
+                for ending in ("", ".gz") if f"{path}.gz" in self.gzip else ("",):
+                    stage.relink(f"files/{path}{ending}", f"files/{self.written[digest]}{ending}")
+
+
+def _same_name(path: str, other: str) -> str:
+    return f"two answers have one file name: {path} and {other}"
 
 
 def _files(
@@ -318,29 +343,15 @@ def _files(
             yield files
             yield record.encode()
 
-        made: list[_Made] = []
-        records: list[bytes] = []
-
-        def taken(part: list[_Made] | bytes) -> None:
-            if isinstance(part, bytes):
-                records.append(part)
-            else:
-                made.extend(part)
-
+        files = _Files(plan.kept)
         try:
             progress = counted(order.progress, sum(map(len, plan.asked)) + len(plan.kept))
-            stream(work, jobs, taken, progress, meanwhile)
+            stream(work, jobs, files.take, progress, meanwhile)
         except Ended as error:
             raise Failure(str(error)) from None
-    _store_once(made, stage)
-    _distinct([*plan.kept, *(file.path for file in made)])
-    gzip = {f"{path}.gz": last.gzip[f"{path}.gz"] for path in plan.kept if f"{path}.gz" in last.gzip}
-    return _Files(
-        {**plan.kept, **{file.path: file.line for file in made}},
-        {**gzip, **{f"{file.path}.gz": file.gzip for file in made if file.gzip}},
-        len({file.digest for file in made if file.written}),
-        _together(plan.records, records),
-    )
+    files.gzip.update((name, last.gzip[name]) for path in plan.kept if (name := f"{path}.gz") in last.gzip)
+    files.end(stage)
+    return files
 
 
 def _parts(items: Sequence[Item], count: int) -> list[Sequence[Item]]:
@@ -356,17 +367,6 @@ def _together(kept: Sequence[Record], new: Sequence[bytes]) -> Iterable[bytes]:
     for record in new:
         kept[0].merge(Record.decode(record))
     return [record.encode() for record in kept]
-
-
-def _distinct(paths: Sequence[str]) -> None:
-    """Raises Failure where two paths are one on a file system that knows no case."""
-    if len(set(map(str.lower, paths))) == len(paths):
-        return
-    folded: dict[str, str] = {}
-    for path in paths:
-        other = folded.setdefault(path.lower(), path)
-        if other is not path:
-            raise Failure(f"two answers have one file name: {other} and {path}")
 
 
 def _asked(queues: Sequence[Queue[Asking]], number: int) -> Iterator[Asking]:
@@ -408,7 +408,7 @@ class _Staged:
         path, digest = file.entry["path"], file.entry["sha256"]
         written = digest not in self._names and digest not in self._last.paths
         self.bring(path, digest, file.gzip, file.body, file.compressed)
-        return _Made(b"%b" % orjson.dumps(file.entry), file.gzip, written)
+        return path, b"%b" % orjson.dumps(file.entry), file.gzip, digest if written else ""
 
     def bring(
         self,
@@ -435,19 +435,6 @@ class _Staged:
             stage.write(f"{name}.gz", compressed, gzip[0])  # anew, too, where another program compressed it
         elif gzip:
             stage.take(f"{name}.gz", f"{self._last.files}/{held}.gz", gzip[0])
-
-
-def _store_once(made: Sequence[_Made], stage: Stage) -> None:
-    """Bytes that several processes wrote, and linked to what they wrote, are kept once."""
-    first: dict[str, str] = {}
-    several: set[str] = set()
-    for file in made:
-        if file.written and first.setdefault(file.digest, file.path) != file.path:
-            several.add(file.digest)
-    for file in made:
-        if file.digest in several:
-            for ending in ("", ".gz") if file.gzip else ("",):
-                stage.relink(f"files/{file.path}{ending}", f"files/{first[file.digest]}{ending}")
 
 
 def _into_place(releases: Releases, stage: Stage, id: str) -> None:
