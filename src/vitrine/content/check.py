@@ -206,7 +206,8 @@ class _Check:
                 continue
             valid = getattr(documents, kind.name)
             for number, value in enumerate(values):
-                document = Document(kind.name, value, (Layer(path, number if file.listed else None, value),))
+                layer = Layer(path, number if file.listed else None, value)
+                document = Document(kind.name, value, (layer,), file.text)
                 if file.valid:
                     valid.append(document)
                 else:

@@ -18,12 +18,15 @@ RACY_NS = 2_000_000_000
 class Kind:
     """A kind of document: the folder it lives in, its schema, and the properties that identify it.
 
+    ``shown``: what only answers look at, no rule and no order: most of a document's bytes.
+
     There is one of each, in every process: ten thousand files' kinds are compared soonest by being the same.
     """
 
     name: str
     folder: str
     ids: tuple[str, ...]
+    shown: tuple[str, ...] = ()
 
     @property
     def schema(self) -> str:
@@ -36,7 +39,7 @@ class Kind:
 KINDS = (
     Kind("app", "apps", ("name",)),
     Kind("store", "stores", ("storeId", "storeNumber", "locationNumber")),
-    Kind("event", "events", ("id",)),
+    Kind("event", "events", ("id",), ("name", "shortDesc", "links", "attributes")),
     Kind("promotion", "promotions", ("promoId",)),
 )
 SITE = Kind("site", "", ())

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, cached_property
-from io import BytesIO
-from operator import itemgetter
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -37,12 +35,19 @@ class Layer:
     value: Json
 
 
+Buffer = bytes | memoryview
+
+
 class Document(NamedTuple):
-    """One document: its layers, the deepest base first, and what they make together."""
+    """One document: its layers, the deepest base first, and what they make together.
+
+    ``text``: all of it as JSON, where that is at hand; then ``value`` may lack what its kind only shows.
+    """
 
     kind: str
     value: dict[str, Any]
     layers: tuple[Layer, ...]
+    text: Buffer | None = None
 
 
 @dataclass(slots=True)
@@ -184,31 +189,46 @@ def _monday(where: ZoneInfo, moment: datetime) -> date:
 
 
 def live(documents: Documents, moment: datetime) -> "Content":
-    """What is live at ``moment``, as a plain value: nothing in it tells when it was made."""
+    """What is live at ``moment``, as a plain value: nothing in it tells when it was made. Events are packed."""
     where = documents.zone
 
-    def of(kind: Iterable[Document], key: str) -> list[Json]:
-        found = [_rendered(document) for document in kind if moment in window(document, where)]
-        return sorted(found, key=lambda value: value[key])
+    def of(kind: Iterable[Document], key: str) -> list[Document]:
+        found = [document for document in kind if moment in window(document, where)]
+        return sorted(found, key=lambda document: document.value[key])
 
-    return Content(
+    def rendered(kind: Iterable[Document], key: str) -> list[Json]:
+        return list(map(_rendered, of(kind, key)))
+
+    events = [(event.value, _text(event)) for event in of(documents.event, "id")]
+    content = Content(
         {
             "format": FORMAT,
             "monday": _monday(where, moment).isoformat(),
             "published": published(documents, moment),
             "site": documents.site.value,
-            "apps": of(documents.app, "name"),
-            "stores": of(documents.store, "locationNumber"),
-            "events": of(documents.event, "id"),
-            "promotions": of(documents.promotion, "promoId"),
+            "apps": rendered(documents.app, "name"),
+            "stores": rendered(documents.store, "locationNumber"),
+            "events": Packed([text for _, text in events]),
+            "promotions": rendered(documents.promotion, "promoId"),
         }
     )
+    content.place(events)
+    return content
 
 
 def _rendered(document: Document) -> Json:
     if "publish" not in document.value:
         return document.value
     return {key: value for key, value in document.value.items() if key != "publish"}
+
+
+def _text(document: Document) -> Buffer:
+    """The same as JSON."""
+    if document.text is None:
+        return orjson.dumps(_rendered(document))
+    if "publish" not in document.value:
+        return document.text
+    return orjson.dumps(_rendered(document._replace(value=orjson.loads(document.text))))
 
 
 _GAP_TEXT = b"\0"
@@ -246,19 +266,18 @@ class Packed(Sequence[Json]):
     For forked processes: they share bytes, while each Python object that they look at is copied for them.
     """
 
-    def __init__(self, data: bytes, spans: Sequence[tuple[int, int]]) -> None:
-        self._data = data
-        self._spans = spans
+    def __init__(self, texts: Sequence[Buffer]) -> None:
+        self.texts = texts
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return len(self.texts)
 
     def __iter__(self) -> Iterator[Json]:
         return iter(orjson.loads(self.encode()))
 
     def encode(self) -> bytes:
         """All of them as JSON."""
-        return b"[%b]" % b",".join([self._data[start:end] for start, end in self._spans])
+        return b"[%b]" % b",".join(self.texts)
 
     def __getitem__(self, index: Any) -> Any:
         return list(self)[index]
@@ -277,24 +296,18 @@ class Content:
 
     def encode(self) -> bytes:
         """The bytes of content.json: a line a document, so that two of them are compared line by line."""
-        return self._encoded()[0]
-
-    def _encoded(self) -> tuple[bytes, dict[int, tuple[int, int]]]:
-        """The bytes of content.json, and where each document (by its Python id) begins and ends in them."""
-        file, spans = BytesIO(), {}
+        pieces: list[Buffer] = []
         for key, part in self.value.items():
-            file.write(b'%b"%b":' % (b",\n" if file.tell() else b"{", key.encode()))
-            if not isinstance(part, list):
-                file.write(orjson.dumps(part))
+            pieces.append(b'%b"%b":' % (b",\n" if pieces else b"{", key.encode()))
+            if not isinstance(part, list | Packed):
+                pieces.append(orjson.dumps(part))
                 continue
-            end = file.tell()
-            for number, document in enumerate(part):
-                start = end + 2
-                end = start + file.write(b"%b\n%b" % (b"," if number else b"[", orjson.dumps(document))) - 2
-                spans[id(document)] = (start, end)
-            file.write(b"\n]" if part else b"[\n\n]")
-        file.write(b"}\n")
-        return file.getvalue(), spans
+            pieces.append(b"[\n")
+            for number, text in enumerate(part.texts if isinstance(part, Packed) else map(orjson.dumps, part)):
+                pieces += (b",\n", text) if number else (text,)
+            pieces.append(b"\n]")
+        pieces.append(b"}\n")
+        return b"".join(pieces)
 
     def setting(self, name: str) -> Json:
         """An entry of site.yaml, or None."""
@@ -389,25 +402,24 @@ class Content:
     def _stores(self) -> dict[str, dict[int, Json]]:
         return {number: {store[number]: store for store in self.value["stores"]} for number in STORE_NUMBERS}
 
-    def pack(self) -> bytes:
-        """The bytes of content.json, from which events are read from now on: before processes are forked."""
-        data, spans = self._encoded()
-        self._events = {
-            location: Packed(data, [spans[id(event)] for event in events]) for location, events in self._events.items()
-        }
-        self.value = {**self.value, "events": Packed(data, [spans[id(event)] for event in self.value["events"]])}
-        return data
-
     @cached_property
     def _promotions(self) -> dict[int, Json]:
         return {promotion["promoId"]: promotion for promotion in self.value["promotions"]}
 
     @cached_property
     def _events(self) -> Mapping[int, Sequence[Json]]:
-        at: dict[int, list[Json]] = {}
-        for event in sorted(self.value["events"], key=itemgetter("start", "id")):
+        return self._by_location((event, event) for event in self.value["events"])
+
+    def place(self, events: Iterable[tuple[Json, Buffer]]) -> None:
+        """Events are read from their JSON from now on: each after what tells when and where it takes place."""
+        self._events = {location: Packed(texts) for location, texts in self._by_location(events).items()}
+
+    def _by_location(self, events: Iterable[tuple[Json, Any]]) -> dict[int, list[Any]]:
+        """What stands for each event, by the location numbers of its stores, in order."""
+        at: dict[int, list[Any]] = {}
+        for event, standing in sorted(events, key=lambda pair: (pair[0]["start"], pair[0]["id"])):
             for location in self.locations(event):
-                at.setdefault(location, []).append(event)
+                at.setdefault(location, []).append(standing)
         return at
 
     def locations(self, event: Json) -> list[int]:

@@ -30,8 +30,10 @@ Buffer = bytes | memoryview
 
 @dataclass(slots=True)
 class Parsed:
-    """What one file holds. ``listed``: the file is a list or a feed. ``data``: its ``documents`` as one JSON array.
+    """What one file holds. ``listed``: the file is a list or a feed. ``data``: its documents as one JSON array.
 
+    ``documents``: the same as values; where nothing is wrong with its only document, perhaps without what its kind
+    only shows.
     ``lost``: documents of it are missing here, for they cannot be read, or hold expressions and there are no names
     to evaluate them with. ``unrendered``: where texts stand whose expressions could not be evaluated.
     """
@@ -44,6 +46,11 @@ class Parsed:
     lost: bool = False
     unrendered: list[Pointer] = field(default_factory=list)
     documents: list[Json] = field(default_factory=list)
+
+    @property
+    def text(self) -> Buffer | None:
+        """The JSON of the only document."""
+        return None if self.listed else self.data[1:-1]
 
     @property
     def sound(self) -> bool:
@@ -79,12 +86,14 @@ def read(
             for run in take():
                 answers: list[_Answer] = []
                 texts: list[Buffer] = []
+                briefs: list[list[Json] | None] = []
                 for place in run:
-                    parsed = read_one(folder, sources[place], names, schemas)
+                    parsed, documents = _read(folder, sources[place], names, schemas)
                     answers.append((place, parsed.listed, len(parsed.data), None if parsed.sound else parsed))
                     texts.append(parsed.data)
+                    briefs.append(_brief(parsed, documents))
                     step()
-                yield answers, b"".join(texts)
+                yield answers, b"".join(texts), orjson.dumps(briefs)
 
         arriving = _Arriving(sources)
         stream(work, count, arriving.take, counted(progress, len(sources)), meanwhile)
@@ -94,8 +103,17 @@ def read(
 _Answer = tuple[int, bool, int, Parsed | None]
 """What a process tells of a file: its place, whether it is a list, how long its JSON is; where it is unsound, all."""
 
-_Answers = tuple[list[_Answer], bytes]
-"""The same of some files, and their JSON, one after another."""
+_Answers = tuple[list[_Answer], bytes, bytes]
+"""The same of some files; their JSON, one after another; and what `_brief` leaves of each, as JSON."""
+
+
+def _brief(parsed: Parsed, documents: list[Json]) -> list[Json] | None:
+    """A document without what its kind only shows, or None: where there are several, where anything is wrong."""
+    shown = parsed.source.kind.shown
+    if not shown or parsed.listed or not parsed.sound:
+        return None
+    (document,) = documents
+    return [{key: value for key, value in document.items() if key not in shown}]
 
 
 class _Arriving:
@@ -113,11 +131,11 @@ class _Arriving:
         self._unsound: dict[int, Parsed] = {}
 
     def take(self, told: _Answers) -> None:
-        answers, texts = told
+        answers, texts, briefs = told
         view, end = memoryview(texts), 0
-        for place, listed, length, unsound in answers:
+        for (place, listed, length, unsound), brief in zip(answers, orjson.loads(briefs), strict=True):
             start, end = end, end + length
-            documents = orjson.loads(view[start:end])
+            documents = orjson.loads(view[start:end]) if brief is None else brief
             self._listed[place], self._alone[place] = listed, not listed and len(documents) == 1
             self._values[place] = documents[0] if self._alone[place] else documents
             self._starts[place], self._lengths[place] = len(self._texts) + start, length
@@ -139,6 +157,11 @@ class _Arriving:
 
 def read_one(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> Parsed:
     """One file's documents, each checked against its kind's schema (applications are checked when merged)."""
+    return _read(folder, source, names, schemas)[0]
+
+
+def _read(folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas) -> tuple[Parsed, list[Json]]:
+    """The same, and the documents as values."""
     parsed = Parsed(source, listed=True, data=b"[]", problems=[])
     documents: list[Json] = []
     try:
@@ -161,7 +184,7 @@ def read_one(folder: Path, source: Source, names: expressions.Names | None, sche
     parsed.valid = source.kind.name == "app" or (
         not fraction and all(schemas.valid(source.kind.schema, document) for document in documents)
     )
-    return parsed
+    return parsed, documents
 
 
 def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: Parsed) -> Json:

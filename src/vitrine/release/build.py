@@ -38,7 +38,7 @@ Queue = Callable[[], Iterator[Sequence[Item]]]
 class Order:
     """What to build, and from what. ``fresh``: nothing is taken over from an earlier release.
 
-    ``documents`` loses its events to the build, which reads them from content.json's bytes and has no room for both.
+    ``documents`` loses its events to the build, which reads them from their JSON and has no room for both.
     ``program``: a digest of this program; ``note``: what else build.json shall say. ``allowed``:
     how many files there may be. ``clock`` tells when the build ends.
     """
@@ -129,13 +129,14 @@ def build(order: Order, releases: Releases) -> Built:
             order.progress,
         )
         written: list[_Private] = []
-        data, sources = content.pack(), orjson.dumps(_sources(order.documents))
+        sources = orjson.dumps(_sources(order.documents))
         order.documents.event.clear()  # a third of all memory
         give_back()
 
         def meanwhile() -> None:
             """What of the release is no answer, while other processes freeze the answers."""
             stage.begin_to_settle()
+            data = content.encode()
             own = _private(data, last, order.edge(content))
             stage.write(CONTENT, data, own.digest)
             stage.add("sources.json", sources)
@@ -144,7 +145,7 @@ def build(order: Order, releases: Releases) -> Built:
         plan = _plan(order, content, last, made, releases)
         files = _files(plan, order, content, last, stage, meanwhile)
         (own,) = written
-        private = {CONTENT: {"size": len(data), "sha256": own.digest}, **made.private}
+        private = {CONTENT: {"size": own.size, "sha256": own.digest}, **made.private}
         encoded = manifest.encode(files.lines, private, next_change, own.edge)
         id = manifest.release_id(encoded)
         existed = releases.complete(id) and not _replaceable(order, releases, id)
@@ -170,8 +171,9 @@ def build(order: Order, releases: Releases) -> Built:
 
 
 class _Private(NamedTuple):
-    """What is found out about content.json: its digest, what changed; and the digest of the edge."""
+    """What is found out about content.json: its size and digest, what changed; and the digest of the edge."""
 
+    size: int
     digest: str
     changed: Mapping[str, Sequence[str]]
     edge: str
@@ -179,7 +181,7 @@ class _Private(NamedTuple):
 
 def _private(data: bytes, last: _Last, edge: str) -> _Private:
     changed = documents_changed(last.content, data) if last.content else {}
-    return _Private(sha256(data).hexdigest(), changed, edge)
+    return _Private(len(data), sha256(data).hexdigest(), changed, edge)
 
 
 def _replaceable(order: Order, releases: Releases, id: str) -> bool:
