@@ -337,7 +337,7 @@ def test_after_a_rollback_everything_is_asked(content: Path, out: Path) -> None:
 
 # -- what is noted -----------------------------------------------------------------------------------------------
 
-NO_READS = {"part", "parts", "decoded", "encoded", "encode", "pack", "locations"}
+NO_READS = {"part", "parts", "decoded", "encoded", "encode", "place", "locations"}
 
 
 def test_every_verb_of_content_is_noted() -> None:

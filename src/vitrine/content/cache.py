@@ -25,20 +25,25 @@ def load(path: Path, key: str, sources: Iterable[Source]) -> dict[str, Parsed]:
         return {}
     if not isinstance(known, dict) or known.get("key") != key:
         return {}
-    if len(body) != sum(length for *_, length in known["files"]):  # cut off
+    size = sum(length for *_, length in known["files"])
+    if len(body) != size + known["briefs"]:  # cut off
         return {}
     settled = time.time_ns() - RACY_NS
     current = {source.path: source for source in sources if source.changed < settled}
     found: dict[str, Parsed] = {}
     texts = memoryview(body)
     offset = 0
-    for name, size, changed, inode, listed, length in known["files"]:
+    for name, *state, listed, length in known["files"]:
         source = current.get(name)
-        if source is not None and (source.size, source.changed, source.inode) == (size, changed, inode):
+        if source is not None and [source.size, source.changed, source.inode] == state:
             found[name] = Parsed(source, listed, texts[offset : offset + length], [])
         offset += length
+    briefs = orjson.loads(texts[size:])
     for parsed in found.values():  # afterwards, so that memory which documents leave is in one piece
-        parsed.open()
+        if parsed.brief:
+            parsed.documents = briefs[parsed.source.path]
+        else:
+            parsed.open()
     return found
 
 
@@ -49,12 +54,14 @@ def save(path: Path, key: str, files: Iterable[Parsed], read_at: int) -> None:
         (file.source.path, file.source.size, file.source.changed, file.source.inode, file.listed, len(file.data))
         for file in kept
     ]
+    briefs = orjson.dumps({file.source.path: file.documents for file in kept if file.brief})
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(draft, "wb") as file:
-            file.write(orjson.dumps({"key": key, "files": entries}) + b"\n")
+            file.write(orjson.dumps({"key": key, "files": entries, "briefs": len(briefs)}) + b"\n")
             file.writelines(parsed.data for parsed in kept)
+            file.write(briefs)
         os.replace(draft, path)
     except OSError:  # a cache that cannot be written is a slower build, no failure
         with suppress(OSError):

@@ -32,8 +32,7 @@ Buffer = bytes | memoryview
 class Parsed:
     """What one file holds. ``listed``: the file is a list or a feed. ``data``: its documents as one JSON array.
 
-    ``documents``: the same as values; where nothing is wrong with its only document, perhaps without what its kind
-    only shows.
+    ``documents``: the same as values, but for what is left out where the file is ``brief``.
     ``lost``: documents of it are missing here, for they cannot be read, or hold expressions and there are no names
     to evaluate them with. ``unrendered``: where texts stand whose expressions could not be evaluated.
     """
@@ -53,12 +52,17 @@ class Parsed:
         return None if self.listed else self.data[1:-1]
 
     @property
+    def brief(self) -> bool:
+        """Whether its document does without what its kind only shows."""
+        return bool(self.source.kind.shown) and not self.listed and self.sound
+
+    @property
     def sound(self) -> bool:
         """Whether there is nothing to say about this file by itself."""
         return self.valid and not (self.problems or self.lost or self.unrendered)
 
     def open(self) -> None:
-        """Make its documents, which come out of the cache as bytes."""
+        """Make its documents from their JSON."""
         self.documents = orjson.loads(self.data)
 
 
@@ -108,12 +112,11 @@ _Answers = tuple[list[_Answer], bytes, bytes]
 
 
 def _brief(parsed: Parsed, documents: list[Json]) -> list[Json] | None:
-    """A document without what its kind only shows, or None: where there are several, where anything is wrong."""
-    shown = parsed.source.kind.shown
-    if not shown or parsed.listed or not parsed.sound:
+    """What is left of the documents of a file that is brief; None where it is not."""
+    if not parsed.brief:
         return None
-    (document,) = documents
-    return [{key: value for key, value in document.items() if key not in shown}]
+    shown = parsed.source.kind.shown
+    return [{key: value for key, value in document.items() if key not in shown} for document in documents]
 
 
 class _Arriving:
