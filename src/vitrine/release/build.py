@@ -141,6 +141,8 @@ def build(order: Order, releases: Releases) -> Built:
             stage.write(CONTENT, data, own.digest)
             stage.add("sources.json", sources)
             written.append(own)
+            del data
+            give_back()
 
         plan = _plan(order, content, last, made, releases)
         files = _files(plan, order, content, last, stage, meanwhile)
