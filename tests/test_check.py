@@ -1,11 +1,13 @@
 """Facts about checking a whole folder: what belongs to it, everything wrong in one run, and never a traceback."""
 
+import json
 import os
 import random
 import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from hypothesis import strategies as st
 
 from trees import EVENT, MINIMAL, STORE, edit, found, place, problems, unmark, write
 from vitrine import report
-from vitrine.content import cache, yaml
+from vitrine.content import cache, model, yaml
 from vitrine.content.check import Options, check
-from vitrine.content.listing import KINDS, scan
+from vitrine.content.listing import KINDS, Kind, scan
 from vitrine.content.schema import Schemas
 from vitrine.content.tree import Parsed
 from vitrine.problems import Problem
@@ -35,6 +37,46 @@ def test_the_sample_is_without_fault(sample: Path, schemas: Schemas) -> None:
 
 def test_the_smallest_tree_is_without_fault(minimal: Path, schemas: Schemas) -> None:
     assert found(minimal, schemas) == []
+
+
+# -- what is left out of documents -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.name))
+def test_what_a_kind_only_shows_is_of_its_schema_and_identifies_nothing(kind: Kind, schemas: Schemas) -> None:
+    assert set(kind.shown) <= set(schemas.shape(kind.schema).properties) - {*kind.ids, "publish"}
+
+
+JUDGED = {
+    "nothing": {},
+    "a window": {"publish": {"from": "2026-11-20", "until": "2026-12-24"}},
+    "no store": {"stores": {"storeId": [9]}},
+    "no day": {"start": "2026-02-30 06:00"},
+    "the wrong order": {"finish": "2026-11-27 05:00"},
+    "a window that is none": {"publish": {"from": "2026-12-24", "until": "2026-11-20"}},
+    "an id of another": {"id": 6},
+    "text that XML cannot carry": {"name": "A \x01"},
+    "a link that is none": {"links": [{"href": "shop", "rel": "self"}]},
+    "a fraction": {"id": 7.0},
+    "nothing to show": {"name": None},
+}
+
+
+@pytest.mark.parametrize("change", JUDGED.values(), ids=JUDGED.keys())
+def test_an_event_alone_in_its_file_is_judged_and_told_as_one_in_a_list(
+    change: dict[str, Any], minimal: Path, schemas: Schemas, tmp_path: Path
+) -> None:
+    event = yaml.load(EVENT)
+    judged = []
+    for number, content in enumerate(([event | change], event | change)):
+        folder = write(shutil.copytree(minimal, tmp_path / str(number)), {"events/one.yaml": json.dumps(content)})
+        write(folder, {"events/six.yaml": json.dumps(event | {"id": 6})})
+        checked = check(folder, schemas)
+        told = [(problem.rule, problem.pointer[-1:], problem.found) for problem in checked.problems]
+        content = checked.documents and model.live(checked.documents, datetime(2026, 11, 27, tzinfo=UTC))
+        judged.append((told, content and content.encode(), content and list(content.events(100))))
+    assert judged[0] == judged[1]
+    assert (judged[0][1] is None) == (change not in (JUDGED["nothing"], JUDGED["a window"]))
 
 
 # -- everything in one run ---------------------------------------------------------------------------------------
