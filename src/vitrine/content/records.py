@@ -119,16 +119,17 @@ def _opened(path: Path) -> BinaryIO:
     if path.name.endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
     if path.name.endswith(".zst"):
-        return io.BufferedReader(_Unpacked(path), BUFFER)
+        library = _zstandard()  # before the object: one that is half made is closed all the same, from Python 3.13 on
+        return io.BufferedReader(_Unpacked(open(path, "rb"), library.ZstdDecompressor()), BUFFER)
     return open(path, "rb", buffering=BUFFER)
 
 
 class _Unpacked(io.RawIOBase):
     """What a .zst file holds. Raises EOFError where it is cut off, which the library's own reader passes over."""
 
-    def __init__(self, path: Path) -> None:
-        self._frames = _zstandard().ZstdDecompressor()
-        self._file = open(path, "rb")  # noqa: SIM115 -- closed with this
+    def __init__(self, file: BinaryIO, frames: Any) -> None:
+        self._file = file  # closed with this
+        self._frames = frames
         self._frame: Any = None
         self._packed = self._left = b""
 
