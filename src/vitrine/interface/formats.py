@@ -95,21 +95,29 @@ def _object(name: str, value: dict[str, Json], parts: list[str]) -> None:
     start, add = len(parts), parts.append
     add(f"<{name}>")
     for key, item in value.items():
-        for part in item if item.__class__ is list else (item,):
-            if part.__class__ is str:
-                if "&" in part or "<" in part or ">" in part or "\r" in part:
-                    part = part.translate(_ESCAPES)
-                add(f"<{key}>{part}</{key}>")
-            elif part.__class__ is dict:
-                _object(key, part, parts)
-            elif part.__class__ is int:
-                add(f"<{key}>{part}</{key}>")
-            else:
-                add(f"<{key}>{orjson.dumps(part).decode()}</{key}>")  # the very digits of the JSON form
+        if item.__class__ is list:
+            for part in item:
+                if part.__class__ is dict:
+                    _object(key, part, parts)
+                else:
+                    add(_leaf(key, part))
+        elif item.__class__ is dict:
+            _object(key, item, parts)
+        else:
+            add(_leaf(key, item))
     if len(parts) > start + 1:
         add(f"</{name}>")
     else:
         parts[start] = f"<{name}/>"
+
+
+def _leaf(name: str, value: Json) -> str:
+    if value.__class__ is str:
+        if "&" in value or "<" in value or ">" in value or "\r" in value:
+            value = value.translate(_ESCAPES)
+    elif value.__class__ is not int:
+        value = orjson.dumps(value).decode()  # the very digits of the JSON form
+    return f"<{name}>{value}</{name}>"
 
 
 def _from_xml(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None) -> Json:

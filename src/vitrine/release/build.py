@@ -380,15 +380,16 @@ def _asked(queues: Sequence[Queue[Asking]], number: int) -> Iterator[Asking]:
     """
     single, *lists = queues
     start = number % max(1, len(lists))
-    ended = False
-    for take in (single, *lists[start:], *lists[:start]):
+    large = False
+    for run in single():
+        yield from run
+        large = True
+    for take in (*lists[start:], *lists[:start]):
         for run in take():
             yield from run
-            if ended:  # by now the last answer of the queue before is forgotten, and one that holds all stores is large
+            if large:  # by now the last answer of the first queue is forgotten, which may have held all stores
                 give_back()
-                ended = False
-        ended = True
-    give_back()
+                large = False
 
 
 def _noted(asked: Iterable[Asking], reading: Reading, record: Record, digests: Digests) -> Iterator[Asking]:
