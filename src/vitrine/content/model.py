@@ -193,7 +193,7 @@ def live(documents: Documents, moment: datetime) -> "Content":
     where = documents.zone
 
     def of(kind: Iterable[Document], key: str) -> list[Document]:
-        found = [document for document in kind if moment in window(document, where)]
+        found = [document for document in kind if "publish" not in document.value or moment in window(document, where)]
         return sorted(found, key=lambda document: document.value[key])
 
     def rendered(kind: Iterable[Document], key: str) -> list[Json]:
@@ -415,9 +415,9 @@ class Content:
         self._events = {location: Packed(texts) for location, texts in self._by_location(events).items()}
 
     def _by_location(self, events: Iterable[tuple[Json, Any]]) -> dict[int, list[Any]]:
-        """What stands for each event, by the location numbers of its stores, in order."""
+        """What stands for each event, by the location numbers of its stores, in order. ``events`` come by id."""
         at: dict[int, list[Any]] = {}
-        for event, standing in sorted(events, key=lambda pair: (pair[0]["start"], pair[0]["id"])):
+        for event, standing in sorted(events, key=lambda pair: pair[0]["start"]):
             for location in self.locations(event):
                 at.setdefault(location, []).append(standing)
         return at
@@ -426,7 +426,8 @@ class Content:
         """The location numbers of an event's live stores, in order, each once."""
         by_number = self._stores
         found = [by_number[number].get(value) for number, values in event["stores"].items() for value in values]
-        return sorted({store["locationNumber"] for store in found if store})
+        numbers = [store["locationNumber"] for store in found if store]
+        return numbers if len(numbers) < 2 else sorted(set(numbers))
 
     @cached_property
     def _days(self) -> list[tuple[str, str]]:

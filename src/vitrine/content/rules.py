@@ -73,6 +73,8 @@ def _unique(case: Case) -> Found:
     for kind in KINDS:
         for name in kind.ids:
             documents = case.having(kind.name, (name,))
+            if len({document.value[name] for document in documents}) == len(documents):  # as nearly always
+                continue
             yield from _once(
                 case, kind.name, name, ((document, (name,), document.value[name]) for document in documents)
             )
