@@ -104,7 +104,6 @@ def moment(text: str) -> datetime:
 
 
 def test_content_is_what_is_live_in_a_stated_order_without_its_windows() -> None:
-    when = {"start": "2026-12-05 10:00", "stores": {"storeId": [1]}}
     live = model.live(
         documents(
             None,
@@ -112,12 +111,12 @@ def test_content_is_what_is_live_in_a_stated_order_without_its_windows() -> None
             {"until": "2026-11-26"},
             {"from": "2026-11-27 00:01"},
             app=[document("app", name="b"), document("app", name="a")],
-            event=[document("event", id=7, **when), document("event", id=5, **when, publish={"from": "2026-01-01"})],
+            event=[document("event", id=7), document("event", id=5, publish={"from": "2026-01-01"})],
             promotion=[document("promotion", promoId=10), document("promotion", promoId=9)],
         ),
         moment("2026-11-27"),
     )
-    assert orjson.loads(live.encode()) == {
+    assert live.value == {
         "format": 1,
         "monday": "2026-11-23",
         "published": "2026-11-27T05:00:00.000+00:00",
@@ -127,7 +126,7 @@ def test_content_is_what_is_live_in_a_stated_order_without_its_windows() -> None
             {"storeId": 2, "storeNumber": 20, "locationNumber": 998},
             {"storeId": 1, "storeNumber": 10, "locationNumber": 999},
         ],
-        "events": [{"id": 5} | when, {"id": 7} | when],
+        "events": [{"id": 5}, {"id": 7}],
         "promotions": [{"promoId": 9}, {"promoId": 10}],
     }
 
@@ -211,7 +210,7 @@ def test_content_is_equal_at_two_instants_with_no_boundary_between_them(
     assert early in stretch
     assert not [boundary for boundary in model.boundaries(made) if stretch.start < boundary < stretch.end]
     if late in stretch:
-        assert model.live(made, early).encode() == model.live(made, late).encode()
+        assert model.live(made, early).value == model.live(made, late).value
     if stretch.end != END:
         assert model.interval(made, stretch.end).start == stretch.end
     if stretch.start != BEGINNING:

@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import catalogs
-from releases import AT, app, coupon, event, live, promotion, site, small, store, write
+from releases import AT, app, coupon, documents, event, live, promotion, site, small, store, write
+from vitrine.content import model
 from vitrine.content.check import Options, check
 from vitrine.content.listing import shipped
 from vitrine.content.model import Content
@@ -398,8 +399,8 @@ def inner(content: Content, store: Json) -> Json:
 
 
 def test_events_that_are_packed_have_the_same_digests(content: Path) -> None:
-    packed = live(content)
-    plain = Content(orjson.loads(packed.encode()))
+    checked, moment = documents(content), datetime.fromisoformat(AT)
+    plain, packed = (model.live(checked, moment, packed=packed) for packed in (False, True))
     told = [[Digests(each, "").of(("events", number)) for number in (2001, 2002, 2003)] for each in (plain, packed)]
     assert told[0] == told[1]
 

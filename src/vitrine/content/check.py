@@ -207,7 +207,7 @@ class _Check:
             valid = getattr(documents, kind.name)
             for number, value in enumerate(values):
                 layer = Layer(path, number if file.listed else None, value)
-                document = Document(kind.name, value, (layer,), file.text)
+                document = Document(kind.name, value, (layer,), file.text if kind.shown else None)
                 if file.valid:
                     valid.append(document)
                 else:

@@ -41,7 +41,7 @@ Buffer = bytes | memoryview
 class Document(NamedTuple):
     """One document: its layers, the deepest base first, and what they make together.
 
-    ``text``: all of it as JSON, where that is at hand; then ``value`` may lack what its kind only shows.
+    ``text``: all of it as JSON, where ``value`` may lack what its kind only shows.
     """
 
     kind: str
@@ -188,8 +188,12 @@ def _monday(where: ZoneInfo, moment: datetime) -> date:
     return today - timedelta(days=today.weekday())
 
 
-def live(documents: Documents, moment: datetime) -> "Content":
-    """What is live at ``moment``, as a plain value: nothing in it tells when it was made. Events are packed."""
+def live(documents: Documents, moment: datetime, *, packed: bool = False) -> "Content":
+    """What is live at ``moment``, as a plain value: nothing in it tells when it was made.
+
+    ``packed``: events stay JSON, and are read from it by whoever walks along them. No part of an answer that is made
+    from one may be known again by its Python id.
+    """
     where = documents.zone
 
     def of(kind: Iterable[Document], key: str) -> list[Document]:
@@ -199,7 +203,8 @@ def live(documents: Documents, moment: datetime) -> "Content":
     def rendered(kind: Iterable[Document], key: str) -> list[Json]:
         return list(map(_rendered, of(kind, key)))
 
-    events = [(event.value, _text(event)) for event in of(documents.event, "id")]
+    events = of(documents.event, "id")
+    texts = [_text(event) for event in events] if packed else []
     content = Content(
         {
             "format": FORMAT,
@@ -208,27 +213,26 @@ def live(documents: Documents, moment: datetime) -> "Content":
             "site": documents.site.value,
             "apps": rendered(documents.app, "name"),
             "stores": rendered(documents.store, "locationNumber"),
-            "events": Packed([text for _, text in events]),
+            "events": Packed(texts) if packed else [_rendered(event) for event in events],
             "promotions": rendered(documents.promotion, "promoId"),
         }
     )
-    content.place(events)
+    if packed:
+        content.place(zip((event.value for event in events), texts, strict=True))
     return content
 
 
 def _rendered(document: Document) -> Json:
-    if "publish" not in document.value:
-        return document.value
-    return {key: value for key, value in document.value.items() if key != "publish"}
+    """All of a document but its window."""
+    value = document.value if document.text is None else orjson.loads(document.text)
+    return {key: item for key, item in value.items() if key != "publish"} if "publish" in value else value
 
 
 def _text(document: Document) -> Buffer:
     """The same as JSON."""
-    if document.text is None:
+    if document.text is None or "publish" in document.value:
         return orjson.dumps(_rendered(document))
-    if "publish" not in document.value:
-        return document.text
-    return orjson.dumps(_rendered(document._replace(value=orjson.loads(document.text))))
+    return document.text
 
 
 _GAP_TEXT = b"\0"

@@ -115,7 +115,7 @@ def build(order: Order, releases: Releases) -> Built:
 
     The caller holds the lock.
     """
-    content = model.live(order.documents, order.moment)
+    content = model.live(order.documents, order.moment, packed=True)
     last = _last(order, releases)
     next_change = model.interval(order.documents, order.moment).end.isoformat(timespec="seconds")
     with staging(releases.out) as stage:
