@@ -1,6 +1,7 @@
 """`vitrine serve`: releases switched under load, draining, the admin address, the access log, other servers."""
 
 import json
+import multiprocessing
 import os
 import re
 import shutil
@@ -29,7 +30,7 @@ from trees import write
 from vitrine.cli.service import serve
 from vitrine.content.schema import Schemas
 from vitrine.release.publish import Releases
-from vitrine.service.server import metrics_folder
+from vitrine.service.server import _join, metrics_folder
 from vitrine.service.serving import Watch, load
 from vitrine.service.wsgi import application
 
@@ -272,6 +273,29 @@ def test_it_ends_and_leaves_nothing_behind(out: Path, tmp_path: Path, ended: sig
         server.process.send_signal(ended)
         assert (server.process.wait(20), list(temporary.iterdir()), metrics_of(server)) == (0, [], [])
         assert "Killing" not in server.out.read_text() + server.err.read_text()
+
+
+def test_a_worker_that_is_gone_is_waited_for_until_its_process_object_says_so() -> None:
+    worker = multiprocessing.get_context("fork").Process(target=int)
+    worker.start()
+    os.waitpid(worker.pid or 0, 0)  # told to somebody else, who will say so in a moment
+    later = threading.Timer(0.1, setattr, (worker._popen, "returncode", 0))  # type: ignore[attr-defined]
+    later.start()
+    worker.join(30)
+    before = worker.is_alive()
+    _join(worker, 30)
+    assert (before, worker.is_alive()) == (True, False)
+    later.join()
+
+
+def test_a_worker_that_stays_is_waited_for_no_longer_than_it_may_take() -> None:
+    worker = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
+    worker.start()
+    started = time.monotonic()
+    _join(worker, 0.1)
+    assert (worker.is_alive(), time.monotonic() - started < 5) == (True, True)
+    worker.kill()
+    worker.join()
 
 
 def metrics_of(server: Server) -> list[Path]:

@@ -23,6 +23,8 @@ from vitrine.service.sql.database import Database, open_database
 
 FACTORY = "vitrine.service.wsgi:make"
 WAKE_SECONDS = 0.2
+GONE_SECONDS = 5
+"""Longer than a thread of a busy machine takes to say what it was told."""
 STOPPING = {signal.SIGTERM}
 WAKING = signal.SIGURG
 """A signal that does nothing where nobody handles it."""
@@ -159,7 +161,9 @@ def run(factory: str, bind: tuple[str, int], workers: int, threads: int, *, pin:
     class Server(MPServer):
         def _spawn_worker(self, idx: int, target: Any, callback_loader: Any) -> Any:  # type: ignore[override]
             processor = processors[idx % len(processors)]
-            return super()._spawn_worker(idx, target, partial(_loaded, callback_loader, processor))
+            worker = super()._spawn_worker(idx, target, partial(_loaded, callback_loader, processor))
+            worker.join = partial(_join, worker.inner)  # type: ignore[method-assign]
+            return worker
 
         def shutdown(self, exit_code: int = 0) -> None:
             threading.Thread(target=_wake, args=(self.wrks,), name="wake-workers", daemon=True).start()
@@ -231,6 +235,23 @@ def _loaded(load: Callable[[], Any], processor: int | None) -> Any:
     if processor is not None:
         os.sched_setaffinity(0, {processor})
     return load()
+
+
+def _join(process: Any, timeout: float | None = None) -> None:
+    """Until a worker has ended, and that is known.
+
+    Granian waits for it in another thread, too. Where the system has told that one, which has not said so yet, this one
+    learns nothing, and Granian would warn of a worker that refuses to stop, and kill a process that is no more.
+    """
+    process.join(timeout)
+    deadline = time.monotonic() + GONE_SECONDS
+    while process.is_alive() and time.monotonic() < deadline:
+        try:
+            os.kill(process.pid, 0)
+        except ProcessLookupError:
+            time.sleep(0.001)
+        else:
+            return
 
 
 def _wake(workers: Sequence[Any]) -> None:
