@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -44,6 +44,8 @@ from vitrine.content.listing import shipped
 from vitrine.content.schema import Schemas
 from vitrine.interface.answer import answer
 from vitrine.interface.formats import FORMATS
+from vitrine.problems import Failure
+from vitrine.release.build import _Files
 from vitrine.release.changes import content_of
 from vitrine.release.freeze import askings
 from vitrine.release.indexing import FORMAT
@@ -882,3 +884,41 @@ def test_the_list_of_operations_counts_the_files_and_writes_nothing(content: Pat
         ),
         False,
     )
+
+
+# -- files as processes tell of them -----------------------------------------------------------------------------
+
+ONE, OTHER = "a" * 64, "b" * 64
+
+
+def told(path: str, digest: str, written: str = "") -> tuple[str, bytes, None, str]:
+    return path, b'{"path":"%b","sha256":"%b"}' % (path.encode(), digest.encode()), None, written
+
+
+def together(files: _Files, paths: Sequence[str], stage: Stage) -> None:
+    files.take([told(path, ONE) for path in paths])
+    files.end(stage)
+
+
+@pytest.mark.parametrize("paths", [("one.json", "one.json"), ("one.json", "ONE.json")])
+def test_two_answers_never_have_one_file_name(paths: tuple[str, str], tmp_path: Path) -> None:
+    for kept, taken in (([], paths), (paths[:1], paths[1:])):
+        files = _Files({path: told(path, ONE)[1] for path in kept})
+        with pytest.raises(Failure, match=f"two answers have one file name: {paths[0]} and {paths[1]}"):
+            together(files, taken, Stage(tmp_path))
+
+
+def test_bytes_that_several_processes_wrote_are_kept_once_with_all_their_links(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    files = _Files({})
+    for name, other in (("one", "two"), ("three", "four")):
+        stage.write(f"files/{name}", b"same", ONE)
+        stage.link(f"files/{other}", f"files/{name}")
+        files.take([told(name, ONE, ONE), told(other, ONE)])
+    stage.write("files/five", b"else", OTHER)
+    files.take([told("five", OTHER, OTHER)])
+    files.end(stage)
+    inodes = {name: (tmp_path / "files" / name).stat().st_ino for name in files.lines}
+    assert len({inodes[name] for name in ("one", "two", "three", "four")}) == 1
+    assert inodes["five"] != inodes["one"]
+    assert files.written == {ONE: "one", OTHER: "five"}

@@ -73,10 +73,16 @@ def test_an_event_alone_in_its_file_is_judged_and_told_as_one_in_a_list(
         write(folder, {"events/six.yaml": json.dumps(event | {"id": 6})})
         checked = check(folder, schemas)
         told = [(problem.rule, problem.pointer[-1:], problem.found) for problem in checked.problems]
-        content = checked.documents and model.live(checked.documents, datetime(2026, 11, 27, tzinfo=UTC))
-        judged.append((told, content and content.encode(), content and list(content.events(100))))
+        seen = [
+            (live.encode(), list(live.events(100)))
+            for packed in (False, True)
+            if checked.documents
+            for live in [model.live(checked.documents, datetime(2026, 11, 27, tzinfo=UTC), packed=packed)]
+        ]
+        assert seen[:1] == seen[1:]
+        judged.append((told, seen))
     assert judged[0] == judged[1]
-    assert (judged[0][1] is None) == (change not in (JUDGED["nothing"], JUDGED["a window"]))
+    assert (judged[0][1] == []) == (change not in (JUDGED["nothing"], JUDGED["a window"]))
 
 
 # -- everything in one run ---------------------------------------------------------------------------------------

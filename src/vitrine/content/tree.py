@@ -14,6 +14,7 @@ import orjson
 from vitrine.content import expressions, yaml
 from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.listing import Source
+from vitrine.content.model import Buffer
 from vitrine.content.processes import Progress, counted, processors, stream, turns
 from vitrine.content.schema import Schemas
 from vitrine.content.yaml import Json, Malformed
@@ -23,9 +24,6 @@ MAX_FILE = 32 * 1024 * 1024
 MAX_LINE = 1024 * 1024
 LARGE = 16 * 1024
 """Bytes from which a file takes so long that it is better begun early."""
-
-
-Buffer = bytes | memoryview
 
 
 @dataclass(slots=True)
