@@ -322,6 +322,17 @@ def test_another_file_with_the_same_size_and_time_is_read(minimal: Path, schemas
     assert orjson.loads(documents.event[0].text or b"{}")["name"] == "Closing"
 
 
+@pytest.mark.parametrize("damaged", ["Half Price", '"briefs":', "storeNumber", '"events/one.yaml":'])
+def test_a_damaged_cache_is_none(damaged: str, minimal: Path, schemas: Schemas, cached: Options) -> None:
+    aged(minimal)
+    plain = outcome(minimal, schemas, cached)
+    assert cached.cached
+    before = cached.cached.read_bytes()
+    cached.cached.write_bytes(before.replace(damaged.encode(), b'"' * len(damaged)))
+    assert cached.cached.read_bytes() != before
+    assert outcome(minimal, schemas, cached) == plain
+
+
 def test_a_file_younger_than_two_seconds_is_read_again(minimal: Path, schemas: Schemas, cached: Options) -> None:
     aged(minimal)
     path = minimal / "events/one.yaml"

@@ -38,12 +38,15 @@ def load(path: Path, key: str, sources: Iterable[Source]) -> dict[str, Parsed]:
         if source is not None and [source.size, source.changed, source.inode] == state:
             found[name] = Parsed(source, listed, texts[offset : offset + length], [])
         offset += length
-    briefs = orjson.loads(texts[size:])
-    for parsed in found.values():  # afterwards, so that memory which documents leave is in one piece
-        if parsed.brief:
-            parsed.documents = briefs[parsed.source.path]
-        else:
-            parsed.open()
+    try:
+        briefs = orjson.loads(texts[size:])
+        for parsed in found.values():  # afterwards, so that memory which documents leave is in one piece
+            if parsed.brief:
+                parsed.documents = briefs[parsed.source.path]
+            else:
+                parsed.open()
+    except (ValueError, KeyError):  # damaged
+        return {}
     return found
 
 
