@@ -1,71 +1,125 @@
-"""The parse cache: what each file of the content folder held when it was last read. Deleting it is safe."""
+"""The parse cache: what each file of the content folder held when it was last read. Deleting it is safe.
+
+A line with the key, then runs of files, as they were read: each is added by one write(2), so processes add to it side
+by side, and a check adds what it had to read anew. A run is a line with its check sum and the lengths of its three
+parts: the files, their documents, and their briefs.
+"""
 
 import os
 import time
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 import orjson
 
 from vitrine.content.listing import RACY_NS, Source
-from vitrine.content.tree import Parsed
+from vitrine.content.tree import Brief, Parsed
+
+Keep = Callable[[Sequence[tuple[Parsed, Brief]]], None]
+"""Keeps a run of files that were read now, each with what is left of its documents where it is brief."""
+
+_Run = tuple[list[list[Any]], memoryview, memoryview]
 
 
-def load(path: Path, key: str, sources: Iterable[Source]) -> dict[str, Parsed]:
+def load(path: Path, key: str, sources: Sequence[Source]) -> dict[str, Parsed] | None:
     """Of ``sources``, those that stand in the cache as they are now, by path.
 
-    ``key`` is a digest of the schemas, the names and the program.
+    ``key`` is a digest of the schemas, the names and the program. None where nothing shall be added to what is there:
+    there is no cache of this key, it is damaged, or most of it is of no use any more.
     """
-    try:
-        content = path.read_bytes()
-        header, _, body = content.partition(b"\n")
-        known = orjson.loads(header)
-    except (OSError, ValueError):
-        return {}
-    if not isinstance(known, dict) or known.get("key") != key:
-        return {}
-    size = sum(length for *_, length in known["files"])
-    if len(body) != size + known["briefs"]:  # cut off
-        return {}
     settled = time.time_ns() - RACY_NS
     current = {source.path: source for source in sources if source.changed < settled}
-    found: dict[str, Parsed] = {}
-    texts = memoryview(body)
-    offset = 0
-    for name, *state, listed, length in known["files"]:
-        source = current.get(name)
-        if source is not None and [source.size, source.changed, source.inode] == state:
-            found[name] = Parsed(source, listed, texts[offset : offset + length], [])
-        offset += length
     try:
-        briefs = orjson.loads(texts[size:])
-        for parsed in found.values():  # afterwards, so that memory which documents leave is in one piece
+        runs = list(_runs(path.read_bytes(), key))
+    except (OSError, ValueError, TypeError):
+        return None
+    if sum(len(files) for files, _, _ in runs) > 2 * len(sources):
+        return None
+    found: dict[str, Parsed] = {}
+    brief: list[tuple[memoryview, list[tuple[int, Parsed]]]] = []
+    for files, texts, briefs in runs:
+        end, here = 0, []
+        for number, (name, *state, listed, length) in enumerate(files):
+            start, end = end, end + length
+            source = current.get(name)
+            if source is not None and [source.size, source.changed, source.inode] == state:
+                found[name] = parsed = Parsed(source, listed, texts[start:end], [])
+                here.append((number, parsed))
+        brief.append((briefs, here))
+    for briefs, here in brief:  # afterwards, so that memory which documents leave is in one piece
+        left = orjson.loads(briefs)
+        for number, parsed in here:
             if parsed.brief:
-                parsed.documents = briefs[parsed.source.path]
+                parsed.documents = left[number]
             else:
                 parsed.open()
-    except (ValueError, KeyError):  # damaged
-        return {}
     return found
 
 
-def save(path: Path, key: str, files: Iterable[Parsed], read_at: int) -> None:
-    """Keep what is without fault and was not changed just before it was read (``read_at``, nanoseconds)."""
-    kept = [file for file in files if file.sound and file.source.changed < read_at - RACY_NS]
-    entries = [
-        (file.source.path, file.source.size, file.source.changed, file.source.inode, file.listed, len(file.data))
-        for file in kept
-    ]
-    briefs = orjson.dumps({file.source.path: file.documents for file in kept if file.brief})
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
+def _runs(content: bytes, key: str) -> Iterator[_Run]:
+    """The runs of a cache. Raises ValueError or TypeError where it is damaged or has another key."""
+    view, start = memoryview(content), content.index(b"\n") + 1
+    if view[:start] != _head(key):
+        raise ValueError("another key")
+    while start < len(content):
+        end = content.index(b"\n", start) + 1
+        check, *lengths = orjson.loads(view[start:end])
+        parts = []
+        for length in lengths:
+            parts.append(view[end : end + length])
+            end += length
+        files, texts, briefs = parts
+        if end > len(content) or crc32(briefs, crc32(texts, crc32(files))) != check:  # cut off, or damaged
+            raise ValueError("damaged")
+        yield orjson.loads(files), texts, briefs
+        start = end
+
+
+def _head(key: str) -> bytes:
+    return orjson.dumps(key) + b"\n"
+
+
+@contextmanager
+def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[Keep]:
+    """What adds to the cache, in any process; ``anew``: to a new one, which takes the place of what is there.
+
+    ``read_at``: when reading began, in nanoseconds. What cannot be kept means a slower check, no failure.
+    """
+    draft = path.with_name(f"{path.name}.{os.getpid()}") if anew else path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(draft, "wb") as file:
-            file.write(orjson.dumps({"key": key, "files": entries, "briefs": len(briefs)}) + b"\n")
-            file.writelines(parsed.data for parsed in kept)
-            file.write(briefs)
-        os.replace(draft, path)
-    except OSError:  # a cache that cannot be written is a slower build, no failure
+        start = os.O_CREAT | os.O_TRUNC if anew else 0
+        descriptor = os.open(draft, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | start, 0o644)
+    except OSError:
+        yield lambda files: None
+        return
+
+    def keep(files: Sequence[tuple[Parsed, Brief]]) -> None:
+        """All but what has a fault, or was changed just before it was read."""
+        kept = [(file, brief) for file, brief in files if file.sound and file.source.changed < read_at - RACY_NS]
+        if not kept:
+            return
+        sources = [(file.source, file.listed, len(file.data)) for file, _ in kept]
+        entries = orjson.dumps([(at.path, at.size, at.changed, at.inode, *rest) for at, *rest in sources])
+        texts, briefs = b"".join(file.data for file, _ in kept), orjson.dumps([brief for _, brief in kept])
+        check = crc32(briefs, crc32(texts, crc32(entries)))
+        head = orjson.dumps([check, len(entries), len(texts), len(briefs)])
+        with suppress(OSError):  # what was cut off is found when it is read
+            os.write(descriptor, b"".join((head, b"\n", entries, texts, briefs)))
+
+    try:
         with suppress(OSError):
-            draft.unlink()
+            if anew:
+                os.write(descriptor, _head(key))
+        yield keep
+        if anew:
+            with suppress(OSError):
+                os.replace(draft, path)
+    finally:
+        os.close(descriptor)
+        if anew:
+            with suppress(OSError):
+                draft.unlink()

@@ -3,7 +3,6 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +16,7 @@ from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import CATALOG, KINDS, SITE, Source
 from vitrine.content.model import Document, Documents, Layer
-from vitrine.content.processes import Ended, Progress, aside
+from vitrine.content.processes import Progress
 from vitrine.content.schema import Finding, Schemas
 from vitrine.content.tree import Parsed
 from vitrine.content.yaml import Json, Malformed
@@ -89,7 +88,6 @@ class _Check:
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.users: Mapping[str, set[str]] = {}
         self.spots: dict[str, dict[Pointer, yaml.Spot]] = {}
-        self.saved: Callable[[], None] = lambda: None
 
     def run(self) -> Checked:
         own, names = self._site()
@@ -105,8 +103,6 @@ class _Check:
             self.findings += rules.unbumped(documents, self.options.released)
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
         problems = sorted([*self.problems, *told.problems], key=Problem.order)
-        with suppress(Ended):  # a cache that cannot be written is a slower build, no failure
-            self.saved()
         shown, more = problems[: self.options.most], told.more + len(problems[self.options.most :])
         shown = [self._described(problem) for problem in shown]
         return Checked(None if shown else documents, shown, placeholders, self.sources, more, told.at_least)
@@ -145,20 +141,22 @@ class _Check:
     def _read(self, names: expressions.Names | None) -> list[Parsed]:
         """Every other file, from the cache where it stands there unchanged."""
         wanted = [source for source in self.sources if source.kind in KINDS]
-        if names is None:  # without names no expression can be read; the files' YAML still can
-            return self._fresh(wanted, None)
+        path = self.options.cached
+        if names is None or path is None:  # without names no expression can be read; the files' YAML still can
+            return self._fresh(wanted, names)
         key = sha256(orjson.dumps([self.options.program, self.schemas.digest, sorted(names.items())])).hexdigest()
         started = time.time_ns()
-        known = cache.load(self.options.cached, key, wanted) if self.options.cached else {}
-        rest = [source for source in wanted if source.path not in known]
-        fresh = self._fresh(rest, names)
-        known.update((parsed.source.path, parsed) for parsed in fresh)
-        parsed = [known[source.path] for source in wanted]
-        if (path := self.options.cached) and fresh:
-            self.saved = aside(lambda: cache.save(path, key, parsed, started))
-        return parsed
+        known = cache.load(path, key, wanted)
+        with cache.adding(path, key, started, anew=known is None) as keep:
+            if not known:
+                return self._fresh(wanted, names, keep)
+            rest = [source for source in wanted if source.path not in known]
+            known.update((parsed.source.path, parsed) for parsed in self._fresh(rest, names, keep))
+        return [known[source.path] for source in wanted]
 
-    def _fresh(self, sources: list[Source], names: expressions.Names | None) -> list[Parsed]:
+    def _fresh(
+        self, sources: list[Source], names: expressions.Names | None, keep: cache.Keep = lambda files: None
+    ) -> list[Parsed]:
         jobs, progress = self.options.jobs, self.options.progress
 
         def meanwhile() -> None:
@@ -166,7 +164,7 @@ class _Check:
 
             self.options.meanwhile(self.sources)
 
-        return tree.read(self.folder, sources, names, self.schemas, jobs, progress, meanwhile)
+        return tree.read(self.folder, sources, names, self.schemas, jobs, progress, meanwhile, keep)
 
     def _catalog(self, documents: Documents, names: expressions.Names | None, case: Case) -> "Told":
         """The catalog, if there is one, goes to the documents; everything that is wrong with it."""

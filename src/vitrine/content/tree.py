@@ -64,6 +64,10 @@ class Parsed:
         self.documents = orjson.loads(self.data)
 
 
+Brief = list[Json] | None
+"""What is left of a file's documents without what their kind only shows; None where all of it is needed."""
+
+
 def read(
     folder: Path,
     sources: Sequence[Source],
@@ -72,10 +76,11 @@ def read(
     jobs: int | None = None,
     progress: Progress | None = None,
     meanwhile: Callable[[], object] = lambda: None,
+    keep: Callable[[Sequence[tuple[Parsed, Brief]]], object] = lambda files: None,
 ) -> list[Parsed]:
     """Every file read, its expressions evaluated, each document checked against its kind's schema; in order.
 
-    ``meanwhile`` is called in this process while others read.
+    ``meanwhile`` is called in this process while others read; ``keep`` with every run of files by who has read it.
     """
     count = min(jobs or processors(), len(sources) // 64 + 1)
     by_size = sorted(range(len(sources)), key=lambda number: -(sources[number].size // LARGE))  # the long ones first
@@ -87,15 +92,14 @@ def read(
         def work(number: int, step: Callable[[], None]) -> Iterator[_Answers]:
             for run in take():
                 answers: list[_Answer] = []
-                texts: list[Buffer] = []
-                briefs: list[list[Json] | None] = []
+                files: list[tuple[Parsed, Brief]] = []
                 for place in run:
                     parsed, documents = _read(folder, sources[place], names, schemas)
                     answers.append((place, parsed.listed, len(parsed.data), None if parsed.sound else parsed))
-                    texts.append(parsed.data)
-                    briefs.append(_brief(parsed, documents))
+                    files.append((parsed, _brief(parsed, documents)))
                     step()
-                yield answers, b"".join(texts), orjson.dumps(briefs)
+                keep(files)
+                yield answers, b"".join(file.data for file, _ in files), orjson.dumps([brief for _, brief in files])
 
         arriving = _Arriving(sources)
         stream(work, count, arriving.take, counted(progress, len(sources)), meanwhile)
@@ -106,11 +110,10 @@ _Answer = tuple[int, bool, int, Parsed | None]
 """What a process tells of a file: its place, whether it is a list, how long its JSON is; where it is unsound, all."""
 
 _Answers = tuple[list[_Answer], bytes, bytes]
-"""The same of some files; their JSON, one after another; and what `_brief` leaves of each, as JSON."""
+"""The same of some files; their JSON, one after another; and the briefs, as JSON."""
 
 
-def _brief(parsed: Parsed, documents: list[Json]) -> list[Json] | None:
-    """What is left of the documents of a file that is brief; None where it is not."""
+def _brief(parsed: Parsed, documents: list[Json]) -> Brief:
     if not parsed.brief:
         return None
     shown = parsed.source.kind.shown
