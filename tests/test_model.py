@@ -242,7 +242,8 @@ def part(content: model.Content, document: Any, number: float | None = None) -> 
     st.lists(st.floats(0, 300).map(lambda each: round(each, 2)), min_size=4),
 )
 def test_parts_in_json_are_those_that_are_values(names: list[str], away: list[float]) -> None:
-    stores = [{"name": name, "locationNumber": number} for number, name in enumerate(names)]
+    ids = ("storeId", "storeNumber", "locationNumber")
+    stores = [{"name": name} | dict.fromkeys(ids, number) for number, name in enumerate(names)]
     content = model.Content({"stores": stores, "events": []})
     in_json = model.InJson(content)
     for _ in range(2):  # made, and found again

@@ -25,6 +25,7 @@ from vitrine.problems import Place, Pointer, Problem
 if TYPE_CHECKING:
     from vitrine.content.catalog_entries import Told
 
+_KINDS, _CATALOG = frozenset(KINDS), frozenset(CATALOG)  # in which one of ten thousand files is found sooner
 MOST = 1000
 """Problems that are told one by one, unless someone asks for more of them."""
 
@@ -140,7 +141,7 @@ class _Check:
 
     def _read(self, names: expressions.Names | None) -> list[Parsed]:
         """Every other file, from the cache where it stands there unchanged."""
-        wanted = [source for source in self.sources if source.kind in KINDS]
+        wanted = [source for source in self.sources if source.kind in _KINDS]
         path = self.options.cached
         if names is None or path is None:  # without names no expression can be read; the files' YAML still can
             return self._fresh(wanted, names)
@@ -183,7 +184,7 @@ class _Check:
             options.cached and options.cached.with_name("catalog"),
             options.program,
         )
-        documents.catalog, told = catalog.check([source for source in self.sources if source.kind in CATALOG], around)
+        documents.catalog, told = catalog.check([source for source in self.sources if source.kind in _CATALOG], around)
         return told
 
     def _documents(self, own: Document, parsed: Iterable[Parsed]) -> Documents:

@@ -419,19 +419,18 @@ class Content:
         self._events = {location: Packed(texts) for location, texts in self._by_location(events).items()}
 
     def _by_location(self, events: Iterable[tuple[Json, Any]]) -> dict[int, list[Any]]:
-        """What stands for each event, by the location numbers of its stores, in order. ``events`` come by id."""
+        """What stands for each event, by the location numbers of its live stores. ``events`` come by id."""
         at: dict[int, list[Any]] = {}
+        location_of = {
+            number: {value: store["locationNumber"] for value, store in stores.items()}
+            for number, stores in self._stores.items()
+        }
         for event, standing in sorted(events, key=lambda pair: pair[0]["start"]):
-            for location in self.locations(event):
-                at.setdefault(location, []).append(standing)
+            found = [location_of[number].get(value) for number, values in event["stores"].items() for value in values]
+            for location in found if len(found) == 1 else set(found):  # a store may be named by two of its numbers
+                if location is not None:
+                    at.setdefault(location, []).append(standing)
         return at
-
-    def locations(self, event: Json) -> list[int]:
-        """The location numbers of an event's live stores, in order, each once."""
-        by_number = self._stores
-        found = [by_number[number].get(value) for number, values in event["stores"].items() for value in values]
-        numbers = [store["locationNumber"] for store in found if store]
-        return numbers if len(numbers) < 2 else sorted(set(numbers))
 
     @cached_property
     def _days(self) -> list[tuple[str, str]]:

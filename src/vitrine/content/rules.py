@@ -110,9 +110,12 @@ def _references(case: Case) -> Found:
                 windows[number][store.value[number]].append(case.window(store) or ALWAYS)
             else:  # any number may be that of this store
                 unknown.add(number)
+    always = {number: {value for value, found in at.items() if ALWAYS in found} for number, at in windows.items()}
     for event in case.having("event"):
         known: list[Window] = []
         whole = case.sound(event, ("stores",))
+        if whole and all(always[number].issuperset(values) for number, values in event.value["stores"].items()):
+            continue  # as nearly always
         dangling = not whole
         for number in event.value["stores"] if whole else STORE_NUMBERS:
             values = enumerate(event.value["stores"][number]) if whole else case.entries(event, ("stores", number))

@@ -281,6 +281,7 @@ class _Files:
         self.written: dict[str, str] = {}
         self.records: list[bytes] = []
         self._several: set[str] = set()
+        self._folded = set(map(str.lower, kept))
 
     def take(self, told: list[_Made] | bytes) -> None:
         """Files that a process made, or a record of what their answers have read."""
@@ -290,6 +291,7 @@ class _Files:
         for path, line, gzip, written in told:
             if self.lines.setdefault(path, line) is not line:
                 raise Failure(_same_name(path, path))
+            self._folded.add(path.lower())
             if gzip:
                 self.gzip[f"{path}.gz"] = gzip
             if written and self.written.setdefault(written, path) is not path:
@@ -297,7 +299,7 @@ class _Files:
 
     def end(self, stage: Stage) -> None:
         """Once all have been told of. Raises Failure where two are one on a file system that knows no case."""
-        if len(set(map(str.lower, self.lines))) != len(self.lines):
+        if len(self._folded) != len(self.lines):
             folded: dict[str, str] = {}
             for path in self.lines:
                 if (other := folded.setdefault(path.lower(), path)) is not path:
@@ -457,8 +459,10 @@ def _sources(documents: Documents) -> dict[str, dict[str, list[str]]]:
     """Kind and id → the files that say it."""
     found: dict[str, dict[str, list[str]]] = {}
     for kind in KINDS:
-        of_kind = found.setdefault(kind.name, {})
+        of_kind, name = found.setdefault(kind.name, {}), kind.ids[-1]
         for document in getattr(documents, kind.name):
-            paths = of_kind.setdefault(str(document.value[kind.ids[-1]]), [])
-            paths += [layer.path for layer in document.layers if layer.path not in paths]
+            paths = of_kind.setdefault(str(document.value[name]), [])
+            for layer in document.layers:
+                if layer.path not in paths:
+                    paths.append(layer.path)
     return found

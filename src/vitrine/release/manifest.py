@@ -35,7 +35,7 @@ class Manifest:
 
 def encode(lines: Mapping[str, bytes], private: Mapping[str, Any], next_change: str, edge: str) -> bytes:
     """The bytes of manifest.json: files by path, one a line. ``lines``: path → the entry as JSON."""
-    files = b",\n".join(lines[path] for path in sorted(lines))
+    files = b",\n".join(map(lines.__getitem__, sorted(lines)))
     rest = orjson.dumps({"private": private, "nextChange": next_change, "edge": edge})
     return b"%b%b\n],%b}\n" % (_HEAD, files, rest[1:-1])
 
