@@ -62,7 +62,7 @@ def content() -> Content:
 @pytest.fixture(scope="module")
 def frozen(content: Content) -> list[Call]:
     """Every Call that a release of the sample content answers."""
-    return [asking.call(format) for run in askings(content) for asking in run for format in FORMATS]
+    return [call for run in askings(content) for asking in run for format in FORMATS for call in asking.calls(format)]
 
 
 def test_every_read_is_frozen(frozen: list[Call], content: Content) -> None:

@@ -178,7 +178,7 @@ def test_the_query_date_is_the_last_boundary_of_a_window(tmp_path: Path, at: str
 def frozen(content: Content) -> list[str]:
     """The targets of the catalog's files."""
     asked = [asking for run in askings(content) for asking in run if "catalog" in asking.operation.path]
-    return sorted(asking.call(JSON).request().target for asking in asked)
+    return sorted(call.request().target for asking in asked for call in asking.calls(JSON))
 
 
 CATEGORIES = [

@@ -311,17 +311,16 @@ def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
     from vitrine.content import model
     from vitrine.content.check import Options
     from vitrine.interface.bind import OPERATIONS
-    from vitrine.interface.formats import FORMATS
     from vitrine.release.catalog import tried
-    from vitrine.release.freeze import askings
+    from vitrine.release.freeze import questions
 
     documents, _ = documents_of(content, Options())
     live = model.live(documents, moment_of(at, documents))
     with tried(live, documents.catalog, jobs):
-        asked = [asking for run in askings(live) for asking in run]
+        files = {each.operation: each.files for each in questions(live)}
     for operation in OPERATIONS:
-        count = sum(asking.operation is operation for asking in asked) * len(FORMATS)
-        where = f"frozen, {count} files" if operation.frozen else f"live: {_why_live(operation)}"
+        count = files.get(operation)
+        where = f"live: {_why_live(operation)}" if count is None else f"frozen, {count} files"
         click.echo(f"{operation.method} {operation.path}  {where}")
 
 

@@ -120,16 +120,20 @@ _STORE_NUMBER = Parameter("storeNumber", Ids(), "Store numbers (MST), comma-sepa
 _LOCATION_NUMBER = Parameter("locationNumber", Ids(), "Store location numbers, comma-separated.")
 
 
-def _each_store(*numbers: str) -> Callable[[Content], Iterable[Arguments]]:
+def _of_each_store(view: Callable[[Content, Call], Json], *numbers: str) -> FromContent:
     """Every store, asked for by each of its numbers."""
-    return lambda content: ({number: (store[number],)} for store in content.stores() for number in numbers)
+
+    def entries(content: Content) -> Iterable[Arguments]:
+        return ({number: (store[number],)} for store in content.stores() for number in numbers)
+
+    return FromContent(view, entries, spellings=len(numbers))
 
 
 OPERATIONS = (
     Operation(
         "events_v1",
         "store/v1/events",
-        FromContent(events_v1, _each_store("storeId", "storeNumber", "locationNumber")),
+        _of_each_store(events_v1, "storeId", "storeNumber", "locationNumber"),
         "events_v1",
         "In-store events of one or more stores.",
         (
@@ -147,7 +151,7 @@ OPERATIONS = (
     Operation(
         "events_v2",
         "v2/store/event",
-        FromContent(events_v2, _each_store("storeId", "storeNumber")),
+        _of_each_store(events_v2, "storeId", "storeNumber"),
         "events_v2",
         "In-store events of one or more stores, version 2.",
         (

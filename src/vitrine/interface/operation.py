@@ -1,7 +1,7 @@
 """The Operation: what may be asked, described once for binding, freezing, the edge and documents."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -47,10 +47,14 @@ class Others:
 
 @dataclass(frozen=True)
 class FromContent:
-    """A pure read. ``entries`` yields the arguments of the Calls to freeze; without it the operation is live only."""
+    """A pure read. ``entries`` yields the arguments of the Calls to freeze; without it the operation is live only.
+
+    ``spellings``: so many of them, one after another, ask the same in other words, and have one answer.
+    """
 
     view: Callable[[Content, "Call"], Json]
     entries: Callable[[Content], Iterable[Arguments]] | None = None
+    spellings: int = 1
 
 
 @dataclass(frozen=True)
@@ -216,6 +220,12 @@ class Operation:
         """The arguments of the Calls to freeze."""
         source = self.source
         return source.entries(content) if isinstance(source, FromContent) and source.entries else ()
+
+    def questions(self, content: Content) -> list[Sequence[Arguments]]:
+        """The same, with all that ask the same together."""
+        entries = list(self.entries(content))
+        size = self.source.spellings if isinstance(self.source, FromContent) else 1
+        return [entries[start : start + size] for start in range(0, len(entries), size)]
 
     @cached_property
     def methods(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
 from vitrine.content.processes import Ended, Progress, counted, give_back, processors, stream, turns
 from vitrine.content.schema import Schemas
-from vitrine.interface.formats import FORMATS, JSON
+from vitrine.interface.formats import JSON
 from vitrine.problems import Failure
 from vitrine.release import catalog, freeze, manifest, reads
 from vitrine.release.changes import documents_changed
@@ -247,10 +247,10 @@ def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, relea
     Raises Failure where there are too many files.
     """
     listed = freeze.questions(content)
-    count = sum(map(len, listed))
-    if count * len(FORMATS) > order.allowed:
-        found = f"{count * len(FORMATS):,} files would be written, and {order.allowed:,} are allowed"
-        allows = f"--allow-files {count * len(FORMATS)} allows them"
+    count, files = sum(map(len, listed)), sum(each.files for each in listed)
+    if files > order.allowed:
+        found = f"{files:,} files would be written, and {order.allowed:,} are allowed"
+        allows = f"--allow-files {files} allows them"
         raise Failure(f"{found}; {allows}, or freeze fewer products (featured, catalog.freeze)")
     digests = Digests(content, made.note["catalog"]["sha256"] if made.note else "none")
     state = order.program, order.schemas.digest, freeze.digest(listed)
@@ -259,7 +259,7 @@ def _plan(order: Order, content: Content, last: _Last, made: catalog.Made, relea
     if not records or len(chosen) > count // 2:
         return _Plan(state, freeze.asked_of(listed), {}, (), digests)
     asked = freeze.asked_of(listed, chosen)
-    again = {name for run in asked for asking in run for name in asking.call(JSON).filenames()}
+    again = {name for run in asked for asking in run for call in asking.calls(JSON) for name in call.filenames()}
     kept = {path: line for path, line in last.lines.items() if path not in again}
     return _Plan(state, asked, kept, records, digests)
 

@@ -1,7 +1,7 @@
 """Every frozen Call answered: the same answers that the service gives, before anyone asks. Pure."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import product
 from typing import Any, NamedTuple
@@ -32,15 +32,16 @@ LEVEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """One question that is frozen, before it takes a format; its number among all."""
+    """One question that is frozen, in every spelling, before it takes a format; its number among all."""
 
     operation: Operation
-    arguments: Mapping[str, Any]
+    spellings: Sequence[Arguments]
     application: str | None
     number: int
 
-    def call(self, format: Format) -> Call:
-        return make(self.operation, format, self.arguments, self.application)
+    def calls(self, format: Format) -> list[Call]:
+        """Those of its spellings, which have one answer."""
+        return [make(self.operation, format, arguments, self.application) for arguments in self.spellings]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,19 @@ Known = Mapping[str, tuple[str, int, tuple[str, int] | None]]
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What is frozen of an operation: each entry, by each application."""
+    """What is frozen of an operation: each question in its spellings, by each application."""
 
     operation: Operation
-    entries: Sequence[Arguments]
+    entries: Sequence[Sequence[Arguments]]
     applications: Sequence[str | None]
 
     def __len__(self) -> int:
         return len(self.entries) * len(self.applications)
+
+    @property
+    def files(self) -> int:
+        """So many files answer them."""
+        return sum(map(len, self.entries)) * len(self.applications) * len(FORMATS)
 
 
 def questions(content: Content) -> list[Questions]:
@@ -78,7 +84,7 @@ def questions(content: Content) -> list[Questions]:
     for operation in OPERATIONS:
         if operation.frozen:
             applications: Sequence[str | None] = content.applications() if operation.by_application else (None,)
-            found.append(Questions(operation, list(operation.entries(content)), applications))
+            found.append(Questions(operation, operation.questions(content), applications))
     return found
 
 
@@ -124,17 +130,15 @@ def freeze(
     same too, and have been checked. Raises Failure where an answer does not satisfy its response schema.
     """
     done: dict[tuple[str, bytes], Sequence[_Form]] = {}
-    body, digest = b"", b""
     for asking in asked:
         step()
-        call = asking.call(FORMATS[0])
-        names = call.filenames()
-        if not names:
+        named = [(call, names) for call in asking.calls(FORMATS[0]) if (names := call.filenames())]
+        if not named:
             continue
+        call, names = named[0]
         value = _value(call, content)
-        before, body = body, respond(call, value, content, schemas).body
-        if body != before:  # else another spelling of the question before
-            digest = sha256(body).digest()
+        body = respond(call, value, content, schemas).body
+        digest = sha256(body).digest()
         key = (asking.operation.schema, digest)
         held = [known[name] for name in names if name in known]
         if len(held) == len(names) and held[0][0] == digest.hex():
@@ -142,15 +146,17 @@ def freeze(
         elif key in done:
             forms = done[key]
         else:
-            forms = _forms([call, *map(asking.call, FORMATS[1:])], value, body, content, schemas)
+            forms = _forms(call, value, body, content, schemas)
             if len(done) >= KEPT:
                 done.clear()
-            done[key] = [_Form(*form[:3]) for form in forms]
-        common = _entry(call, content)
-        for format, name, form in zip(FORMATS, names, forms, strict=True):
-            sizes = {"size": form.size, "sha256": form.digest}
-            entry = {"path": name, **common, "mediaType": format.media_type, **sizes}
-            yield File(entry, form.body, form.gzip, form.compressed)
+            done[key] = [form.told() for form in forms]
+        for call, names in named:
+            common = _entry(call, content)
+            for format, name, form in zip(FORMATS, names, forms, strict=True):
+                sizes = {"size": form.size, "sha256": form.digest}
+                entry = {"path": name, **common, "mediaType": format.media_type, **sizes}
+                yield File(entry, form.body, form.gzip, form.compressed)
+            forms = [form.told() for form in forms]
 
 
 class _Form(NamedTuple):
@@ -161,6 +167,10 @@ class _Form(NamedTuple):
     gzip: tuple[str, int] | None
     body: bytes | None = None
     compressed: bytes | None = None
+
+    def told(self) -> "_Form":
+        """The same once its bytes are given."""
+        return self if self.body is None else _Form(*self[:3])
 
 
 def _value(call: Call, content: Content) -> Json:
@@ -181,11 +191,12 @@ def _entry(call: Call, content: Content) -> Entry:
     return entry
 
 
-def _forms(calls: Sequence[Call], value: Json, body: bytes, content: Content, schemas: Schemas) -> list[_Form]:
+def _forms(call: Call, value: Json, body: bytes, content: Content, schemas: Schemas) -> list[_Form]:
     """An answer in every format, of which ``body`` is the first. Raises Failure where its schema refuses it."""
-    if not schemas.valid(calls[0].operation.schema, value):
-        raise Failure(_refused(calls[0], value, schemas))
-    return [_formed(body), *(_formed(respond(call, value, content, schemas).body) for call in calls[1:])]
+    if not schemas.valid(call.operation.schema, value):
+        raise Failure(_refused(call, value, schemas))
+    others = (replace(call, format=format) for format in FORMATS[1:])
+    return [_formed(body), *(_formed(respond(other, value, content, schemas).body) for other in others)]
 
 
 def _formed(body: bytes) -> _Form:
