@@ -27,6 +27,9 @@ from vitrine.release.reads import Digests, Reading, Record
 from vitrine.release.stage import Stage, fsync_folder, staging
 
 CONTENT = "content.json"
+RUN = 16
+"""Questions that a process takes at once: few, so that all of them end at the same time."""
+
 MANY = 200_000
 """So many files a release may have unless more are asked for: whoever freezes a million products shall know it."""
 
@@ -329,7 +332,7 @@ def _files(
     kept = _parts(list(plan.kept), jobs)
     known = last.known(last.lines.keys() - plan.kept.keys())
     with ExitStack() as stack:
-        queues = [stack.enter_context(turns(asked, FEW if number else 1)) for number, asked in enumerate(plan.asked)]
+        queues = [stack.enter_context(turns(asked, RUN if number else 1)) for number, asked in enumerate(plan.asked)]
 
         def work(number: int, step: Callable[[], None]) -> Iterator[list[_Made] | bytes]:
             reading, record, staged = Reading(content), Record(), _Staged(last, stage)
