@@ -1,7 +1,7 @@
 """What the answers of a release have read: the next build asks again only what would read something else."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -30,9 +30,6 @@ VERBS = (
     "promotion",
     "days",
 )
-KEPT = 8
-"""How many parts are kept before it begins anew: the next questions ask for the same ones."""
-
 CATALOG: Read = ("catalog",)
 DIGITS = 32
 """Of a digest: 128 bits tell any two values apart that anybody ever writes."""
@@ -43,29 +40,12 @@ class Reading(Content):
 
     def __init__(self, content: Content) -> None:
         self._content = content
-        self._parts: dict[tuple[Any, ...], tuple[tuple[Json, ...], Json, set[Read]]] = {}
         self.seen: set[Read] = set()
 
     def __getattr__(self, name: str) -> Any:
         """What is no verb: the catalog; and what no view should look at."""
         self.seen.add((name,))
         return getattr(self._content, name)
-
-    def part(self, make: Callable[..., Json], *documents: Json) -> Json:
-        """One that is kept brings along what it was made from."""
-        key = (make, *map(id, documents))
-        if key not in self._parts:
-            if len(self._parts) >= KEPT:
-                self._parts.clear()
-            seen, self.seen = self.seen, set()
-            try:
-                made = make(self, *documents)
-                self._parts[key] = documents, made, self.seen  # the documents, so that their ids stay their own
-            finally:
-                self.seen = seen
-        _, made, of_part = self._parts[key]
-        self.seen |= of_part
-        return made
 
 
 def _noted(verb: str) -> Any:
