@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -76,6 +76,10 @@ class Call:
 
     def texts(self) -> dict[str, str]:
         """The arguments as text: those of the path, those that differ from their default, those always written."""
+        return dict(self._texts)
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
         given = dict(self.arguments)
         texts = {}
         for parameter in self.operation.parameters:
@@ -89,7 +93,7 @@ class Call:
         """The canonical spelling, without a key."""
         texts = self.texts()
         path = self._path(texts)
-        query = "&".join(f"{_quoted(name, '')}={_quoted(text, SAFE)}" for name, text in texts.items())
+        query = "&".join([f"{_quoted(name, '')}={_quoted(text, SAFE)}" for name, text in texts.items()])
         headers = {"accept": self.format.media_type}
         if self.if_match is not None:
             headers["if-match"] = self.if_match

@@ -30,8 +30,7 @@ LEVEL = 1
 """Of ISA-L's: a quarter of the time of zlib's level 4 for files a twentieth larger."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(NamedTuple):
     """One question that is frozen, in every spelling, before it takes a format; its number among all."""
 
     operation: Operation
@@ -44,8 +43,7 @@ class Asking:
         return [make(self.operation, format, arguments, self.application) for arguments in self.spellings]
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """A file of the release. ``body`` is None where the last release, or a file before it, has the same bytes.
 
     ``gzip``: digest and size of the compressed form, where there is one; its bytes are in ``compressed``.
@@ -150,8 +148,9 @@ def freeze(
             if len(done) >= KEPT:
                 done.clear()
             done[key] = [form.told() for form in forms]
+        base, lifetime = content.setting("base_url"), content.lifetime(asking.operation.name)
         for call, names in named:
-            common = _entry(call, content)
+            common = _entry(call, base, lifetime)
             for format, name, form in zip(FORMATS, names, forms, strict=True):
                 sizes = {"size": form.size, "sha256": form.digest}
                 entry = {"path": name, **common, "mediaType": format.media_type, **sizes}
@@ -181,13 +180,13 @@ def _value(call: Call, content: Content) -> Json:
         raise Failure(f"{call.request().target}: {what}") from None
 
 
-def _entry(call: Call, content: Content) -> Entry:
+def _entry(call: Call, base: str, lifetime: int) -> Entry:
     """What the manifest says of a Call in every format."""
-    entry: Entry = {"url": f"{content.setting('base_url')}/{call.request().target}", "operation": call.operation.name}
+    entry: Entry = {"url": f"{base}/{call.request().target}", "operation": call.operation.name}
     if call.application is not None:
         entry["application"] = call.application
     entry["arguments"] = call.texts()
-    entry["lifetime"] = content.lifetime(call.operation.name)
+    entry["lifetime"] = lifetime
     return entry
 
 
