@@ -228,10 +228,16 @@ def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def below(folder: Path, ending: str = "") -> list[str]:
-    """The files below a folder whose names end so, relative to it, in order; in half of the time of `Path.rglob`."""
+    """The files below a folder whose names end so, relative to it, in order; in half of the time of `Path.rglob`.
+
+    Where an ending is wanted, a folder that is named like such a file is among them: who reads it says so.
+    """
     start = len(str(folder)) + 1
     return sorted(
-        os.path.join(at, name)[start:] for at, _, names in os.walk(folder) for name in names if name.endswith(ending)
+        os.path.join(at, name)[start:]
+        for at, folders, files in os.walk(folder)
+        for name in (*files, *(folders if ending else ()))
+        if name.endswith(ending)
     )
 
 
