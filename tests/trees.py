@@ -128,6 +128,18 @@ MINIMAL: Mapping[str, str] = {
 Edit = tuple[str, str, str]
 """A path, text that stands there once, and what to put instead, with marks."""
 
+EVERYWHERE = (
+    ("site.yaml", "maxAge: 300", "maxAge: ‸often"),
+    ("apps/one.yaml", "networkTimeIntervalCheck: 30", "networkTimeIntervalCheck: ‸often"),
+    ("apps/one.yaml", "appLayout: [shop, bag]", "appLayout: [shop, ‸bga]"),
+    ("events/one.yaml", "storeId: [1]", "storeId: [1, ‸9]"),
+    ("events/one.yaml", "name: Opening", "name: ‸*Opening*"),
+    ("promotions/one.yaml", "promotionSourceCode: B", "promotionSourceCode: ‸C"),
+    ("promotions/one.yaml", '"4000"', "‸4000"),
+    ("stores/one.yaml", "name: First", "name: ‸'{{ first }}'"),
+    ("stores/one.yaml", "state: MA", "state: ‸Massachusetts"),
+)
+
 
 def write(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     """Write files below a folder."""

@@ -2,7 +2,8 @@
 
 A line with the key, then runs of files, as they were read: each is added by one write(2), so processes add to it side
 by side, and a check adds what it had to read anew. A run is a line with its check sum and the lengths of its three
-parts: the files, their documents, and their briefs.
+parts: the files, their documents, and their briefs. The check sum is the key's, too: what is added to a cache that
+another program has replaced meanwhile is damage.
 """
 
 import os
@@ -16,6 +17,7 @@ from zlib import crc32
 import orjson
 
 from vitrine.content.listing import RACY_NS, Source
+from vitrine.content.model import Buffer
 from vitrine.content.tree import Brief, Parsed
 
 Keep = Callable[[Sequence[tuple[Parsed, Brief]]], None]
@@ -39,17 +41,17 @@ def load(path: Path, key: str, sources: Sequence[Source]) -> dict[str, Parsed] |
     if sum(len(files) for files, _, _ in runs) > 2 * len(sources):
         return None
     found: dict[str, Parsed] = {}
-    brief: list[tuple[memoryview, list[tuple[int, Parsed]]]] = []
-    for files, texts, briefs in runs:
+    closed: list[list[tuple[int, Parsed]]] = []
+    for files, texts, _ in runs:
         end, here = 0, []
-        for number, (name, *state, listed, length) in enumerate(files):
+        for number, (*state, listed, length) in enumerate(files):
             start, end = end, end + length
-            source = current.get(name)
-            if source is not None and [source.size, source.changed, source.inode] == state:
-                found[name] = parsed = Parsed(source, listed, texts[start:end], [])
+            source = current.get(state[0])
+            if source is not None and _state(source) == state:
+                found[source.path] = parsed = Parsed(source, listed, texts[start:end], [])
                 here.append((number, parsed))
-        brief.append((briefs, here))
-    for briefs, here in brief:  # afterwards, so that memory which documents leave is in one piece
+        closed.append(here)
+    for (_, _, briefs), here in zip(runs, closed, strict=True):  # afterwards: memory that documents leave is one piece
         left = orjson.loads(briefs)
         for number, parsed in here:
             if parsed.brief:
@@ -57,6 +59,10 @@ def load(path: Path, key: str, sources: Sequence[Source]) -> dict[str, Parsed] |
             else:
                 parsed.open()
     return found
+
+
+def _state(source: Source) -> list[Any]:
+    return [source.path, source.size, source.changed, source.inode]
 
 
 def _runs(content: bytes, key: str) -> Iterator[_Run]:
@@ -72,7 +78,7 @@ def _runs(content: bytes, key: str) -> Iterator[_Run]:
             parts.append(view[end : end + length])
             end += length
         files, texts, briefs = parts
-        if end > len(content) or crc32(briefs, crc32(texts, crc32(files))) != check:  # cut off, or damaged
+        if end > len(content) or _check(key, *parts) != check:  # cut off, or damaged
             raise ValueError("damaged")
         yield orjson.loads(files), texts, briefs
         start = end
@@ -80,6 +86,14 @@ def _runs(content: bytes, key: str) -> Iterator[_Run]:
 
 def _head(key: str) -> bytes:
     return orjson.dumps(key) + b"\n"
+
+
+def _check(key: str, *parts: Buffer) -> int:
+    """The check sum of a run."""
+    found = crc32(key.encode())
+    for part in parts:
+        found = crc32(part, found)
+    return found
 
 
 @contextmanager
@@ -102,13 +116,14 @@ def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[Keep]:
         kept = [(file, brief) for file, brief in files if file.sound and file.source.changed < read_at - RACY_NS]
         if not kept:
             return
-        sources = [(file.source, file.listed, len(file.data)) for file, _ in kept]
-        entries = orjson.dumps([(at.path, at.size, at.changed, at.inode, *rest) for at, *rest in sources])
-        texts, briefs = b"".join(file.data for file, _ in kept), orjson.dumps([brief for _, brief in kept])
-        check = crc32(briefs, crc32(texts, crc32(entries)))
-        head = orjson.dumps([check, len(entries), len(texts), len(briefs)])
+        parts = (
+            orjson.dumps([[*_state(file.source), file.listed, len(file.data)] for file, _ in kept]),
+            b"".join(file.data for file, _ in kept),
+            orjson.dumps([brief for _, brief in kept]),
+        )
+        line = orjson.dumps([_check(key, *parts), *map(len, parts)])
         with suppress(OSError):  # what was cut off is found when it is read
-            os.write(descriptor, b"".join((head, b"\n", entries, texts, briefs)))
+            os.write(descriptor, b"".join((line, b"\n", *parts)))
 
     try:
         with suppress(OSError):

@@ -284,7 +284,6 @@ class _Files:
         self.written: dict[str, str] = {}
         self.records: list[bytes] = []
         self._several: set[str] = set()
-        self._folded = set(map(str.lower, kept))
 
     def take(self, told: list[_Made] | bytes) -> None:
         """Files that a process made, or a record of what their answers have read."""
@@ -294,7 +293,6 @@ class _Files:
         for path, line, gzip, written in told:
             if self.lines.setdefault(path, line) is not line:
                 raise Failure(_same_name(path, path))
-            self._folded.add(path.lower())
             if gzip:
                 self.gzip[f"{path}.gz"] = gzip
             if written and self.written.setdefault(written, path) is not path:
@@ -302,7 +300,7 @@ class _Files:
 
     def end(self, stage: Stage) -> None:
         """Once all have been told of. Raises Failure where two are one on a file system that knows no case."""
-        if len(self._folded) != len(self.lines):
+        if len(set(map(str.lower, self.lines))) != len(self.lines):
             folded: dict[str, str] = {}
             for path in self.lines:
                 if (other := folded.setdefault(path.lower(), path)) is not path:
