@@ -150,6 +150,7 @@ ALLOWED = [
 ]
 
 UNCLAIMED = {
+    "evnts": "events/",
     # path: the nearest name
     "store/a.yaml": "stores/",
     "event/a.yaml": "events/",

@@ -226,7 +226,7 @@ def _unclaimed(path: str, kind: Kind | None, *, is_folder: bool) -> Problem:
     if is_folder:
         allowed = "site.yaml and the folders " + ", ".join(folders)
         return Problem("tree.unclaimed", path, found, allowed=allowed, nearest=nearest(path + "/", folders))
-    top = path.rpartition(".")[0]
+    top = path.rpartition(".")[0] or path
     allowed = "site.yaml, and documents in the folders " + ", ".join(folders)
     close = nearest(top, [*(folder[:-1] for folder in folders), "site"])
     close = "site.yaml" if close == "site" else close + "/" * bool(close)
