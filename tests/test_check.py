@@ -20,7 +20,7 @@ from trees import EVENT, EVERYWHERE, MINIMAL, STORE, edit, found, place, problem
 from vitrine import report
 from vitrine.content import model, yaml
 from vitrine.content.check import Options, check
-from vitrine.content.listing import KINDS, Kind, scan, scan_part, scanned_of
+from vitrine.content.listing import KINDS, Kind, scan
 from vitrine.content.schema import Schemas
 from vitrine.problems import Problem
 
@@ -199,23 +199,6 @@ def test_a_folder_without_site_yaml_is_told(tmp_path: Path) -> None:
         [],
         [Problem("tree.site", "site.yaml", "the file is missing", allowed="every content folder has one")],
     )
-
-
-@pytest.mark.parametrize("count", [1, 2, 3])
-def test_a_folder_listed_in_parts_is_told_as_by_one(minimal: Path, count: int) -> None:
-    many = {f"events/{folder}/{number}.yaml": "" for folder in "ab" for number in range(20)}
-    write(minimal, many | dict.fromkeys(UNCLAIMED, ""))
-    (minimal / "events" / "gone.yaml").symlink_to("nowhere.yaml")
-    (minimal / "elsewhere").symlink_to("events")
-    os.mkfifo(minimal / "events" / "pipe.yaml")
-    (minimal / os.fsdecode(b"\xff.yaml")).touch()
-    parts = [scan_part(minimal, number, count) for number in range(count)]
-    assert all(sources for sources, _ in parts)
-    sources, problems = scanned_of(parts)
-    expected, wrong = scan(minimal)
-    assert len(expected) > 40
-    assert sources == expected
-    assert sorted(problems, key=Problem.order) == sorted(wrong, key=Problem.order)
 
 
 def numbered(number: int) -> str:

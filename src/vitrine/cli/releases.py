@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from vitrine.content.check import Checked
-    from vitrine.content.listing import Scanned, Source
+    from vitrine.content.check import Checked, Scanned
+    from vitrine.content.listing import Source
     from vitrine.content.schema import Schemas
     from vitrine.interface.operation import Operation
     from vitrine.release.build import Built
@@ -139,13 +139,10 @@ def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last 
     import os
     from datetime import UTC, datetime
 
-    noted = out / ".cache" / "last.json"
-    if not os.path.exists(noted):  # then the folder is listed while the rest is imported
-        return None, None
     from vitrine.content.listing import scan, shipped
     from vitrine.release import unchanged
 
-    last = unchanged.recall(noted)
+    last = unchanged.recall(out / ".cache" / "last.json")
     if last is None or not content.is_dir() or (at and "T" not in at):
         return None, None
     try:

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from vitrine.content.check import Checked
-    from vitrine.content.listing import Scanned
+    from vitrine.content.check import Checked, Scanned
     from vitrine.content.model import Documents
     from vitrine.content.processes import Progress
     from vitrine.content.schema import Schemas
@@ -70,28 +68,22 @@ def places() -> Any:
     return ZipCodes() if find_spec("zipcodes") else None
 
 
-SCANNING = 2
-"""Processes that list the content folder: as many as have the list when the rest is imported."""
-
-
 def scanning(content: str) -> "Callable[[], Scanned]":
-    """The content folder being listed by other processes while this one imports the rest; it waits for the list."""
+    """The content folder being listed by another process while this one imports the rest; it waits for the list."""
     from pathlib import Path
 
-    from vitrine.content.listing import Source, scan_part, scanned_of
+    from vitrine.content.listing import Source, scan
     from vitrine.content.processes import aside
 
-    def listed(number: int) -> tuple[list[tuple[Any, ...]], "list[Problem]"]:
-        sources, problems = scan_part(Path(content), number, SCANNING)
+    def listed() -> tuple[list[tuple[Any, ...]], "list[Problem]"]:
+        sources, problems = scan(Path(content))
         return list(zip(*sources, strict=True)), problems  # by columns, which are pickled in half of the time
 
-    parts = [aside(partial(listed, number)) for number in range(SCANNING)]
+    found = aside(listed)
 
     def scanned() -> "Scanned":
-        found = [part() for part in parts]
-        return scanned_of(
-            [([Source._make(row) for row in zip(*columns, strict=True)], problems) for columns, problems in found]
-        )
+        columns, problems = found()
+        return [Source._make(row) for row in zip(*columns, strict=True)], problems
 
     return scanned
 

@@ -14,7 +14,7 @@ from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
 from vitrine.content.case import Case
 from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.layers import assemble, origin
-from vitrine.content.listing import CATALOG, KINDS, SITE, Scanned, Source
+from vitrine.content.listing import CATALOG, KINDS, SITE, Source
 from vitrine.content.model import Document, Documents, Layer
 from vitrine.content.processes import Progress
 from vitrine.content.schema import Finding, Schemas
@@ -44,6 +44,10 @@ class Checked:
     sources: list[Source] = field(default_factory=list)
     more: int = 0
     at_least: bool = False
+
+
+Scanned = tuple[list[Source], list[Problem]]
+"""What `listing.scan` says of a folder."""
 
 
 @dataclass
@@ -76,7 +80,7 @@ class _Check:
     def __init__(self, folder: Path, schemas: Schemas, options: Options) -> None:
         self.folder, self.schemas, self.options = folder, schemas, options
         schemas.validator(SITE.schema)  # which imports a library, as the next line does: there is time for that now,
-        yaml.libyaml()  # while other processes list the folder
+        yaml.libyaml()  # while another process lists the folder
         self.sources, self.problems = options.scanned() if options.scanned else listing.scan(folder)
         self.by_path = {source.path: source for source in self.sources}
         self.findings: list[tuple[Document, Finding]] = []

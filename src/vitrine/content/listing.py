@@ -3,7 +3,7 @@ imports nothing else."""
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -90,27 +90,11 @@ class Source(NamedTuple):
         return self.kind.name == "app" and self.path.rpartition("/")[2].startswith("_")
 
 
-Scanned = tuple[list[Source], list[Problem]]
-"""Document files, and what stands beside them that is none."""
-
-
-def scan(folder: Path) -> Scanned:
+def scan(folder: Path) -> tuple[list[Source], list[Problem]]:
     """Every document file below ``folder``, sorted by path, and what stands there that is none."""
-    return scanned_of([scan_part(folder, 0, 1)])
-
-
-def scan_part(folder: Path, number: int, count: int) -> Scanned:
-    """The share that one of ``count`` forked processes has in it: of all that is no folder, what its name decides."""
     sources: list[Source] = []
     problems: list[Problem] = []
-    _scan(str(folder), "", None, lambda name: hash(name) % count == number, sources, problems)
-    return sources, problems
-
-
-def scanned_of(parts: Sequence[Scanned]) -> Scanned:
-    """What all parts say together. Each of them tells what is wrong with a folder."""
-    sources = [source for part, _ in parts for source in part]
-    problems = list(dict.fromkeys(problem for _, part in parts for problem in part))
+    _scan(str(folder), "", None, sources, problems)
     if not any(source.kind is SITE for source in sources) and not any(p.path == "site.yaml" for p in problems):
         problems.append(
             Problem("tree.site", "site.yaml", "the file is missing", allowed="every content folder has one")
@@ -119,14 +103,7 @@ def scanned_of(parts: Sequence[Scanned]) -> Scanned:
     return sources, problems
 
 
-def _scan(
-    folder: str,
-    prefix: str,
-    kind: Kind | None,
-    mine: Callable[[str], bool],
-    sources: list[Source],
-    problems: list[Problem],
-) -> None:
+def _scan(folder: str, prefix: str, kind: Kind | None, sources: list[Source], problems: list[Problem]) -> None:
     try:
         entries = list(os.scandir(folder))
     except OSError as error:
@@ -139,8 +116,6 @@ def _scan(
         if name[0] == "." or (name[0] in "Rr" and _is_readme(name)) or path == "sample-keys.txt":
             continue
         try:
-            if not mine(name) and not entry.is_dir(follow_symlinks=False):
-                continue
             if not path.isascii():
                 path.encode()
             if entry.is_symlink():
@@ -161,14 +136,14 @@ def _scan(
                 continue
             below = kind or _BY_FOLDER.get(path)
             if path == _FOLDERS:
-                _scan(entry.path, path + "/", None, mine, sources, problems)
+                _scan(entry.path, path + "/", None, sources, problems)
             elif below is None or name.endswith((*_ENDINGS, *COMPRESSED)):
                 problems.append(_unclaimed(path, kind, is_folder=True))
             elif path.count("/") == MAX_FOLDERS:
                 found_here = f"folders nested more than {MAX_FOLDERS} deep"
                 problems.append(Problem("tree.depth", path, found_here, allowed="documents further up"))
             else:
-                _scan(entry.path, path + "/", below, mine, sources, problems)
+                _scan(entry.path, path + "/", below, sources, problems)
             continue
         claimed = (kind if name.endswith(endings) else None) if endings else _claim(path)
         if claimed is None:
