@@ -150,8 +150,8 @@ ALLOWED = [
 ]
 
 UNCLAIMED = {
-    "evnts": "events/",
     # path: the nearest name
+    "evnts": "events/",
     "store/a.yaml": "stores/",
     "event/a.yaml": "events/",
     "Promotions/a.yaml": "promotions/",
