@@ -13,7 +13,7 @@ def address(text: str) -> str:
         found = validate_email(text, check_deliverability=False, allow_smtputf8=False)
     except EmailNotValidError as error:
         raise ValueError(f"must be an e-mail address, not {text[:60]!r}: {error}") from None
-    if found.ascii_email is None:
+    if found.ascii_email is None or "=?" in found.ascii_email:  # a mail program would decode that (RFC 2047)
         raise ValueError(f"must be an e-mail address, not {text[:60]!r}")
     return found.ascii_email
 

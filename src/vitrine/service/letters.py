@@ -1,10 +1,12 @@
 """A mail of the outbox as bytes: the templates share.txt and share.html, and the headers around them."""
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import date
+from email.header import Header
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP
+from email.policy import SMTP, Policy
 from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
@@ -53,16 +55,52 @@ class Letters:
         sent_by, sender = document["from"], document["sender"]
         subject, text, html = self.parts(document)
         message = EmailMessage(policy=SMTP)
-        message["From"] = Address(" ".join(sent_by["name"].split()), addr_spec=sent_by["address"])
+        message["From"] = _Written.person("From", " ".join(sent_by["name"].split()), sent_by["address"])
         message["To"] = Address(addr_spec=mail.recipient)
-        message["Reply-To"] = Address(sender["name"], addr_spec=sender["address"])
-        message["Subject"] = subject
+        message["Reply-To"] = _Written.person("Reply-To", sender["name"], sender["address"])
+        message["Subject"] = _Written.text("Subject", subject)
         for name, value in _headers(mail).items():
             message[name] = value
         message.set_content(text, cte="quoted-printable")
         message.add_alternative(html, subtype="html", cte="quoted-printable")
         message.set_boundary(f"={mail.id}=")
         return message.as_bytes()
+
+
+class _Written(str):
+    """A header that goes into the mail as it stands here, with people's text as encoded words (RFC 2047).
+
+    Given the text itself, the email package would read encoded words in it, and a line end in one of those begins
+    another header; and it writes long names without their quotes, so that an address in a name becomes one.
+    """
+
+    name: str
+
+    @classmethod
+    def person(cls, name: str, who: str, address: str) -> "_Written":
+        words = who if _ATOMS.fullmatch(who) else _encoded(name, who)
+        return cls._named(name, f"{words}\r\n <{address}>" if words else address)
+
+    @classmethod
+    def text(cls, name: str, text: str) -> "_Written":
+        return cls._named(name, text if _SHORT.fullmatch(text) else _encoded(name, text))
+
+    @classmethod
+    def _named(cls, name: str, value: str) -> "_Written":
+        written = cls(value)
+        written.name = name  # by which the email package knows a header from a text
+        return written
+
+    def fold(self, *, policy: "Policy[Any]") -> str:
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+_ATOMS = re.compile("[A-Za-z0-9 ]{0,60}")
+_SHORT = re.compile(r"(?!.*=\?)[ -~]{0,60}")
+
+
+def _encoded(name: str, text: str) -> str:
+    return Header(text, "utf-8", header_name=name).encode(linesep="\r\n")
 
 
 def _headers(mail: Mail) -> dict[str, str]:
