@@ -57,12 +57,13 @@ def post(
     choice: Any = "IN",
     headers: Mapping[str, str] | None = None,
     key: str = PHONE,
+    path: str = PATH,
 ) -> Answer:
     """One opt-in or opt-out, on a connection of its own."""
     connection = HTTPConnection(ADDRESS, server.port, timeout=30)
     sent = {"x-svc-webservice-client-id": key, "Content-Type": "application/json", **(headers or {})}
     try:
-        connection.request("POST", PATH, json.dumps({"deviceID": device, "optInOrOptOut": choice}), sent)
+        connection.request("POST", path, json.dumps({"deviceID": device, "optInOrOptOut": choice}), sent)
         response = connection.getresponse()
         found = {name.lower(): value for name, value in response.getheaders()}
         return Answer(response.status, found, response.read())
@@ -109,6 +110,13 @@ def test_another_body_under_a_key_is_a_422(server: Server, shared: Engine) -> No
     first, second = (post(server, "other", choice, {"Idempotency-Key": "other"}) for choice in ("IN", "OUT"))
     assert (first.status, second.status, json.loads(second.body)["errorCode"]) == (200, 422, 422)
     assert devices(shared)["other"] == 1
+
+
+def test_a_path_with_a_slash_at_its_end_is_the_same_request(server: Server, shared: Engine) -> None:
+    key = {"Idempotency-Key": "slash"}
+    answers = [post(server, "slash", choice, key, path=path) for choice in ("IN", "OUT") for path in (PATH, f"{PATH}/")]
+    assert [answer.status for answer in answers] == [200, 200, 422, 422]
+    assert devices(shared)["slash"] == 1
 
 
 def test_a_4xx_is_not_kept(server: Server) -> None:

@@ -10,7 +10,7 @@ import orjson
 from vitrine.content.characters import not_xml
 from vitrine.content.model import Content
 from vitrine.content.schema import LAYOUTS, Finding, Schemas, Shape
-from vitrine.content.yaml import MAX_DEPTH, Json
+from vitrine.content.yaml import Json
 from vitrine.interface.call import Request
 from vitrine.interface.formats import FORMATS, JSON, Format, Undecodable
 from vitrine.interface.operation import Cookie, Operation
@@ -96,7 +96,7 @@ def _decoded(data: bytes, format: Format, shape: Shape) -> Json:
         try:
             json.loads(data, object_pairs_hook=_each_once, parse_int=_exact)
         except RecursionError:
-            raise Undecodable(f"nested more than {MAX_DEPTH} levels deep") from None
+            raise Undecodable("nested too deep to be read") from None
     return value
 
 

@@ -145,7 +145,9 @@ def _tree(data: bytes) -> Any:
     """The root element of a document without a DTD. Raises Undecodable."""
     from lxml import etree
 
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, remove_blank_text=False)
+    parser = etree.XMLParser(  # what a document declares says nothing here: UTF-8 is the only charset (RFC 7303 §3)
+        encoding="utf-8", resolve_entities=False, no_network=True, huge_tree=False, remove_blank_text=False
+    )
     try:
         root: Any = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:

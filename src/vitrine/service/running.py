@@ -122,8 +122,9 @@ def _retry(call: Call, request: Request) -> Retry | None:
         raise Refusal("invalid", (Fault("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"),))
     asked = [[name, str(value)] for name, value in call.arguments]
     digest = sha256(encoded([asked, call.body, call.if_match])).hexdigest()
+    path = request.path.removesuffix("/")  # both spellings are one path
     person = _named(call.body, "deviceID", "deviceId"), _named(call.body, "svcUID", "svcUid", "userId")
-    return Retry(str(call.application), call.operation.method, request.path, key, digest, *person)
+    return Retry(str(call.application), call.operation.method, path, key, digest, *person)
 
 
 def _named(body: Json, *names: str) -> str | None:
