@@ -255,6 +255,8 @@ def _declined(code: str) -> Iterator[Step]:
     yield declined(400, "body: must be an object", b"[]", only=JSON)
     number = 'orderNumber: 7 is not text; allowed: text: put it in quotes, "7"'
     yield declined(400, number, order(code, 7), only=JSON)  # type: ignore[arg-type]
+    barred = "orderNumber: the character U+0001, which XML cannot carry, in JSON neither"
+    yield declined(400, barred, order(code, "R\x01"), only=JSON)
     lost = "body: the number 18446744073709551616 has more digits than readers keep; it may be sent as text"
     yield declined(400, lost, b'{"reservationId":18446744073709551616}', only=JSON)
     fraction = 'reservationId: 7.5 is not text; allowed: text: put it in quotes, "7.5"'
