@@ -1,5 +1,8 @@
 """What a search address means: the real zip codes, and the stores' own addresses."""
 
+import sys
+from pathlib import Path
+
 import pytest
 import zipcodes
 
@@ -14,6 +17,11 @@ from vitrine.interface.call import Request
 from vitrine.interface.ports import Point
 from vitrine.problems import Fault, Refusal
 from vitrine.service.places import ZipCodes
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from benchmarks import real_content
+
+FOLDER = real_content.data_folder()
 
 
 def shop(number: int, line1: str, city: str, state: str, zip: str, point: Point) -> Json:
@@ -51,6 +59,8 @@ FOUND: dict[str, tuple[Point, float]] = {
     "12 Nowhere Street, Boston, MA 02116": (BACK_BAY, 0.1),
     "12 Nowhere Street, Boston, MA 02116, USA": (BACK_BAY, 0.1),
     "10018 Nowhere Street, Boston, MA 02116, United States": (BACK_BAY, 0.1),
+    "Boston, MA 02116, Back Bay": (BACK_BAY, 0.1),
+    "10018 New York": ((40.755, -73.993), 0.1),
     # a city with its state, with and without a comma, in any case, the state in full
     "Boston, MA": (BOSTON, 5),
     "Boston,MA": (BOSTON, 5),
@@ -60,14 +70,25 @@ FOUND: dict[str, tuple[Point, float]] = {
     "Boston, Massachusetts": (BOSTON, 5),
     "boston massachusetts": (BOSTON, 5),
     "Boston, MA, USA": (BOSTON, 5),
+    "Boston, MA, U.S.A.": (BOSTON, 5),
+    "Boston, MA, United States of America": (BOSTON, 5),
+    "Boston, MA 99999": (BOSTON, 5),
     "Brooklyn, New York": (BROOKLYN, 5),
     "New York, NY": (NEW_YORK, 5),
     "New York, New York": (NEW_YORK, 5),
     "Charleston, West Virginia": ((38.35, -81.63), 15),
     "Charleston, WV": ((38.35, -81.63), 15),
     "Washington, District of Columbia": ((38.9, -77.03), 5),
+    "Washington, D.C.": ((38.9, -77.03), 5),
+    "Washington D.C., USA": ((38.9, -77.03), 5),
     "Honolulu Hawaii": (HONOLULU, 10),
-    # an address whose number is no zip code
+    # an address whose number is no zip code, though there is one
+    "17364 Southcenter Pkwy, Tukwila, WA": ((47.45, -122.26), 5),
+    "P.O. Box 10001, Boston, MA": (BOSTON, 5),
+    "Suite 10018, 5 Main St, Boston, MA": (BOSTON, 5),
+    "State Highway 10013, Boston, MA, U.S.A.": (BOSTON, 5),
+    "5 Main St, Suite 10018, Boston, MA 02116": (BACK_BAY, 0.1),
+    "5 Main St, Boston, MA 02116, Suite 10018": (BACK_BAY, 0.1),
     "12345 Nowhere Street, Boston, MA": (BOSTON, 5),
     "10018 Broadway Boston MA": (BOSTON, 5),
     # as post offices spell
@@ -80,6 +101,13 @@ FOUND: dict[str, tuple[Point, float]] = {
     "Wilkes-Barre, PA": ((41.25, -75.88), 10),
     "McLean, VA": ((38.94, -77.18), 10),
     "McAllen, TX": ((26.2, -98.23), 10),
+    "San José, CA": ((37.32, -121.88), 10),
+    "Doña Ana County, NM": ((32.3, -106.8), 30),
+    # a suburb, which the package has under the city near by
+    "Bloomington, MN": ((44.84, -93.3), 10),
+    "Davie, FL": ((26.08, -80.25), 5),
+    "DeWitt, NY": ((43.04, -76.07), 5),
+    "Tukwila": ((47.45, -122.26), 5),
     # an area
     "Boston": (BOSTON, 5),
     "Cook County": (CHICAGO, 20),
@@ -115,7 +143,11 @@ UNKNOWN = [
     "2116",
     "501",
     "Boston, XX",
-    "Atlantis",
+    "Nowhereville",
+    "10018 Nosuch St, Nowhereville, TX",
+    "10018 Nosuch St, Nowhereville",
+    "10018 Nosuch St",
+    "5 Main St, Boston, MA, Suite 10018",
     ".,;",
     "-",
     "()",
@@ -132,12 +164,12 @@ def test_a_place_that_nobody_knows_is_none(text: str) -> None:
 
 
 def test_an_unknown_place_is_refused_with_what_could_be_given() -> None:
-    call = bind(Request("store/v2/stores", "searchAddress=Atlantis%20%00"), None)
+    call = bind(Request("store/v2/stores", "searchAddress=Nowhereville%20%00"), None)
     with pytest.raises(Refusal) as raised:
         answer(call, KNOWN, Schemas([]))
     fault = Fault(
         "searchAddress",
-        r"no place is known by 'Atlantis \x00'; give a zip code, a city and its state, or a full address",
+        r"no place is known by 'Nowhereville \x00'; give a zip code, a city and its state, or a full address",
     )
     assert (raised.value.code, raised.value.faults) == ("invalid", (fault,))
 
@@ -164,6 +196,19 @@ def test_every_city_of_the_package_is_found_in_its_state() -> None:
     sample = sorted({(entry["city"], entry["state"]) for entry in known if float(entry["lat"] or 0)})[::60]
     missing = [pair for pair in sample if ZipCodes().find_city(*pair) is None]
     assert (len(sample) > 400, missing) == (True, [])
+
+
+@pytest.mark.skipif(not FOLDER.is_dir(), reason=f"the real data is not in {FOLDER} (VITRINE_DATA)")
+def test_the_numbers_of_real_addresses_are_no_zip_codes() -> None:
+    nowhere = Content({**KNOWN.value, "stores": []}, ZipCodes())
+    cities = {
+        f"{store['address']}, {store['city']}, {store['state']}": f"{store['city']}, {store['state']}"
+        for store in real_content.read(FOLDER).stores
+    }
+    astray = [text for text, city in cities.items() if places.find(text, nowhere) != places.find(city, nowhere)]
+    unknown = {city for city in cities.values() if places.find(city, nowhere) is None}
+    misspelt = {"Christianburg, VA", "D'Iberville, MS", "Fredricksburg, VA", "Metaire, LA"}  # or in the package
+    assert (len(cities) > 1000, astray, unknown) == (True, [], misspelt)
 
 
 def test_the_working_tree_is_shown_with_the_same_places() -> None:

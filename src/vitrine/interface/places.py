@@ -1,6 +1,8 @@
 """A search address → a point: zip codes, cities, counties and states, and the stores' own addresses."""
 
 import re
+from collections.abc import Iterator
+from itertools import chain
 
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
@@ -18,31 +20,36 @@ _STATES = (
 )
 STATES = {name.casefold(): entry[:2] for entry in _STATES.split(",") for name in (entry[:2], entry[3:])}
 """Codes and names in lower case → the two letters."""
-_COUNTRIES = re.compile(r"[\s,]+(USA|US|United States)\.?$", re.IGNORECASE)
+_COUNTRIES = re.compile(r"[\s,]+(U\.?S\.?(A\.?)?|United States( of America)?)$", re.IGNORECASE)
 
 
 def find(text: str, content: Content) -> Point | None:
     """Where the place is that a text names, or None where nobody knows it.
 
-    Tried in turn: a store's own address, a zip code (the last one), a city with its state, a city, a county, a state,
-    and a zip code at the beginning, which may be a house number.
+    Tried in turn: a store's own address, a zip code, a city with its state, a city, a county, a state, and a zip code
+    in front of a city.
     """
     text = _COUNTRIES.sub("", " ".join(text.split()).strip(" ,."))
-    house, zips = _codes(text)
+    place, code = _apart(text)
     return (
         _store(text, content)
-        or _zip(zips, content)
-        or _city_and_state(text, content)
-        or _area(text, content)
-        or _zip(house, content)
+        or _zip(code, content)
+        or _city_and_state(place, content)
+        or _area(place, content)
+        or _zip_and_city(text, content)
     )
 
 
-def _codes(text: str) -> tuple[list[str], list[str]]:
-    """What begins an address of several words and may be a house number, and all other zip codes."""
-    found = list(_ZIP.finditer(text))
-    house = [match[1] for match in found if match.start() == 0 and match.end() < len(text)]
-    return house, [match[1] for match in found][len(house) :]
+def _apart(text: str) -> tuple[str, str]:
+    """What a text says before its zip code, and that: it comes after a state, or last where none is named before it.
+
+    Any other number may be a house's, a suite's, a box's or a road's, and be a zip code of another state.
+    """
+    found = [(text[: match.start()].strip(" ,"), match) for match in _ZIP.finditer(text)]
+    after_states = ((place, match[1]) for place, match in found if any(_states(place)))
+    last = ((place, match[1]) for place, match in found[-1:] if match.end() == len(text))
+    alone = ((place, code) for place, code in last if not any(_states(place.rpartition(",")[0])))
+    return next(chain(after_states, alone), (text, ""))
 
 
 def _store(text: str, content: Content) -> Point | None:
@@ -55,23 +62,23 @@ def _store(text: str, content: Content) -> Point | None:
     return None
 
 
-def _zip(codes: list[str], content: Content) -> Point | None:
-    if not codes:
+def _zip(code: str, content: Content) -> Point | None:
+    if not code:
         return None
-    own = [store for store in content.stores() if store["address"]["zipCode"][:5] == codes[-1]]
+    own = [store for store in content.stores() if store["address"]["zipCode"][:5] == code]
     places = _places(content)
-    return (places and places.find_zip(codes[-1])) or _middle(own)
+    return (places and places.find_zip(code)) or _middle(own)
+
+
+def _zip_and_city(text: str, content: Content) -> Point | None:
+    """`02116 Boston`; before a street it is a house's number."""
+    match = _ZIP.match(text)
+    return _zip(match[1], content) if match and _city(text[match.end() :].strip(" ,"), None, content) else None
 
 
 def _city_and_state(text: str, content: Content) -> Point | None:
-    """`Boston, MA`, `Boston Massachusetts`, `1 Main St, Boston, MA 02134`; without commas the longest known end."""
-    text = _ZIP.sub("", text).strip(" ,")
-    for words in (1, 2, 3):
-        parts = re.split(r"[\s,]+", text)
-        state = STATES.get(" ".join(parts[-words:]).casefold())
-        if state is None or len(parts) <= words:
-            continue
-        rest = re.sub(rf"[\s,]*{'[ ,]+'.join(map(re.escape, parts[-words:]))}$", "", text)
+    """`Boston, MA`, `Boston Massachusetts`, `1 Main St, Boston, MA`; without commas the longest known end."""
+    for rest, state in _states(text):
         last = rest.rpartition(",")[2].split()
         for start in range(len(last)):
             if found := _city(" ".join(last[start:]), state, content):
@@ -81,9 +88,23 @@ def _city_and_state(text: str, content: Content) -> Point | None:
     return None
 
 
+def _states(text: str) -> Iterator[tuple[str, str]]:
+    """The states that a text may end with, each with what comes before it: `Charleston, West Virginia` has two."""
+    parts = re.split(r"[\s,]+", text)
+    for words in (1, 2, 3):
+        state = _state(" ".join(parts[-words:]))
+        if state is not None and len(parts) > words:
+            yield re.sub(rf"[\s,]*{'[ ,]+'.join(map(re.escape, parts[-words:]))}$", "", text), state
+
+
+def _state(text: str) -> str | None:
+    """The two letters of a state, however it is written."""
+    return STATES.get(text.replace(".", "").casefold())
+
+
 def _area(text: str, content: Content) -> Point | None:
     """A state, a city or a county alone. New York is the city in the state of that name; Virginia is no city."""
-    state = STATES.get(text.casefold())
+    state = _state(text)
     if state is None:
         return _city(text, None, content) or _county(text, None, content)
     places = _places(content)

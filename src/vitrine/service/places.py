@@ -1,9 +1,10 @@
 """Zip codes and cities of the United States: the port Places, from the package zipcodes."""
 
 import re
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
 from typing import Any
+from unicodedata import combining, normalize
 
 from vitrine.interface.ports import Point
 
@@ -19,11 +20,11 @@ class ZipCodes:
 
     def find_city(self, city: str, state: str | None) -> Point | None:
         """The middle of a city; without a state, of the city of that name that has the most zip codes."""
-        return _city(" ".join(city.casefold().replace("'", " ").replace(".", " ").split()), state)
+        return _city(" ".join(_plain(city).replace("'", " ").replace(".", " ").split()), state)
 
     def find_county(self, county: str, state: str | None) -> Point | None:
         """The middle of a county; without a state, of the county of that name that has the most zip codes."""
-        name = county.casefold().removesuffix(" county").strip()
+        name = _plain(county).removesuffix(" county").strip()
         return _county(name, state)
 
     def find_state(self, state: str) -> Point | None:
@@ -39,12 +40,37 @@ def _zip(code: str) -> Point | None:
 @lru_cache(maxsize=4096)
 def _city(city: str, state: str | None) -> Point | None:
     first, _, rest = city.partition(" ")
-    for name in dict.fromkeys((city, f"{_SPELT_OUT.get(first, first)} {rest}".strip())):
+    names = dict.fromkeys((city, f"{_SPELT_OUT.get(first, first)} {rest}".strip()))
+    for name in names:
         for spelling in _spellings(name):
             found = _filter(city=spelling, **({"state": state} if state else {}))
             if found:
                 return _largest(found)
-    return None
+    codes = (code for name in names for code in _suburbs().get(_letters(name), ()))
+    return _largest([entry for code in codes for entry in _known(code) if state in (None, entry["state"])])
+
+
+@cache
+def _suburbs() -> Mapping[str, list[str]]:
+    """Places with the zip codes that the package has under a city near by: Davie is in those of Fort Lauderdale.
+
+    Made when it is first needed, from few entries at a time: all of them as Python values take 100 MiB.
+    """
+    codes: dict[str, list[str]] = {}
+    for prefix in range(1000):
+        for entry in _beginning(f"{prefix:03}"):
+            for city in entry["acceptable_cities"]:
+                codes.setdefault(_letters(_plain(city)), []).append(entry["zip_code"])
+    return codes
+
+
+def _plain(name: str) -> str:
+    """In small letters without accents."""
+    return "".join(char for char in normalize("NFKD", name.casefold()) if not combining(char))
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name))
 
 
 @lru_cache(maxsize=4096)
@@ -75,6 +101,13 @@ def _known(code: str) -> list[dict[str, Any]]:
 
     matching: Callable[[str], list[dict[str, Any]]] = zipcodes.matching
     return matching(code)
+
+
+def _beginning(prefix: str) -> list[dict[str, Any]]:
+    import zipcodes
+
+    similar_to: Callable[[str], list[dict[str, Any]]] = zipcodes.similar_to
+    return similar_to(prefix)
 
 
 def _filter(**wanted: str) -> list[dict[str, Any]]:
