@@ -73,7 +73,7 @@ def _operation(operation: Operation, content: Content) -> Json:
     parameters = [_parameter(operation, parameter, examples) for parameter in operation.parameters]
     is_read = isinstance(operation.source, FromContent)
     responses: dict[str, Json] = {"200": _success(operation)}
-    if is_read or (operation.tagged and operation.method == "GET"):
+    if is_read:
         responses["304"] = {"description": "The client has this answer already (If-None-Match)."}
     for name in (*ANSWERED, *(name for name, answers in _OF_SOME.items() if answers(operation))):
         responses[str(CODES[name].status)] = {"$ref": f"#/components/responses/{name}"}

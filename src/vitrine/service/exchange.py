@@ -122,13 +122,14 @@ def _complete(response: Response, varies: str) -> Response:
 
 
 def _conditional(response: Response, request: Request) -> Response:
-    """304 where the client has the answer already (RFC 9110 §13.1.2)."""
+    """304 where the client has the answer already (RFC 9110 §13.1.2).
+
+    Never where nobody may keep it: a bag's ETag is of the bag's state, not of prices, format and options.
+    """
     condition = request.headers.get("if-none-match")
-    if condition is None or response.status != 200 or request.method not in ("GET", "HEAD"):
+    if condition is None or response.status != 200 or response.lifetime is None:
         return response
-    tag = dict(response.headers).get("ETag")
-    if tag is None:
-        return response
+    tag = dict(response.headers)["ETag"]
     tags = [part.strip().removeprefix("W/") for part in condition.split(",")]
     if "*" not in tags and tag not in tags:
         return response
