@@ -261,14 +261,14 @@ class Verbatim:
 
 
 _INSTANT = re.compile(
-    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,6})?)?(Z|[+ -][0-9]{2}:?[0-9]{2}))?",
+    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|[+ -][0-9]{2}:?[0-9]{2}))?",
     re.ASCII,
 )
 
 
 @dataclass(frozen=True)
 class Instant:
-    """An instant with its offset (ISO 8601), kept as text in UTC with milliseconds, cut below.
+    """An instant with its offset (ISO 8601) from 1000 to 2999, kept as text in UTC with milliseconds, cut below.
 
     ``days``: a day alone is its first instant in UTC. A blank is read as `+`: that is what a plus sign in a query means
     when nobody encoded it.
@@ -278,11 +278,13 @@ class Instant:
 
     def parse(self, text: str) -> str:
         text = text.strip()
+        upper = text.upper()
         try:
-            if _INSTANT.fullmatch(text) and (self.days or "T" in text):
-                moment = datetime.fromisoformat(text.replace(" ", "+"))
+            if _INSTANT.fullmatch(upper) and (self.days or "T" in upper):
+                moment = datetime.fromisoformat(upper.replace(" ", "+"))
                 moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-                return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
+                if 1000 <= moment.year < 3000:  # the offset may have moved it out
+                    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
         except (ValueError, OverflowError):
             pass
         kind = "a day or an instant" if self.days else "an instant"
@@ -292,6 +294,8 @@ class Instant:
         return value
 
     def schema(self) -> Schema:
+        if self.days:
+            return {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
         return {"type": "string", "format": "date-time"}
 
 
