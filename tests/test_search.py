@@ -113,11 +113,16 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Index:
         ("leg of a white birthday candle", (17,), None),  # after `of` may stand the thing as well
         ("white leather boots", (13,), None),  # of two parts, the one with the thing itself
         ("hiking socks under 50", (), None),
-        ("hiking socks under $60", (14,), None),
+        ("hiking socks under $60", (), None),  # which they cost
+        ("hiking socks below 60.01", (14,), None),
+        ("hiking socks under $1,000", (14,), None),
+        ("hiking socks under 1,000,000.00 dollars", (14,), None),
+        ("hiking socks over $1,000", (), None),
         ("hiking sokcs below 70 dollars", (14,), "hiking socks below 70 dollars"),
-        ("silver ring less than 40.00", (15,), None),
-        ("silver ring under 39.99", (), None),
-        ("hiking over $50", (14,), None),
+        ("silver ring less than 40.01", (15,), None),
+        ("silver ring less than 40.00", (), None),
+        ("hiking over $59.99", (14,), None),
+        ("hiking more than $60", (), None),
         ("3", (3,), None),
         ("12345678905", (11,), None),
         ("012345678905", (11,), None),

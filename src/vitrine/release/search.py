@@ -65,9 +65,12 @@ IN_NAME = "{name kind} : "
 """The columns that tell what a product is, in FTS5's syntax."""
 
 
+CENT = 0.01
+"""What costs exactly so much is neither under it nor over it; a range has both its ends."""
+
 _LIMIT = re.compile(
     r"\s(?:(under|below|less than)\s+\$?|(?:over|above|more than)\s+\$)"
-    r"\s*([0-9]{1,9}(?:\.[0-9]{1,2})?)(?:\s*(?:\$|dollars|usd))?\s*$",
+    r"\s*((?:[0-9]{1,3}(?:,[0-9]{3}){1,2}|[0-9]{1,9})(?:\.[0-9]{1,2})?)(?:\s*(?:\$|dollars|usd))?\s*$",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -116,15 +119,15 @@ class Found:
 
 
 def priced(phrase: str) -> tuple[str, Range | None]:
-    """A phrase without the prices at its end, and these: `earrings under 50`, `lamps over $100`.
+    """A phrase without the prices at its end, and these, in whole cents: `earrings under 50`, `lamps over $1,000`.
 
     A number after `over` is a price only where it says so: `vitamins for women over 50`.
     """
     match = _LIMIT.search(phrase)
     if match is None:
         return phrase, None
-    amount = float(match[2])
-    return phrase[: match.start()], (None, amount) if match[1] else (amount, None)
+    amount = float(match[2].replace(",", ""))
+    return phrase[: match.start()], (None, amount - CENT) if match[1] else (amount + CENT, None)
 
 
 def find(reader: Reader, phrase: str) -> Found:
