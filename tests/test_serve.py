@@ -543,6 +543,8 @@ def test_odd_requests_are_answered_in_our_form(server: Server) -> None:
         "GET /v2/promotions?%ff=%fe&promoid=5 HTTP/1.1": (200, None),
         "GET /v2/promotions?=&&=&promoid=5 HTTP/1.1": (200, None),
         "GET /store/v2/stores?searchAddress=\u00c3\u00a9 HTTP/1.1": (400, 400),
+        "GET /v2/promotions?x=" + "\u00c3\u00a9" * 4095 + " HTTP/1.1": (200, None),
+        "GET /v2/promotions?x=" + "\u00c3\u00a9" * 4096 + " HTTP/1.1": (414, 105),
     }
     told = {}
     for line in asked:

@@ -102,7 +102,7 @@ def _placed(request: Request, serving: Serving) -> tuple[Request, bool]:
 
 
 def _sizes(request: Request) -> None:
-    if len(request.query) > MAX_QUERY:
+    if len(request.query.encode()) > MAX_QUERY:
         raise Refusal("uri_too_long", (Fault("", f"the query may have at most {MAX_QUERY} bytes"),))
     if request.length > MAX_BODY:
         raise Refusal("too_large", (Fault("", f"the body may have at most {MAX_BODY} bytes"),))
