@@ -1121,14 +1121,16 @@ def _callbacks() -> Iterator[Case]:
         for name in ("cb", "jQuery1124_17.$.done"):
             text = json_bytes(value).decode().replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
             body = f"/**/{name}({text});".encode()
-            headers = _headers(body, "application/javascript", lifetime, **{"x-content-type-options": "nosniff"})
+            headers = _headers(
+                body, "application/javascript; charset=utf-8", lifetime, **{"x-content-type-options": "nosniff"}
+            )
             yield Case(f"{target}&callback={name}", 200, body, headers, {KEY: PHONE})
             fault = "callback: can be had as application/json only, not as application/xml"
             sent = {KEY: PHONE, "accept": XML}
             yield error("invalid", f"{target}&callback={name}", fault, accept=XML, sent=sent)
     longest = "c" * 128
     body = f"/**/{longest}({{}});".encode()
-    headers = _headers(body, "application/javascript", 60, **{"x-content-type-options": "nosniff"})
+    headers = _headers(body, "application/javascript; charset=utf-8", 60, **{"x-content-type-options": "nosniff"})
     yield Case(f"v2/promotions?promoid=6&callback={longest}", 200, body, headers, {KEY: PHONE})
     only_json = {KEY: PHONE, "accept": JSON}
     for name in (

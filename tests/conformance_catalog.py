@@ -673,7 +673,8 @@ def _again(cases: list[Case]) -> Iterator[Case]:
             script = b"/**/show.me(%b);" % case.body.replace(b"\xe2\x80\xa8", rb"\u2028").replace(
                 b"\xe2\x80\xa9", rb"\u2029"
             )
-            more = {"content-type": "application/javascript", "content-length": str(len(script)), "etag": etag(script)}
+            media_type = "application/javascript; charset=utf-8"
+            more = {"content-type": media_type, "content-length": str(len(script)), "etag": etag(script)}
             headers = {**case.headers, **more, "x-content-type-options": "nosniff"}
             joined = f"{case.target}{'&' if '?' in case.target else '?'}callback=show.me"
             yield replace(case, target=joined, body=script, headers=headers, value=None)
@@ -1258,6 +1259,9 @@ def _search() -> Iterator[Case]:
         yield from answered(
             f"{path}?searchphrase=shoe&show=product&sortorderby={sort}", told("shoe", 3, None, *found, sort=sort)
         )
+    yield from answered(
+        f"{path}?searchphrase=patent+pump&show=product&sortorderby=default", told("patent pump", 1, None, PUMP)
+    )
     # filters
     narrowed: tuple[tuple[str, tuple[Json, ...]], ...] = (
         ("BRAND=Anne%20Field&PRICE=[*TO50]", (FLAT,)),
@@ -1287,7 +1291,7 @@ def _search() -> Iterator[Case]:
     for text in ("0", "101", "x"):
         yield from invalid(f"{path}?searchphrase=a&perpage={text}", number("perpage", 100, text))
     yield from invalid(f"{path}?searchphrase=a&page=0", number("page", MAX, "0"))
-    sorts = "PRICE_ASCENDING, PRICE_DESCENDING, CUSTOMER_RATING, NEWNESS, BEST_SELLERS"
+    sorts = "PRICE_ASCENDING, PRICE_DESCENDING, CUSTOMER_RATING, NEWNESS, BEST_SELLERS, default"
     yield from invalid(f"{path}?searchphrase=a&sortorderby=price", f"sortorderby: must be one of {sorts}, not 'price'")
     yield from invalid(f"{path}?searchphrase=a&show=all", "show: must be one of product, facet, not 'all'")
     yield from invalid(f"{path}?searchphrase=a&facetexpandall=Y", "facetexpandall: must be one of true, false, not 'Y'")

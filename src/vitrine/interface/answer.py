@@ -93,7 +93,8 @@ def _respond(call: Call, value: Json, schemas: Schemas, lifetime: int | None) ->
         value = _masked(value, call.operation.items, mask)
     body = call.format.encode(value, schemas.shape(call.operation.schema))
     if callback := given.get("callback"):
-        return Response(200, JAVASCRIPT, _jsonp(callback, body), lifetime, (("X-Content-Type-Options", "nosniff"),))
+        script = f"{JAVASCRIPT}; charset=utf-8"  # or it is read in the encoding of the page
+        return Response(200, script, _jsonp(callback, body), lifetime, (("X-Content-Type-Options", "nosniff"),))
     return Response(200, call.format.media_type, body, lifetime)
 
 

@@ -32,16 +32,17 @@ _SORTS = {
     "NEWNESS": "newness_descending",
     "BEST_SELLERS": "bestseller_ascending",
 }
+BEST = "default"
+"""The best match first."""
 SHOWN = ("product", "facet")
 
 
 def search(content: Content, call: Call) -> Json:
     """What was asked, the facets of all that it finds, and a page of products."""
-    order = call["sortorderby"]
     asked = Question(
         filters=call.others(),
         price=call["PRICE"] or (),
-        sort=_SORTS[order] if order else None,
+        sort=_SORTS.get(call["sortorderby"]),
         page=call["page"],
         perpage=call["perpage"],
         facets="facet" in call["show"],
@@ -64,7 +65,7 @@ def _input(call: Call, page: Page) -> Json:
     return {
         "searchphrase": call["searchphrase"],
         **({"didyoumean": page.corrected} if page.corrected else {}),
-        "sortorderby": call["sortorderby"] or "default",
+        "sortorderby": call["sortorderby"],
         "perpage": call["perpage"],
         "page": call["page"],
         "imageWidth": str(call["imagewidth"]),
@@ -118,7 +119,7 @@ OPERATIONS = (
         (
             Parameter("searchphrase", Phrase(), "What to look for."),
             Parameter("show", Words(SHOWN), "Products, facets or both.", default=SHOWN),
-            Parameter("sortorderby", Word(tuple(_SORTS)), "What products are ordered by; else the best match first."),
+            Parameter("sortorderby", Word((*_SORTS, BEST)), "What products are ordered by.", default=BEST),
             Parameter("perpage", Count(MAX_PER_PAGE), "Products on a page.", default=12),
             Parameter("page", Count(), "Which page.", default=1),
             Parameter(
