@@ -12,6 +12,7 @@ from urllib.parse import quote
 import hypothesis
 import pytest
 import schemathesis
+from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import (
@@ -27,6 +28,7 @@ from served import called
 from trees import write
 from vitrine.content.schema import Schemas
 from vitrine.interface.bind import OPERATIONS
+from vitrine.interface.operation import FromContent
 from vitrine.service.logfile import LogFile
 from vitrine.service.running import Backstage
 from vitrine.service.serving import Serving, load
@@ -84,6 +86,7 @@ def test_every_operation_and_parameter_is_there(document: Json) -> None:
             *([("others", "query")] if operation.others else ()),
             *([("Idempotency-Key", "header")] if operation.method == "POST" else []),
             *([("If-Match", "header")] if operation.tagged else []),
+            *([("If-None-Match", "header")] if isinstance(operation.source, FromContent) else []),
         }
         for operation in OPERATIONS
     }
@@ -138,8 +141,13 @@ def reads(document: Json) -> dict[str, Json]:
 
 
 def test_the_parameters_are_those_of_the_interface(document: Json) -> None:
-    told = {path: {parameter["name"] for parameter in read["parameters"]} for path, read in reads(document).items()}
+    told = {path: {each["name"] for each in asked(read)} for path, read in reads(document).items()}
     assert told == {path: set(names.split()) for path, names in INTERFACE.items()}
+
+
+def asked(operation: Json) -> list[Json]:
+    """The parameters of its path and query."""
+    return [each for each in operation["parameters"] if each["in"] in ("path", "query")]
 
 
 def test_answers_errors_and_the_key_are_described(document: Json) -> None:
@@ -210,9 +218,56 @@ def texts(parameter: Json, value: Json) -> str:
 def examples(document: Json) -> dict[str, dict[str, str]]:
     """Path → parameter → its example as it is written."""
     return {
-        path: {each["name"]: texts(each, each["example"]) for each in read["parameters"]}
+        path: {each["name"]: texts(each, each["example"]) for each in asked(read)}
         for path, read in reads(document).items()
     }
+
+
+def test_every_parameter_has_an_example_that_its_schema_admits(document: Json) -> None:
+    odd = [
+        (path, method, each["name"], each.get("example"))
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        for each in asked(operation)
+        if "example" not in each or not valid(each["example"], each["schema"])
+    ]
+    assert odd == []
+
+
+def valid(value: Json, schema: Json) -> bool:
+    checker = Draft202012Validator.FORMAT_CHECKER
+    return Draft202012Validator(schema, format_checker=checker).is_valid(value)
+
+
+def test_a_path_that_is_none_and_what_is_not_there_are_both_told_as_404(document: Json) -> None:
+    told = document["components"]["responses"]["no_mapping"]
+    examples = told["content"]["application/json"]["examples"]
+    messages = {101: "There is no mapping for request", 409: "No data for search criteria"}
+    assert told["description"] == "There is no mapping for request, or: No data for search criteria"
+    assert {each["value"]["errorCode"]: each["value"]["message"] for each in examples.values()} == messages
+    read = document["paths"]["/v3/catalog/product/{productId}"]["get"]
+    assert read["responses"]["404"] == {"$ref": "#/components/responses/no_mapping"}
+
+
+def test_the_roots_of_xml_are_told(document: Json) -> None:
+    schemas = "#/components/schemas"
+
+    def body(path: str, method: str = "get") -> Json:
+        operation = document["paths"][path][method]
+        described = operation["responses"]["200"] if method == "get" else operation["requestBody"]
+        return described["content"]["application/xml"]["schema"]
+
+    item = "/order/v1/bags/{bagGuid}/items/{sequenceNumber}"
+    told = [body("/store/v1/events"), body("/v2/store/event"), body(item, "delete"), body("/v3/order/supc", "put")]
+    assert told == [
+        {"$ref": f"{schemas}/responses.events_v1/properties/events", "xml": {"name": "events"}},
+        {"$ref": f"{schemas}/responses.events_v2", "xml": {"name": "response"}},
+        {
+            "$ref": f"{schemas}/requests.bag_remove/properties/deleteitemsrequest",
+            "xml": {"name": "deleteitemsrequest"},
+        },
+        {"$ref": f"{schemas}/requests.supc", "xml": {"name": "request"}},
+    ]
 
 
 NEEDED = ("storeId", "latitude", "longitude", "city", "state", "upc", "searchphrase", "productId")

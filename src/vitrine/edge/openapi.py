@@ -1,6 +1,6 @@
 """The interface as an OpenAPI 3.1 document, made from OPERATIONS and the schemas."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from itertools import islice
 from urllib.parse import urldefrag, urljoin
@@ -11,13 +11,13 @@ from vitrine.content.yaml import Json
 from vitrine.interface.answer import CODES, ERROR_SCHEMA, FAILURE_SCHEMA, JAVASCRIPT, KEY_HEADER
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.catalog import of
-from vitrine.interface.formats import FORMATS
+from vitrine.interface.formats import FORMATS, GENERAL_ROOT, JSON, XML, root_name
 from vitrine.interface.kinds import Schema, plain
 from vitrine.interface.operation import AnyOf, FromContent, OnlyOne, Operation, Others, Parameter, Together
 
-ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "method", "not_acceptable", "too_large")
+ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "no_data", "method", "not_acceptable", "too_large")
 ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
-"""The codes that anything may be answered with; 405 and 404 where a method or a path is not quite the operation's."""
+"""The codes that anything may be answered with; 405 and 101 where a method or a path is not quite the operation's."""
 
 _OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
     "precondition": lambda operation: operation.tagged,
@@ -34,7 +34,7 @@ def document(content: Content, schemas: Schemas, operations: Iterable[Operation]
     operations = list(operations)
     paths: dict[str, Json] = {}
     for operation in operations:
-        paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = _operation(operation, content)
+        paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = _operation(operation, content, schemas)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -48,7 +48,7 @@ def document(content: Content, schemas: Schemas, operations: Iterable[Operation]
         "components": {
             "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": KEY_HEADER}},
             "schemas": _without_cookies(_schemas(schemas, _files(operations)), operations, content),
-            "responses": {name: _error(name) for name in (*ANSWERED, *_OF_SOME)},
+            "responses": {names[0]: _error(names, schemas) for names in _by_status((*ANSWERED, *_OF_SOME)).values()},
         },
     }
 
@@ -68,17 +68,26 @@ def _files(operations: Iterable[Operation]) -> set[str]:
     return {operation.schema for operation in operations} | bodies | {ERROR_SCHEMA, FAILURE_SCHEMA}
 
 
-def _operation(operation: Operation, content: Content) -> Json:
+def _by_status(names: Iterable[str]) -> dict[str, list[str]]:
+    """HTTP status → the codes that have it: a status is described once."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(str(CODES[name].status), []).append(name)
+    return found
+
+
+def _operation(operation: Operation, content: Content, schemas: Schemas) -> Json:
     examples = _examples(operation, content)
     parameters = [_parameter(operation, parameter, examples) for parameter in operation.parameters]
     is_read = isinstance(operation.source, FromContent)
-    responses: dict[str, Json] = {"200": _success(operation)}
+    responses: dict[str, Json] = {"200": _success(operation, schemas)}
     if is_read:
         responses["304"] = {"description": "The client has this answer already (If-None-Match)."}
-    for name in (*ANSWERED, *(name for name, answers in _OF_SOME.items() if answers(operation))):
-        responses[str(CODES[name].status)] = {"$ref": f"#/components/responses/{name}"}
+    some = (name for name, answers in _OF_SOME.items() if answers(operation))
+    for status, names in _by_status((*ANSWERED, *some)).items():
+        responses[status] = {"$ref": f"#/components/responses/{names[0]}"}
     if operation.own_failures:
-        failure = {"description": "Why not.", "content": _media(FAILURE_SCHEMA)}
+        failure = {"description": "Why not.", "content": _media(FAILURE_SCHEMA, schemas)}
         responses = {"200": responses["200"], "default": failure}
     value = {
         "operationId": operation.name,
@@ -89,12 +98,14 @@ def _operation(operation: Operation, content: Content) -> Json:
             *([_others(operation.others)] if operation.others else []),
             *([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
             *([_IF_MATCH] if operation.tagged else []),
+            *([_IF_NONE_MATCH] if is_read else []),
             *_cookies(operation, content),
         ],
         "responses": responses,
     }
     if operation.body:
-        value["requestBody"] = {"required": not operation.body_optional, "content": _media(operation.request_schema)}
+        media = _media(operation.request_schema, schemas, root="request")
+        value["requestBody"] = {"required": not operation.body_optional, "content": media}
     if operation.order_host:
         value["servers"] = [{"url": content.setting("order_base_url")}]
     return value
@@ -125,10 +136,21 @@ _IF_MATCH = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[ -~]+$"},
 }
 
+_IF_NONE_MATCH = {
+    **_IF_MATCH,
+    "name": "If-None-Match",
+    "description": "ETags of earlier answers: one of these is not sent again.",
+}
 
-def _media(file: str) -> Json:
-    """A body in every format."""
-    return {format.media_type: {"schema": {"$ref": f"#/components/schemas/{_name(file)}"}} for format in FORMATS}
+
+def _media(file: str, schemas: Schemas, root: str = GENERAL_ROOT) -> dict[str, Json]:
+    """A body in every format. The root of XML is the schema's only property if that is an object, else ``root``."""
+    schema = f"#/components/schemas/{_name(file)}"
+    name = root_name(schemas.shape(file))
+    inner = {"$ref": schema, "xml": {"name": root}}
+    if name != GENERAL_ROOT:
+        inner = {"$ref": f"{schema}/properties/{name}", "xml": {"name": name}}
+    return {format.media_type: {"schema": inner if format is XML else {"$ref": schema}} for format in FORMATS}
 
 
 def _rules(operation: Operation) -> Iterable[str]:
@@ -167,6 +189,11 @@ _EXAMPLES = {
     "PRICE": "[0TO500]",
     "since": "2013-06-21T00:00:00.000Z",
     "zipCode": "02116",
+    "deviceId": "7c1e0b52-phone",
+    "platform": "iPhone",
+    "logMessage": "The bag could not be loaded",
+    "timestamp": "2013-06-21T10:00:00.000Z",
+    "bagGuid": "9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c",
 }
 """Texts for parameters that no frozen Call and no document gives an example of."""
 
@@ -181,9 +208,11 @@ def _of_kinds(operation: Operation) -> Iterable[tuple[str, str]]:
     """The default, the first of the words that are allowed, or the least number."""
     for parameter in operation.parameters:
         schema = parameter.kind.schema()
-        first = schema.get("items", schema).get("enum", (schema.get("minimum", ""),))[0]
-        default = parameter.default
-        yield parameter.name, str(first) if default is None else parameter.kind.format(default)
+        words = schema.get("items", schema).get("enum", ())
+        if parameter.default is not None:
+            yield parameter.name, parameter.kind.format(parameter.default)
+        elif words or "minimum" in schema:
+            yield parameter.name, words[0] if words else str(schema["minimum"])
 
 
 def _of_documents(content: Content) -> Iterable[tuple[str, str]]:
@@ -281,8 +310,8 @@ def _typed(text: str, schema: Schema) -> Json:
     return types.get(schema["type"], str)(text)
 
 
-def _success(operation: Operation) -> Json:
-    media: dict[str, Json] = _media(operation.schema)
+def _success(operation: Operation, schemas: Schemas) -> Json:
+    media = _media(operation.schema, schemas)
     headers = {"Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}}}
     if isinstance(operation.source, FromContent):
         headers = {"ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}}, **headers}
@@ -293,19 +322,18 @@ def _success(operation: Operation) -> Json:
     return {"description": operation.about, "headers": headers, "content": media}
 
 
-def _error(name: str) -> Json:
-    code = CODES[name]
-    example = {
-        "errorCode": code.error_code,
-        "message": code.message,
-        "errorDetail": [code.message],
-        "success": False,
-    }
-    media = _media(ERROR_SCHEMA)
-    media[FORMATS[0].media_type]["example"] = example
+def _error(names: Sequence[str], schemas: Schemas) -> Json:
+    """What the codes of one status are answered with, and an example of each."""
+    codes = [CODES[name] for name in names]
+    values = (
+        {"errorCode": code.error_code, "message": code.message, "errorDetail": [code.message], "success": False}
+        for code in codes
+    )
+    media = _media(ERROR_SCHEMA, schemas)
+    media[JSON.media_type]["examples"] = {name: {"value": value} for name, value in zip(names, values, strict=True)}
     wait = {"Retry-After": {"description": "Seconds after which to come again.", "schema": {"type": "integer"}}}
-    headers = {"headers": wait} if name in _WITH_RETRY_AFTER else {}
-    return {"description": code.message, **headers, "content": media}
+    headers = {"headers": wait} if set(names) & set(_WITH_RETRY_AFTER) else {}
+    return {"description": ", or: ".join(code.message for code in codes), **headers, "content": media}
 
 
 # -- schemas -----------------------------------------------------------------------------------------------------
