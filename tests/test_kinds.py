@@ -231,6 +231,11 @@ def test_a_pattern_in_a_schema_admits_what_the_kind_writes() -> None:
     assert odd == []
 
 
+def test_what_may_be_a_day_is_told_as_a_day_or_an_instant() -> None:
+    either = {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
+    assert (SINCE.schema(), Instant().schema()) == (either, {"type": "string", "format": "date-time"})
+
+
 @pytest.mark.parametrize("char", ["\x00", "\x08", "\x0b", "\x1f", "\ud800", "\ufffe", "\uffff"])
 def test_what_xml_cannot_hold_is_told_as_a_replacement_in_both_formats(char: str, schemas: Schemas) -> None:
     refusal = Refusal("invalid", (Fault("x", f"must be a, not {char}"), Fault("y", "\t\n\r\x85\u2028 \U0010ffff")))
