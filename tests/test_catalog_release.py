@@ -278,9 +278,10 @@ def last(out: Path) -> Json:
 
 
 def test_a_release_says_when_its_build_began_and_ended(small: Path, out: Path) -> None:
-    told = note(out, built(small, out))
+    id = built(small, out)
+    told = note(out, id)
     assert datetime.fromisoformat(told["started"]) <= datetime.fromisoformat(told["ended"])
-    assert last(out) == {"format": 1, "status": "SUCCESS"}
+    assert last(out) == {"format": 1, "status": "SUCCESS", "release": id}
 
 
 def test_a_build_of_faulty_content_leaves_a_note_and_the_next_good_one_another(small: Path, out: Path) -> None:
@@ -293,12 +294,13 @@ def test_a_build_of_faulty_content_leaves_a_note_and_the_next_good_one_another(s
         "cause": "content",
         "description": "1 problem in the content, the first in catalog/products.yaml:25: 1/price/regular: "
         "'free' is not a number (Regular price, or the range of the regular prices of its variants); allowed: a number",
+        "release": first,
     }
     assert current(out) == first
     assert vitrine("releases", "--out", out).out.count("\n") == 1
     edit(small, (PRODUCTS, "price: {regular: free}", "price: {regular: 150}"))
     assert built(aged(small), out) == first
-    assert last(out) == {"format": 1, "status": "SUCCESS"}
+    assert last(out) == {"format": 1, "status": "SUCCESS", "release": first}
 
 
 def test_a_build_that_failed_leaves_a_note_even_if_then_there_is_nothing_to_do(small: Path, out: Path) -> None:
@@ -310,8 +312,8 @@ def test_a_build_that_failed_leaves_a_note_even_if_then_there_is_nothing_to_do(s
     assert build(changed(small, PHONE), out, "--allow-files", "1").status == 4
     assert last(out)["description"].endswith("freeze fewer products (featured, catalog.freeze)")
     edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"))
-    assert built(aged(small), out)
-    assert last(out) == {"format": 1, "status": "SUCCESS"}
+    id = built(aged(small), out)
+    assert last(out) == {"format": 1, "status": "SUCCESS", "release": id}
 
 
 def test_a_build_whose_words_nobody_reads_has_not_failed(small: Path, out: Path) -> None:
@@ -320,7 +322,7 @@ def test_a_build_whose_words_nobody_reads_has_not_failed(small: Path, out: Path)
     command = [sys.executable, "-m", "vitrine", "build", "--content", str(small), "--out", str(out)]
     with os.fdopen(writing, "wb") as nobody:
         assert subprocess.run(command, stdout=nobody, stderr=subprocess.PIPE, check=False).returncode != 0
-    assert (current(out) != "", last(out)) == (True, {"format": 1, "status": "SUCCESS"})
+    assert last(out) == {"format": 1, "status": "SUCCESS", "release": current(out)}
 
 
 def test_a_build_that_finds_another_at_work_leaves_its_note_alone(small: Path, out: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from releases import (
     AT,
     SAMPLE,
+    aged,
     app,
     build,
     built,
@@ -245,8 +246,12 @@ def test_while_pinned_a_build_of_what_is_current_is_no_failure(
 ) -> None:
     _, second, _ = three
     assert vitrine("rollback", "--out", out).status == 0
-    ran = build(edited(content, "B"), out)
-    assert (ran.status, current(out), told(out)["pinned"]) == (0, second, True)
+    aged(edited(content, "B"))
+    pinned = "`current` is pinned, builds do not switch until `vitrine switch` does"
+    for files in (": 44 files, it", ""):  # the second build sees from the files' times that there is nothing to do
+        ran = build(content, out)
+        words = f"release {second[:12]}{files} is current already: nothing to do; {pinned}"
+        assert (ran.status, ran.out.splitlines()[0], current(out), told(out)["pinned"]) == (0, words, second, True)
 
 
 @pytest.mark.parametrize("latest", [False, True])
@@ -265,6 +270,22 @@ def test_latest_is_the_release_that_was_built_last(content: Path, out: Path, thr
     first, _, third = three
     assert vitrine("switch", first, "--out", out).status == 0
     assert (vitrine("switch", "--latest", "--out", out).status, current(out)) == (0, third)
+
+
+@pytest.mark.parametrize("then", ["nothing", "the same again", "a build that fails"])
+def test_latest_is_the_release_of_the_last_build_also_where_that_was_there_before(
+    content: Path, out: Path, three: tuple[str, str, str], then: str
+) -> None:
+    _, second, _ = three
+    assert vitrine("rollback", "--out", out).status == 0
+    assert built(aged(edited(content, "B")), out) == second
+    if then == "the same again":
+        (out / "last-build.json").unlink()
+        assert built(content, out) == second
+    elif then == "a build that fails":
+        assert build(write(content, {"stores/two.yaml": {}}), out).status == 1
+    ran = vitrine("switch", "--latest", "--out", out)
+    assert (ran.status, current(out), told(out)) == (0, second, {"format": 1, "id": second})
 
 
 @pytest.mark.parametrize("arguments", [(), ("12345678", "--latest")])

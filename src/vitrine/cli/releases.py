@@ -76,10 +76,10 @@ def build(
     if not no_cache:
         last, scanned = _nothing_to_do(Path(content), Path(out), at)
         if last:
-            click.echo(f"release {last.id[:12]} is current already: nothing to do")
+            click.echo(f"release {last.id[:12]} is current already: nothing to do{_pin(Path(out))}")
             click.echo(f"  changes by itself next at {last.end}")
             click.echo(f"{asked.seconds:.2f} s")
-            _forget_failure(asked)
+            _note_done(asked, last.id)
             return
     sys.exit(_build(asked, (lambda: scanned) if scanned else scanning(content)))
 
@@ -109,26 +109,41 @@ class _Asked(NamedTuple):
         last = Releases(self.out).last_build()
         return (last.get("started"), last.get("status")) == (self.begun.isoformat(timespec="milliseconds"), "SUCCESS")
 
-    def tell(self, status: str, description: str = "", cause: str = "") -> None:
+    def tell(self, status: str, description: str = "", cause: str = "", release: str = "") -> None:
         """Note beside the releases how this build ended."""
         from datetime import UTC, datetime
 
         from vitrine.release.publish import Releases
 
-        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description, cause)
+        Releases(self.out).tell(self.begun, datetime.now(UTC), status, description, cause, release)
 
 
-def _forget_failure(asked: _Asked) -> None:
-    """There is nothing to do: so the content is as good as the release, whatever became of the build before."""
+def _read(path: "Path") -> bytes:
+    """A file, or nothing where there is none: looked at before anything is imported that understands it."""
     try:
-        failed = b'"FAILED"' in (asked.out / "last-build.json").read_bytes()
+        return path.read_bytes()
     except OSError:
-        failed = False
-    if failed or (asked.out / "building.json").exists():
+        return b""
+
+
+def _note_done(asked: _Asked, id: str) -> None:
+    """There is nothing to do: so the content is as good as the release, whatever became of the build before."""
+    told = _read(asked.out / "last-build.json")
+    if b'"FAILED"' in told or id.encode() not in told or (asked.out / "building.json").exists():
         from vitrine.release.publish import Releases
 
         with Releases(asked.out).at_work(asked.begun):
-            asked.tell("SUCCESS")
+            asked.tell("SUCCESS", release=id)
+
+
+def _pin(out: "Path") -> str:
+    """What a build that switches nothing says of a pin, which no one shall forget."""
+    if b"pinned" in _read(out / "current.json"):
+        from vitrine.release.publish import Releases
+
+        if Releases(out).pinned():
+            return "; `current` is pinned, builds do not switch until `vitrine switch` does"
+    return ""
 
 
 def _nothing_to_do(content: "Path", out: "Path", at: str | None) -> "tuple[Last | None, Scanned | None]":
@@ -236,7 +251,7 @@ def _check_and_make(asked: _Asked, scanned: "Callable[[], Scanned]") -> tuple[in
         )
         built = make(order, releases)
         status, outcome = _switch_after_build(built, releases)
-        asked.tell("SUCCESS")
+        asked.tell("SUCCESS", release=built.id)
     (state,) = before
     if state.settled:
         last = unchanged.Last(state.digest, built.id, stretch.start.isoformat(), stretch.end.isoformat())
@@ -274,7 +289,8 @@ def _switch_after_build(built: "Built", releases: "Releases") -> tuple[int, str]
 
     if releases.current() == built.id:
         releases.point(built.id)
-        return 0, f"it is current already: {'nothing to do' if built.existed else 'its files were written anew'}"
+        done = "nothing to do" if built.existed else "its files were written anew"
+        return 0, f"it is current already: {done}{_pin(releases.out)}"
     if releases.pinned():
         current = releases.current() or ""
         words = (
@@ -369,13 +385,12 @@ def rollback(id: str | None, out: str, reason: str) -> None:
 @click.command()
 @click.argument("id", required=False)
 @OUT
-@click.option("--latest", is_flag=True, help="The newest release.")
+@click.option("--latest", is_flag=True, help="The release of the last build.")
 @click.option("--reason", default="", help="Why, for the history.")
 def switch(id: str | None, out: str, latest: bool, reason: str) -> None:
-    """Make release ID, or the newest, the current one, and unpin."""
+    """Make release ID, or that of the last build, the current one, and unpin."""
     from pathlib import Path
 
-    from vitrine.problems import Failure
     from vitrine.release.publish import Releases
 
     if (id is None) != latest:
@@ -383,10 +398,7 @@ def switch(id: str | None, out: str, latest: bool, reason: str) -> None:
     releases = Releases(Path(out))
     with releases.lock():
         releases.reconcile()
-        ids = releases.ids()
-        if latest and not ids:
-            raise Failure(f"{out}: there is no release; `vitrine build` makes one")
-        _switch(releases, releases.find(id) if id else ids[0], "switch", reason or "switch")
+        _switch(releases, releases.find(id) if id else releases.latest(), "switch", reason or "switch")
 
 
 def _switch(releases: "Releases", id: str, action: str, reason: str) -> None:

@@ -138,16 +138,27 @@ class Releases:
             return {}
         return value if isinstance(value, dict) else {}
 
-    def tell(self, started: datetime, ended: datetime, status: str, description: str = "", cause: str = "") -> None:
+    def tell(
+        self,
+        started: datetime,
+        ended: datetime,
+        status: str,
+        description: str = "",
+        cause: str = "",
+        release: str = "",
+    ) -> None:
         """Note how the last build ended, in last-build.json: SUCCESS, or FAILED with an exit description.
 
         ``cause``: CONTENT where content is at fault, and its description fit for clients; any other names paths of
-        this host. Whoever asks for the state of the data learns of a failed build, although the release before is
-        served. A note that cannot be written is none: the build's own words count.
+        this host. ``release``: which it made; a failed build leaves that of the one before. Whoever asks for the
+        state of the data learns of a failed build, although the release before is served. A note that cannot be
+        written is none: the build's own words count.
         """
         note = {"format": FORMAT, "started": started.isoformat(timespec="milliseconds")}
         note |= {"ended": ended.isoformat(timespec="milliseconds"), "status": status}
-        note |= {name: text for name, text in (("cause", cause), ("description", description)) if text}
+        release = release or str(self.last_build().get("release", ""))
+        told = {"cause": cause, "description": description, "release": release}
+        note |= {name: text for name, text in told.items() if text}
         draft = self.out / f".last-build.json-{os.getpid()}"
         try:
             draft.write_bytes(orjson.dumps(note) + b"\n")
@@ -157,7 +168,7 @@ class Releases:
                 draft.unlink()
 
     def last_build(self) -> dict[str, Any]:
-        """How the last build ended: started, ended (RFC 3339), status, description; empty where no one noted it."""
+        """How the last build ended, as `tell` noted it: times (RFC 3339), status …; empty where no one did."""
         try:
             value = orjson.loads((self.out / LAST_BUILD).read_bytes())
         except (OSError, ValueError):
@@ -177,6 +188,17 @@ class Releases:
             what = "no release has this id" if not found else "several releases begin so"
             raise Failure(f"{start!r}: {what}; `vitrine releases` lists them")
         return found[0]
+
+    def latest(self) -> str:
+        """The release of the last build, though it was there already. Raises Failure.
+
+        So after a rollback and a build of the content as it was before, it is not the one that was rolled back from.
+        """
+        ids = self.ids()
+        if not ids:
+            raise Failure(f"{self.out}: there is no release; `vitrine build` makes one")
+        made = self.last_build().get("release")
+        return made if made in ids else ids[0]
 
     def manifest(self, id: str) -> Manifest:
         """A release's manifest. Raises Failure where it is not the one of this id."""
