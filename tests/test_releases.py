@@ -307,6 +307,25 @@ def test_a_switch_says_when_the_edge_must_be_reloaded(content: Path, out: Path) 
     }
 
 
+@pytest.mark.parametrize("command", [["rollback"], ["switch", "SECOND"]])
+@pytest.mark.parametrize("damage", [lambda path: os.truncate(path, 100), os.unlink], ids=["cut short", "gone"])
+def test_a_release_without_its_manifest_is_left_and_the_edge_reloaded_to_be_sure(
+    out: Path, three: tuple[str, str, str], command: list[str], damage: Any
+) -> None:
+    _, second, third = three
+    damage(out / "releases" / third / "manifest.json")
+    ran = vitrine(*(second if word == "SECOND" else word for word in command), "--out", out)
+    assert (ran.status, ran.err, ran.out.splitlines()[:2], current(out)) == (
+        0,
+        "",
+        [
+            f"current is {second[:12]}, was {third[:12]}",
+            "the edge's configuration must be written and reloaded (vitrine edge nginx)",
+        ],
+        second,
+    )
+
+
 # -- after a crash, on a host without links, on a fresh machine --------------------------------------------------
 
 

@@ -409,11 +409,21 @@ def _switch(releases: "Releases", id: str, action: str, reason: str) -> None:
     before = releases.current()
     if wrong := releases.verify(id):
         raise Failure(f"release {id[:12]} is damaged, nothing was switched: {'; '.join(wrong[:3])}")
+    edge_changed = before is not None and _edge(releases, before) != _edge(releases, id)
     releases.switch(id, action, reason, datetime.now(UTC), pin=action == "rollback")
     click.echo(f"current is {id[:12]}" + (f", was {before[:12]}" if before else ""))
-    known = before is not None and (releases.path(before) / "manifest.json").is_file()
-    if before and known and releases.manifest(before).edge != releases.manifest(id).edge:
+    if edge_changed:
         click.echo("the edge's configuration must be written and reloaded (vitrine edge nginx)")
+
+
+def _edge(releases: "Releases", id: str) -> str | None:
+    """What a release's manifest says of the edge's configuration; None where that cannot be read."""
+    from vitrine.problems import Failure
+
+    try:
+        return releases.manifest(id).edge
+    except Failure:
+        return None
 
 
 @click.command()
