@@ -211,6 +211,36 @@ def test_a_damaged_catalog_keeps_no_other_from_being_made(small: Path, out: Path
     assert vitrine("verify", "--out", out).status == 0
 
 
+COMPRESSED, ALL = "does not tell the digests of the compressed files", "does not tell the digests of the catalog"
+BROKEN: dict[str, tuple[Callable[[Json], Json], list[str]]] = {
+    "nothing": (lambda told: None, [COMPRESSED, ALL]),
+    "no object": (lambda told: [], [COMPRESSED, ALL]),
+    "an empty object": (lambda told: {}, [COMPRESSED, ALL]),
+    "a list of compressed files": (lambda told: {**told, "gzip": []}, [COMPRESSED]),
+    "a compressed file without a digest": (lambda told: {**told, "gzip": {"a.gz": 5}}, [COMPRESSED]),
+    "a compressed file with another text": (lambda told: {**told, "gzip": {"a.gz": ["x", 5]}}, [COMPRESSED]),
+    "a list for the catalog": (lambda told: {**told, "catalog": []}, [ALL]),
+    "the catalog without a digest": (lambda told: {**told, "catalog": {**told["catalog"], "sha256": None}}, [ALL]),
+}
+
+
+@pytest.mark.parametrize(("harm", "words"), BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize("edits", [PHONE, PRICE], ids=["the catalog is as it was", "the catalog is another"])
+def test_a_build_beside_a_release_whose_build_json_is_broken_takes_nothing_from_it(
+    small: Path, out: Path, harm: Callable[[Json], Json], words: list[str], edits: tuple[str, str, str]
+) -> None:
+    first = built(small, out)
+    told = harm(note(out, first))
+    path = out / "releases" / first / "build.json"
+    path.unlink()
+    if told is not None:
+        path.write_text(json.dumps(told))
+    ran = vitrine("verify", "--out", out)
+    assert (ran.status, ran.out.splitlines()) == (1, [f"build.json: {line}" for line in words])
+    assert built(changed(small, edits), out) != first
+    assert vitrine("verify", "--out", out).status == 0
+
+
 def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path: Path, schemas: Schemas) -> None:
     documents = check(small, schemas).documents
     assert documents

@@ -704,6 +704,12 @@ def rewritten(path: Path, data: bytes) -> None:
     os.utime(path, (moment, moment))
 
 
+def linked(path: Path, elsewhere: Path) -> None:
+    """Let a link stand in a file's or directory's place, to what it was."""
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
 STORES = "files/store/v2/stores"
 DAMAGES: dict[str, tuple[Any, str]] = {
     "a byte changed": (
@@ -749,6 +755,42 @@ DAMAGES: dict[str, tuple[Any, str]] = {
     "the content is missing": (
         lambda release: (release / "content.json").unlink(),
         "content.json: No such file or directory",
+    ),
+    "a directory too many": (
+        lambda release: (release / "files/more").symlink_to(release / "files/store"),
+        "files/more: not in the manifest",
+    ),
+    "a directory that is a link": (
+        lambda release: linked(release / "files/store/v2", release.parent / "elsewhere"),
+        "files/store/v2: not in the manifest",
+    ),
+    "all directories that are a link": (
+        lambda release: linked(release / "files", release.parent / "elsewhere"),
+        "files: not in the manifest",
+    ),
+    "a file that is a link": (
+        lambda release: linked(release / f"{STORES}.json", release.parent / "elsewhere"),
+        f"{STORES}.json: not a regular file",
+    ),
+    "a pipe": (
+        lambda release: ((release / f"{STORES}.json").unlink(), os.mkfifo(release / f"{STORES}.json")),
+        f"{STORES}.json: not a regular file",
+    ),
+    "a file that may be written": (
+        lambda release: (release / f"{STORES}.json").chmod(0o644),
+        f"{STORES}.json: mode 0644, not 0444",
+    ),
+    "content that may be written": (
+        lambda release: (release / "content.json").chmod(0o644),
+        "content.json: mode 0644, not 0444",
+    ),
+    "nothing tells the compressed forms": (
+        lambda release: (release / "build.json").unlink(),
+        "build.json: does not tell the digests of the compressed files",
+    ),
+    "the manifest is missing": (
+        lambda release: (release / "manifest.json").unlink(),
+        "manifest.json: No such file or directory",
     ),
     "the manifest changed": (
         lambda release: rewritten(release / "manifest.json", (release / "manifest.json").read_bytes() + b" "),

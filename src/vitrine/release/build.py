@@ -209,7 +209,7 @@ def _last(order: Order, releases: Releases) -> _Last:
     if id is None or not (releases.path(id) / "manifest.json").is_file():
         return _Last()
     try:
-        folder, listed, note = releases.path(id), releases.lines(id), releases.note(id)
+        folder, listed, note = releases.path(id), releases.lines(id), releases.checked_note(id)
     except Failure:  # `vitrine verify` tells what is wrong with it; this build takes nothing from it
         return _Last()
     content = (folder / CONTENT).read_bytes() if (folder / CONTENT).is_file() else b""

@@ -89,7 +89,7 @@ def _whole(before: Before) -> bool:
         return False
     try:
         with open(before.path, "rb") as file:
-            return bool(file_digest(file, "sha256").hexdigest() == before.note["sha256"])
+            return bool(file_digest(file, "sha256").hexdigest() == before.note.get("sha256"))
     except OSError:
         return False
 

@@ -2,19 +2,20 @@
 
 import getpass
 import os
+import re
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from hashlib import file_digest, sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from vitrine.content.listing import below
 from vitrine.interface.validators import modified
 from vitrine.problems import Failure, failures
 from vitrine.release import manifest
@@ -81,6 +82,11 @@ class Releases:
         except (OSError, ValueError):
             return {}
         return value if isinstance(value, dict) else {}
+
+    def checked_note(self, id: str) -> dict[str, Any]:
+        """The same without what tells no digests, though it should: of compressed files, of the catalog."""
+        note = self.note(id)
+        return {name: part for name, part in note.items() if name not in _DIGESTS or _DIGESTS[name](part)}
 
     def path(self, id: str) -> Path:
         return self.folder / id
@@ -386,39 +392,76 @@ class Releases:
         discard(self.path(id), self.out)
 
     def verify(self, id: str) -> list[str]:
-        """What is wrong with a release's files: every digest, time and compressed form; nothing where it is whole."""
+        """What is wrong with a release's files: every digest, time and mode, compressed forms too."""
         folder = self.path(id)
-        data = (folder / "manifest.json").read_bytes()
+        try:
+            data = (folder / "manifest.json").read_bytes()
+        except OSError as error:
+            return [f"manifest.json: {error.strerror}"]
         if manifest.release_id(data) != id:
             return ["manifest.json: not the one of this id"]
         if not self.complete(id):
             return ["files/: not here, only the manifest is"]
-        listed = self.manifest(id)
+        listed, note = self.manifest(id), self.checked_note(id)
         expected = {f"files/{path}": entry["sha256"] for path, entry in listed.files.items()}
-        expected |= {f"files/{path}": digest for path, (digest, _) in self.note(id).get("gzip", {}).items()}
-        wrong = []
-        for path, digest in sorted(expected.items()):
-            try:
-                with open(folder / path, "rb") as file:
-                    found = sha256(file.read()).digest()
-                    changed = int(os.fstat(file.fileno()).st_mtime)
-            except OSError as error:
-                wrong.append(f"{path}: {error.strerror}")
-                continue
-            if found.hex() != digest:
-                wrong.append(f"{path}: not the bytes that were built")
-            elif changed != modified(found):
-                wrong.append(f"{path}: another modification time than its bytes give; its ETag would differ")
-        catalog = {"sha256": None} | self.note(id).get("catalog", {})  # its bytes depend on the SQLite that wrote it
-        for path, private in listed.private.items():
-            try:
-                with open(folder / path, "rb") as file:
-                    if file_digest(file, "sha256").hexdigest() != private.get("sha256", catalog["sha256"]):
-                        wrong.append(f"{path}: not the bytes that were built")
-            except OSError as error:
-                wrong.append(f"{path}: {error.strerror}")
-        there = {f"files/{name}" for name in below(folder / "files")}
-        return wrong + [f"{path}: not in the manifest" for path in sorted(there - set(expected))]
+        compressed = {f"files/{path}": digest for path, (digest, _) in note.get("gzip", {}).items()}
+        catalog = note.get("catalog", {}).get("sha256")  # its bytes depend on the SQLite that wrote it
+        private = {path: entry.get("sha256", catalog) for path, entry in listed.private.items()}
+        built = [*sorted((expected | compressed).items()), *private.items(), ("manifest.json", id)]
+        wrong = [f"{path}: {fault}" for path, digest in built if (fault := _fault(folder, path, digest))]
+        untold = {"the compressed files": "gzip" not in note, "the catalog": None in private.values()}
+        wrong += [f"build.json: does not tell the digests of {what}" for what, lacks in untold.items() if lacks]
+        there = set(_below(folder)) - expected.keys() - compressed.keys()
+        if "gzip" not in note:
+            there -= {f"{path}.gz" for path in expected}
+        return wrong + [f"{path}: not in the manifest" for path in sorted(there)]
+
+
+def _below(release: Path) -> Iterator[str]:
+    """What lies below a release's files/ and is no directory; a link to one is none."""
+    start = len(str(release)) + 1
+    for at, folders, names in os.walk(release):
+        links = (name for name in folders if os.path.islink(f"{at}/{name}"))
+        paths = (f"{at}/{name}"[start:] for name in (*names, *links))
+        yield from (path for path in paths if path.partition("/")[0] == "files")
+
+
+def _fault(release: Path, path: str, digest: str | None) -> str:
+    """What is wrong with a file that was built, if anything is. ``digest``: None where nobody knows it."""
+    try:
+        kept = os.lstat(release / path)
+        if not stat.S_ISREG(kept.st_mode):
+            return "not a regular file"
+        with open(release / path, "rb") as file:
+            found = file_digest(file, "sha256").digest()
+    except OSError as error:
+        return error.strerror or str(error)
+    if digest is not None and found.hex() != digest:
+        return "not the bytes that were built"
+    if path.startswith("files/") and int(kept.st_mtime) != modified(found):
+        return "another modification time than its bytes give; its ETag would differ"
+    mode = stat.S_IMODE(kept.st_mode)
+    return "" if mode == 0o444 else f"mode {mode:04o}, not 0444"
+
+
+def _of_compressed(part: Any) -> bool:
+    """Whether it is what build.json tells of the compressed files: digest and size, by path."""
+    return isinstance(part, dict) and all(
+        isinstance(told, list) and len(told) == 2 and _is_digest(told[0]) and isinstance(told[1], int)
+        for told in part.values()
+    )
+
+
+def _of_catalog(part: Any) -> bool:
+    """Whether it is what build.json tells of the catalog."""
+    return isinstance(part, dict) and _is_digest(part.get("sha256"))
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
+
+
+_DIGESTS = {"gzip": _of_compressed, "catalog": _of_catalog}
 
 
 def _who() -> str:
