@@ -32,6 +32,7 @@ from releases import (
     vitrine,
     write,
 )
+from vitrine.problems import Failure
 from vitrine.release.changes import Change, changes, longest_lifetime, purged
 from vitrine.release.publish import Releases
 
@@ -368,6 +369,67 @@ def test_a_crash_amid_a_rollback_leaves_the_pin(content: Path, out: Path, three:
     (out / "current.json").write_text(json.dumps(pinned))
     ran = build(edited(content, "D"), out)
     assert (ran.status, current(out), told(out)) == (3, third, {"format": 1, "id": third, "pinned": True})
+
+
+def test_a_pin_is_known_from_the_history_where_current_json_is_gone(
+    content: Path, out: Path, three: tuple[str, str, str]
+) -> None:
+    _, second, _ = three
+    assert vitrine("rollback", "--out", out).status == 0
+    (out / "current.json").unlink()
+    ran = build(edited(content, "D"), out)
+    assert (ran.status, current(out), told(out)) == (3, second, {"format": 1, "id": second, "pinned": True})
+
+
+@pytest.mark.parametrize("torn", [b"", b'{"when":"2026-11-2'])
+def test_a_rollback_that_was_cut_short_before_its_line_of_the_history_is_noted_later(
+    out: Path, three: tuple[str, str, str], torn: bytes
+) -> None:
+    first, second, third = three
+    before = (out / "history.jsonl").read_bytes()
+    assert vitrine("rollback", "--out", out).status == 0
+    (out / "history.jsonl").write_bytes(before + torn)
+    assert (vitrine("rollback", "--out", out).status, current(out)) == (0, first)
+    added = (out / "history.jsonl").read_bytes()[len(before + torn) :].strip(b"\n").split(b"\n")
+    lines = [json.loads(line) for line in added]
+    assert [(line["action"], line["from"], line["id"]) for line in lines] == [
+        ("rollback", third, second),
+        ("rollback", second, first),
+    ]
+
+
+def test_a_switch_that_was_cut_short_before_its_line_of_the_history_is_no_rollback(
+    out: Path, three: tuple[str, str, str]
+) -> None:
+    _, second, third = three
+    assert vitrine("rollback", "--out", out).status == 0
+    Releases(out).point(third)  # current.json says that the second is pinned
+    Releases(out).reconcile()
+    assert switches(out)[-2:] == [("rollback", third, second), ("switch", second, third)]
+    assert (vitrine("rollback", "--out", out).status, current(out), told(out)["pinned"]) == (0, second, True)
+
+
+@pytest.mark.usefixtures("three")
+def test_a_rollback_whose_link_is_refused_changes_nothing(out: Path) -> None:
+    (out / "current").unlink()
+    (out / "current/folder").mkdir(parents=True)
+    before = (out / "current.json").read_bytes(), (out / "history.jsonl").read_bytes()
+    ran = vitrine("rollback", "--out", out)
+    assert (ran.status, "nothing was published, `current` is as it was" in ran.err) == (4, True)
+    assert ((out / "current.json").read_bytes(), (out / "history.jsonl").read_bytes()) == before
+
+
+@pytest.mark.parametrize("refused", ["current.json", "history.jsonl"])
+def test_what_fails_after_the_link_has_moved_says_what_is_current(
+    out: Path, three: tuple[str, str, str], refused: str
+) -> None:
+    _, second, _ = three
+    (out / refused).unlink()
+    (out / refused).mkdir()
+    words = f"`current` is {second[:12]} all the same; the next build, switch or rollback mends what does not say so"
+    with pytest.raises(Failure, match=words):
+        Releases(out).switch(second, "switch", "", datetime.now(UTC))
+    assert current(out) == second
 
 
 def test_where_there_are_no_links_current_json_decides(content: Path, out: Path, three: tuple[str, str, str]) -> None:
@@ -710,6 +772,11 @@ def linked(path: Path, elsewhere: Path) -> None:
     path.symlink_to(elsewhere)
 
 
+def piped(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 STORES = "files/store/v2/stores"
 DAMAGES: dict[str, tuple[Any, str]] = {
     "a byte changed": (
@@ -773,7 +840,7 @@ DAMAGES: dict[str, tuple[Any, str]] = {
         f"{STORES}.json: not a regular file",
     ),
     "a pipe": (
-        lambda release: ((release / f"{STORES}.json").unlink(), os.mkfifo(release / f"{STORES}.json")),
+        lambda release: piped(release / f"{STORES}.json"),
         f"{STORES}.json: not a regular file",
     ),
     "a file that may be written": (
@@ -863,7 +930,7 @@ def test_a_key_for_an_unknown_application_is_refused() -> None:
 @pytest.mark.usefixtures("one")
 def test_lines_of_the_history_that_are_no_switch_are_passed_over(out: Path) -> None:
     with open(out / "history.jsonl", "a", encoding="utf-8") as file:
-        file.write('1\n{"id": "x"}\n[]\nnull\n')
+        file.write('1\n{"id": "x"}\n[]\nnull\n{"when": 5, "id": 7}\n{"when": "2026", "id": "x", "from": []}\n')
     assert vitrine("prune", "--keep", "1", "--out", out).status == 0
     assert vitrine("rollback", "--out", out).status == 4
 

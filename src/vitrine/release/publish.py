@@ -289,32 +289,51 @@ class Releases:
     def switch(self, id: str, action: str, reason: str, moment: datetime, *, pin: bool = False) -> None:
         """Make a release the current one by one rename; say so in current.json and history.jsonl.
 
-        What can fail for want of room comes before the rename. A pin is set before it and taken away after it, so
-        that no crash between them leaves a rollback unpinned.
+        What can fail for want of room comes before the rename, but for the history's line. A pin is set before it and
+        taken away after it, so that no crash between them leaves a rollback unpinned; `reconcile` does what is left.
         """
-        before = self.current()
+        before, told = self.current(), self.out / "current.json"
         with failures(self.out):
-            draft = self._drafted(id, moment, pin)
+            draft, link = self._drafted(id, moment, pin), self._linked(id)
+            kept = self._copied(told) if pin else None
             if pin:
-                os.replace(draft, self.out / "current.json")
-            self.point(id)
-            if not pin:
-                os.replace(draft, self.out / "current.json")
+                os.replace(draft, told)
+            try:
+                os.replace(link, self.link)
+            except OSError:
+                if pin:
+                    os.replace(kept, told) if kept else told.unlink()
+                raise
+        mends = "the next build, switch or rollback mends what does not say so"
+        with failures(self.out, f"`current` is {id[:12]} all the same; {mends}"):
             fsync_folder(self.out)
-        line = {"when": moment.isoformat(timespec="seconds"), "id": id, "from": before}
-        line |= {"who": _who(), "why": reason, "action": action}
-        with failures(self.out, f"`current` is {id[:12]}, and the history does not say so"):
-            self._note(orjson.dumps(line) + b"\n")
+            if not pin:
+                os.replace(draft, told)
+                fsync_folder(self.out)
+            elif kept:
+                kept.unlink()
+            self._note(moment, id, before, _who(), reason, action)
 
     def point(self, id: str) -> None:
         """Let ``current`` lead to a release."""
-        draft = self.out / f".current-{os.getpid()}"
         with failures(self.out):
-            with suppress(FileNotFoundError):
-                draft.unlink()
-            draft.symlink_to(f"releases/{id}")
-            os.replace(draft, self.link)
+            os.replace(self._linked(id), self.link)
             fsync_folder(self.out)
+
+    def _copied(self, told: Path) -> Path | None:
+        """A copy of current.json to be put back, where there is one."""
+        try:
+            return Path(shutil.copyfile(told, self.out / f".current.json-{os.getpid()}-before"))
+        except FileNotFoundError:
+            return None
+
+    def _linked(self, id: str) -> Path:
+        """The link as it shall be, under another name."""
+        draft = self.out / f".current-{os.getpid()}"
+        with suppress(FileNotFoundError):
+            draft.unlink()
+        draft.symlink_to(f"releases/{id}")
+        return draft
 
     def _drafted(self, id: str, moment: datetime, pin: bool) -> Path:
         """current.json as it shall be, on disk under another name."""
@@ -326,8 +345,10 @@ class Releases:
             os.fsync(file.fileno())
         return draft
 
-    def _note(self, line: bytes) -> None:
+    def _note(self, moment: datetime, id: str, before: str | None, who: str, why: str, action: str) -> None:
         """A line at the end of the history; one that a crash left half written is ended first."""
+        value = {"when": moment.isoformat(timespec="seconds"), "id": id, "from": before}
+        line = orjson.dumps(value | {"who": who, "why": why, "action": action}) + b"\n"
         with open(self.out / "history.jsonl", "ab+") as file:
             if file.tell() and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
                 line = b"\n" + line
@@ -336,7 +357,7 @@ class Releases:
             os.fsync(file.fileno())
 
     def history(self) -> list[dict[str, Any]]:
-        """Every switch, the oldest first; a line that a crash left half written is passed over."""
+        """Every switch, the oldest first; a line that a crash left half written, or that is none, is passed over."""
         try:
             lines = (self.out / "history.jsonl").read_bytes().splitlines()
         except OSError:
@@ -345,20 +366,26 @@ class Releases:
         for line in lines:
             with suppress(ValueError):
                 entry = orjson.loads(line)
-                if isinstance(entry, dict) and {"when", "id"} <= entry.keys():
+                if _is_switch(entry):
                     found.append(entry)
         return found
 
     def reconcile(self) -> None:
-        """What a killed command left: drafts go, and current.json follows the link, which decides."""
+        """What a killed command left: drafts go; current.json and the history follow the link, which decides."""
         for pattern in (".current-*", ".current.json-*", ".last-build.json-*", ".building.json-*", ".cache/*.*[0-9]"):
             for draft in self.out.glob(pattern):
                 draft.unlink(missing_ok=True)
-        told = self.told()
-        if self.link.is_symlink() and (id := self.current()) and (told is None or told.id != id):
-            with failures(self.out):
-                draft = self._drafted(id, datetime.now(UTC), told.pinned if told else False)
-                os.replace(draft, self.out / "current.json")
+        now, told, history, moment = self.current(), self.told(), self.history(), datetime.now(UTC)
+        if now is None:
+            return
+        last = history[-1] if history else {"id": now}
+        with failures(self.out):
+            if told is None or told.id != now:
+                pinned = told.pinned if told else last.get("action") == "rollback"
+                os.replace(self._drafted(now, moment, pinned), self.out / "current.json")
+            if last["id"] != now:  # the pin is set before the link moves, and is taken away after it
+                action = "rollback" if told and told.id == now and told.pinned else "switch"
+                self._note(moment, now, last["id"], "unknown", "noted later: what switched was cut short", action)
 
     def before(self) -> str:
         """The release to roll back to: the newest in the history that was never rolled back from. Raises Failure."""
@@ -415,6 +442,13 @@ class Releases:
         if "gzip" not in note:
             there -= {f"{path}.gz" for path in expected}
         return wrong + [f"{path}: not in the manifest" for path in sorted(there)]
+
+
+def _is_switch(entry: Any) -> bool:
+    """Whether it is what a line of the history says."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("from"), str | None):
+        return False
+    return isinstance(entry.get("when"), str) and isinstance(entry.get("id"), str)
 
 
 def _below(release: Path) -> Iterator[str]:
