@@ -119,6 +119,17 @@ def test_the_list_tells_id_time_size_and_which_is_current_the_newest_first(
     assert [int(size) for _, _, size, _ in reversed(found)] == [round(sum(size.values()) / 1024) for size in sizes]
 
 
+def test_a_damaged_release_hides_no_other_from_the_list(out: Path, three: tuple[str, str, str]) -> None:
+    before = vitrine("releases", "--out", out).out.splitlines()
+    os.truncate(out / "releases" / three[1] / "manifest.json", 100)
+    (out / "releases" / three[0] / "build.json").unlink()
+    ran = vitrine("releases", "--out", out)
+    third, second, first = ran.out.splitlines()
+    damaged = f"{before[1][:34]}{'damaged':>29}"
+    assert (ran.status, ran.err, third, second) == (0, "", before[0], damaged)
+    assert first == f"{before[2][:14]}(not known when)    {before[2][34:]}"
+
+
 def test_without_releases_the_list_is_empty(out: Path) -> None:
     ran = vitrine("releases", "--out", out)
     words = f"{out}: there is no release; `vitrine build` makes one\n"

@@ -361,8 +361,10 @@ def releases(out: str) -> None:
         click.echo(f"{out}: there is no release; `vitrine build` makes one", err=True)
     for release in listed:
         marks = " current" * release.current + " pinned" * release.pinned
-        size = f"{release.size / 1024:,.0f} KiB"
-        click.echo(f"{release.id[:12]}  {release.built[:19]}Z  {release.files:>7} files  {size:>12}{marks}")
+        size = f"{release.files:>7} files  {f'{release.size / 1024:,.0f} KiB':>12}"
+        holds = f"{'damaged':>{len(size)}}" if release.damaged else size
+        built = f"{release.built[:19]}Z" if release.built else "(not known when)    "
+        click.echo(f"{release.id[:12]}  {built}  {holds}{marks}")
 
 
 @click.command()

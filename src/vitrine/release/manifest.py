@@ -12,6 +12,11 @@ from vitrine.problems import Failure
 
 FORMAT = 1
 
+
+class Damaged(Failure):
+    """A manifest that is not the one that was built, or is none."""
+
+
 Entry = dict[str, Any]
 """A file: path, url, operation, application (where the answer depends on it), arguments (canonical texts),
 mediaType, lifetime (seconds), size (bytes), sha256 (hex)."""
@@ -50,7 +55,7 @@ def read(path: Path, id: str | None = None) -> Manifest:
     try:
         data = path.read_bytes()
         if id is not None and release_id(data) != id:
-            raise Failure(f"{path}: not the manifest of release {id[:12]}; it was changed since it was built")
+            raise Damaged(f"{path}: not the manifest of release {id[:12]}; it was changed since it was built")
         value = orjson.loads(data)
         if value["format"] > FORMAT:
             raise Failure(
@@ -59,7 +64,7 @@ def read(path: Path, id: str | None = None) -> Manifest:
         files = {entry["path"]: entry for entry in value["files"]}
         return Manifest(files, value["private"], value["nextChange"], value["edge"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure(f"{path}: cannot be read as a manifest: {error}") from None
+        raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
 
 
 # -- by its lines ------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import orjson
 from vitrine.interface.validators import modified
 from vitrine.problems import Failure, failures
 from vitrine.release import manifest
-from vitrine.release.manifest import Lines, Manifest
+from vitrine.release.manifest import Damaged, Lines, Manifest
 from vitrine.release.stage import discard, fsync_folder
 
 FORMAT = 1
@@ -36,7 +36,10 @@ class Busy(Failure):
 
 @dataclass(frozen=True)
 class Release:
-    """One release: what ``releases`` lists. ``size``: bytes under files/, each file counted once."""
+    """One release: what ``releases`` lists. ``size``: bytes under files/, each file counted once.
+
+    ``damaged``: its manifest does not tell these two.
+    """
 
     id: str
     built: str
@@ -44,6 +47,7 @@ class Release:
     size: int
     current: bool
     pinned: bool
+    damaged: bool = False
 
 
 @dataclass(frozen=True)
@@ -252,9 +256,13 @@ class Releases:
         return [self._release(id, now) for id in self.ids()]
 
     def _release(self, id: str, now: str | None) -> Release:
-        files = self.manifest(id).files
+        current = id == now, id == now and self.pinned()
+        try:
+            files = self.manifest(id).files
+        except Damaged:
+            return Release(id, self.built(id), 0, 0, *current, damaged=True)
         size = sum({entry["sha256"]: entry["size"] for entry in files.values()}.values())
-        return Release(id, self.built(id), len(files), size, id == now, id == now and self.pinned())
+        return Release(id, self.built(id), len(files), size, *current)
 
     # -- which is current ------------------------------------------------------------------------------------
 
