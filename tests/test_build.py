@@ -828,6 +828,14 @@ def test_a_build_of_another_week_says_that_opening_hours_are_told_from_another_m
     assert changed == ["  changed: opening hours from 2026-11-30"]
 
 
+def test_a_build_says_that_a_publish_boundary_has_passed(content: Path, out: Path) -> None:
+    built(content, out)
+    first = event(20, [1], "2026-12-04 17:30", "2026-12-04 19:00", publish={"from": "2026-11-24"})
+    ran = build(write(content, {"events/first.yaml": first}), out)
+    changed = [line for line in ran.out.splitlines() if line.startswith("  changed:")]
+    assert changed == ["  changed: latest publish boundary 2026-11-24T05:00:00.000+00:00"]
+
+
 def test_a_build_counts_what_was_removed(content: Path, out: Path) -> None:
     built(content, out)
     (content / "apps/tablet.yaml").unlink()

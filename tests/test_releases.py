@@ -556,6 +556,14 @@ STORE_1 = (f"{BASE}/store/v2/stores", f"{BASE}/store/v2/stores/2001")
 FIRST = small()["events/first.yaml"]
 SECOND = small()["events/second.yaml"]
 CONFIG = ("config", "appVersionInfo", "supportedVersions")
+REST = (f"{BASE}/store/v2/stores/2002", f"{BASE}/v2/utility/mobileapp", f"{BASE}/v3/promotions?show=coupons")
+ALL = (*EVENTS_OF_1, *EVENTS_OF_2, *PROMOTIONS, *STORE_1, *REST)
+
+
+def backwards(value: Json) -> Json:
+    """An object with its keys in the opposite order."""
+    return dict(reversed(value.items()))
+
 
 DIFFERENCES: dict[str, tuple[Mapping[str, Json | None], list[Change]]] = {
     "nothing": ({}, []),
@@ -614,6 +622,41 @@ DIFFERENCES: dict[str, tuple[Mapping[str, Json | None], list[Change]]] = {
         {"stores/one.yaml": store(1, location={"latitude": 42.35, "longitude": -71.0})},
         [Change("store", "2001", ("location", "longitude"), -71, -71.0, STORE_1)],
     ),
+    "keys in another order": (
+        {"stores/one.yaml": store(1, address=backwards(store(1)["address"]))},
+        [Change("store", "2001", ("address",), store(1)["address"], backwards(store(1)["address"]), STORE_1)],
+    ),
+    "a document's keys in another order": (
+        {"stores/one.yaml": backwards(store(1))},
+        [Change("store", "2001", (), store(1), backwards(store(1)), ())],
+    ),
+    "keys in another order, and another value": (
+        {"stores/one.yaml": store(1, location={"longitude": -70, "latitude": 42.35})},
+        [
+            Change("store", "2001", ("location", "longitude"), -71, -70, STORE_1),
+            Change(
+                "store",
+                "2001",
+                ("location",),
+                {"latitude": 42.35, "longitude": -71},
+                {"longitude": -70, "latitude": 42.35},
+                STORE_1,
+            ),
+        ],
+    ),
+    "the address of everything": (
+        {"site.yaml": site(base_url="https://api2.shop.example")},
+        [
+            Change(
+                "site",
+                "site.yaml",
+                ("base_url",),
+                BASE,
+                "https://api2.shop.example",
+                tuple(sorted(url.replace(BASE, base) for url in ALL for base in (BASE, "https://api2.shop.example"))),
+            )
+        ],
+    ),
     "a list of another length": (
         {
             "apps/phone.yaml": app(
@@ -666,6 +709,13 @@ def test_another_week_changes_the_opening_hours(content: Path, out: Path) -> Non
 
 
 @pytest.mark.usefixtures("one")
+def test_another_publish_boundary_is_a_change_though_nothing_comes_or_goes(content: Path, out: Path) -> None:
+    old, new = another(content, out, {"events/first.yaml": {**FIRST, "publish": {"from": "2026-11-24"}}})
+    never, then = "1970-01-01T00:00:00.000+00:00", "2026-11-24T05:00:00.000+00:00"
+    assert changes(old, new) == [Change("site", "site.yaml", ("latest publish boundary",), never, then, ())]
+
+
+@pytest.mark.usefixtures("one")
 def test_changes_stand_by_kind_and_id(content: Path, out: Path) -> None:
     documents = {
         "events/first.yaml": {**FIRST, "name": "Renamed"},
@@ -687,14 +737,18 @@ def test_diff_puts_the_changes_into_words(content: Path, out: Path) -> None:
             "events/first.yaml": {**FIRST, "name": "Renamed"},
             "events/second.yaml": None,
             "promotions/more.yaml": promotion(9),
+            "stores/one.yaml": store(1, address=backwards(store(1)["address"])),
+            "stores/two.yaml": backwards(store(2)),
         },
     )
-    urls = sorted({*EVENTS_OF_1, *EVENTS_OF_2, *PROMOTIONS})
+    urls = sorted({*EVENTS_OF_1, *EVENTS_OF_2, *PROMOTIONS, *STORE_1})
     ran = vitrine("diff", old.name[:8], "current", "--out", out)
     assert (ran.status, ran.err, ran.out.splitlines()) == (
         0,
         "",
         [
+            "store 2001: address: its keys stand in another order",
+            "store 2002: its keys stand in another order",
             "event 10: disappears",
             'event 20: name: "Event 20" -> "Renamed"',
             "promotion 9: appears",

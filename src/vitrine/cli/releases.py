@@ -458,6 +458,8 @@ def _sentence(change: "Change") -> str:
     from vitrine.problems import pointer_text
 
     name = f"{change.kind} {change.id}"
+    if isinstance(change.old, dict) and isinstance(change.new, dict):
+        return ": ".join((name, *filter(None, [pointer_text(change.pointer)]), "its keys stand in another order"))
     if not change.pointer:
         return f"{name}: {'appears' if change.old is None else 'disappears'}"
     return f"{name}: {pointer_text(change.pointer)}: {_value(change.old)} -> {_value(change.new)}"

@@ -26,6 +26,8 @@ from vitrine.release.reads import Read, Reading
 
 IDS = {"apps": ("application", "name"), "stores": ("store", "locationNumber")}
 IDS |= {"events": ("event", "id"), "promotions": ("promotion", "promoId")}
+MOMENTS = {"monday": "opening hours from", "published": "latest publish boundary"}
+"""What of content.json follows from the instant of the build: its name there, and what it tells."""
 DETAILED = 1000
 """So many documents of a catalog are compared value by value; of the others only the names are told."""
 
@@ -38,6 +40,7 @@ Named = tuple[str, str]
 class Change:
     """One value that differs. An empty pointer: the whole document appears (``old`` is None) or disappears.
 
+    Two objects, the whole document or a part of it, have their keys in another order; else what differs is a leaf.
     ``urls``: what to purge, the addresses of the differing files whose answers read the document.
     """
 
@@ -108,11 +111,12 @@ def _manifests(old: Path, new: Path) -> tuple[Manifest, Manifest]:
 
 
 def differences(old: Json, new: Json) -> Iterator[tuple[Named, Pointer, Json, Json]]:
-    """Every leaf that differs between two content.json values."""
+    """Every leaf that differs between two content.json values, and every object whose keys stand in another order."""
     for pointer, before, after in _leaves(old["site"], new["site"], ()):
         yield ("site", "site.yaml"), pointer, before, after
-    if old["monday"] != new["monday"]:
-        yield ("site", "site.yaml"), ("opening hours from",), old["monday"], new["monday"]
+    for name, words in MOMENTS.items():
+        if old.get(name) != new.get(name):
+            yield ("site", "site.yaml"), (words,), old.get(name), new.get(name)
     for key, (kind, name) in IDS.items():
         before_by_id = {document[name]: document for document in old[key]}
         after_by_id = {document[name]: document for document in new[key]}
@@ -129,6 +133,8 @@ def _leaves(old: Json, new: Json, pointer: Pointer) -> Iterator[tuple[Pointer, J
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
             yield from _leaves(old.get(key), new.get(key), (*pointer, key))
+        if [key for key in old if key in new] != [key for key in new if key in old]:
+            yield pointer, old, new
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for index, (before, after) in enumerate(zip(old, new, strict=True)):
             yield from _leaves(before, after, (*pointer, index))
@@ -139,8 +145,10 @@ def _leaves(old: Json, new: Json, pointer: Pointer) -> Iterator[tuple[Pointer, J
 def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
     """Kind → ids of the documents that differ between two content.json files, by the lines that differ.
 
-    Also the Monday from which opening hours are told, where that has come: every store's answer is another then.
+    Also the Monday from which opening hours are told and the latest publish boundary, where another has come: every
+    store's or every product's answer is another then.
     """
+    moments = {b'"%b"' % name.encode(): words for name, words in MOMENTS.items()}
     found: dict[str, dict[str, None]] = defaultdict(dict)
     contents = old.splitlines(), new.splitlines()
     lines = set(contents[0]), set(contents[1])
@@ -154,8 +162,8 @@ def documents_changed(old: bytes, new: bytes) -> dict[str, list[str]]:
                 continue
             elif line.startswith(b'"site":'):
                 found["site"]["site.yaml"] = None
-            elif line.startswith(b'"monday":') and data is contents[1]:
-                found["opening hours from"][line[10:20].decode()] = None
+            elif data is contents[1] and (words := moments.get(line.partition(b":")[0])):
+                found[words][line.split(b'"')[3].decode()] = None
             elif not line.startswith(b'{"') or section not in IDS:
                 continue
             elif line.removesuffix(b",") not in other and line + b"," not in other:

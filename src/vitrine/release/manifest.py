@@ -122,7 +122,7 @@ class Difference:
 
 
 def difference(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> Difference:
-    """What changed between the files of two releases: their bytes, or how long and as what they may be kept; sorted."""
+    """What changed between the files of two releases, sorted: their bytes, or how long and as what they may be kept."""
     return Difference(
         tuple(sorted(new.keys() - old.keys())),
         tuple(sorted(path for path in new.keys() & old.keys() if _kept_as(new[path]) != _kept_as(old[path]))),
@@ -132,4 +132,4 @@ def difference(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> Difference
 
 def _kept_as(entry: Entry) -> tuple[object, ...]:
     """What a cache keeps of a file."""
-    return entry["sha256"], entry["mediaType"], entry["lifetime"]
+    return entry["sha256"], entry["url"], entry["mediaType"], entry["lifetime"]
