@@ -664,15 +664,31 @@ def test_problems_leave_the_last_release_as_it_was(content: Path, out: Path) -> 
     assert (build(content, out).status, state(out)) == (1, before)
 
 
+def test_a_failure_is_noted_though_the_output_directory_has_a_name_that_is_no_text(
+    content: Path, tmp_path: Path
+) -> None:
+    out = Path(os.fsdecode(os.fsencode(tmp_path) + b"/dist-\xff"))
+    out.write_bytes(b"")
+    assert build(content, out).status == 4
+    out.unlink()
+    ran = build(content, out, "--allow-files", "1")
+    told = json.loads((out / "last-build.json").read_bytes())
+    assert (ran.status, told["status"], "--allow-files 44 allows them" in told["description"]) == (4, "FAILED", True)
+    assert build(content, out).status == 0
+
+
 def test_wrong_use_ends_with_2(content: Path, out: Path, tmp_path: Path) -> None:
     ran = [
         build(tmp_path / "nowhere", out),
         build(content, out, at="tomorrow"),
         build(content, out, at="2026-02-30"),
+        build(content, out, at="9999-12-31"),
+        build(content, out, at="0001-01-01T00:00:00Z"),
         build(content, out, "--jobs", "0"),
         build(content, out, "--unknown"),
     ]
-    assert ([one.status for one in ran], (out / "releases").exists()) == ([2] * 5, False)
+    assert ([one.status for one in ran], (out / "releases").exists()) == ([2] * 7, False)
+    assert ran[3].err.splitlines()[-1].startswith("Error: --at 9999-12-31: must be after the year 1 and before ")
 
 
 COMMANDS = (["build", "--at", AT], ["rollback"], ["switch", "--latest"], ["prune", "--keep", "1"])

@@ -992,6 +992,25 @@ def test_a_key_for_an_unknown_application_is_refused() -> None:
     assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (2, "", words)
 
 
+def test_a_keys_file_may_begin_with_a_byte_order_mark(tmp_path: Path, out: Path) -> None:
+    built(SAMPLE, out)
+    lines = [line for line in (SAMPLE / "sample-keys.txt").read_text().splitlines() if not line.startswith("#")]
+    keys = tmp_path / "keys"
+    ran = []
+    for encoding in ("utf-8", "utf-8-sig"):
+        keys.write_text("\n".join(lines), encoding=encoding)
+        ran.append(vitrine("edge", "nginx", "--content", SAMPLE, "--out", out, "--keys", keys))
+    assert (ran[0].status, ran[0].err, ran[1]) == (0, "", ran[0])
+
+
+def test_a_key_made_beside_faulty_content_says_that_nobody_looked_for_the_application(sample: Path) -> None:
+    path = sample / "apps/iphone.yaml"
+    path.write_text(path.read_text().replace("apiKeys:", "apiKey:"))
+    ran = vitrine("key", "new", "iphone", "--content", sample)
+    words = "the content has problems (`vitrine check`), so nobody looked whether 'iphone' is an application"
+    assert (ran.status, ran.out[:7], ran.err.splitlines()[0]) == (0, "iphone ", f"vitrine: {words}")
+
+
 @pytest.mark.usefixtures("one")
 def test_lines_of_the_history_that_are_no_switch_are_passed_over(out: Path) -> None:
     with open(out / "history.jsonl", "a", encoding="utf-8") as file:

@@ -28,8 +28,11 @@ def new_key(app: str, content: str) -> None:
     from vitrine.problems import nearest
 
     checked = checked_of(content, Options())
-    names = [document.value["name"] for document in checked.documents.app] if checked.documents else [app]
-    if app not in names:
+    names = [document.value["name"] for document in checked.documents.app] if checked.documents else None
+    if names is None:  # as it is while an application's first key is lacking
+        words = f"the content has problems (`vitrine check`), so nobody looked whether {app!r} is an application"
+        click.echo(f"vitrine: {words}", err=True)
+    elif app not in names:
         close = nearest(app, names)
         known = ", ".join(names)
         raise click.UsageError(f"{app!r}: the applications are {known}" + f"; did you mean {close}?" * bool(close))
@@ -71,7 +74,7 @@ def edge_nginx(content: str, out: str, keys: str, service: str, listen: str) -> 
     releases = Releases(Path(out))
     live = content_of(releases.path(releases.find("current")))
     try:
-        known, warnings = read_keys(Path(keys).read_text(encoding="utf-8"), live)
+        known, warnings = read_keys(Path(keys).read_text(encoding="utf-8-sig"), live)
     except (OSError, ValueError) as error:
         raise Failure(f"{keys}: {error}") from None
     for warning in warnings:

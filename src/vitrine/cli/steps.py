@@ -113,14 +113,17 @@ def documents_of(content: str, options: Any) -> "tuple[Documents, Schemas]":
 
 
 def moment_of(at: str | None, documents: "Documents") -> "datetime":
-    from datetime import UTC, datetime
+    from datetime import MAXYEAR, MINYEAR, UTC, datetime
 
     from vitrine.content import model
 
     if at is None:
         return datetime.now(UTC).replace(microsecond=0)
     try:
-        return model.instant(at, documents.zone)
+        moment = model.instant(at, documents.zone)
+        if not MINYEAR < moment.year < MAXYEAR:  # the weeks around it must be there, too
+            raise ValueError(f"must be after the year {MINYEAR} and before the year {MAXYEAR}")
+        return moment
     except (ValueError, OverflowError) as error:
         raise click.UsageError(
             f"--at {at}: {error}; write 2026-11-27T06:00:00-05:00, 2026-11-27 06:00 or 2026-11-27"

@@ -167,7 +167,8 @@ class Releases:
         note = {"format": FORMAT, "started": started.isoformat(timespec="milliseconds")}
         note |= {"ended": ended.isoformat(timespec="milliseconds"), "status": status}
         release = release or str(self.last_build().get("release", ""))
-        told = {"cause": cause, "description": description, "release": release}
+        words = description.encode(errors="replace").decode()  # a path may be no UTF-8
+        told = {"cause": cause, "description": words, "release": release}
         note |= {name: text for name, text in told.items() if text}
         draft = self.out / f".last-build.json-{os.getpid()}"
         try:
