@@ -29,9 +29,10 @@ from test_conformance import differing
 from trees import write
 from vitrine.cli.service import serve
 from vitrine.content.schema import Schemas
+from vitrine.interface.answer import Response
 from vitrine.release.publish import Releases
 from vitrine.service.server import _join, metrics_folder
-from vitrine.service.serving import Watch, load
+from vitrine.service.serving import Exchange, Memo, Question, Watch, load
 from vitrine.service.wsgi import application
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -213,6 +214,35 @@ def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path
         built(write(tmp_path / "content", documents()), out, at=AT)
         assert within(1, lambda: all(server.ask(PROMOTIONS, KEY).status == 200 for _ in range(12)))
         assert server.told("/readyz").status == 200
+
+
+# -- the memo ----------------------------------------------------------------------------------------------------
+
+
+def answered(size: int) -> Exchange:
+    return Exchange(Response(200, "application/json", bytes(size)), "promotions_v2", "phone")
+
+
+def test_a_memo_keeps_to_its_limit_by_forgetting_the_oldest() -> None:
+    memo, limit = Memo(100_000), 100_000
+    questions: list[Question] = [(PROMOTIONS, f"promoid={number}", None, "phone") for number in range(100)]
+    for question in questions:
+        memo.keep(question, answered(2000))
+    known = [question for question in questions if memo.get(question)]
+    assert (known, limit * 0.7 < len(known) * 2000 < limit) == (questions[-len(known) :], True)
+    memo.keep((PROMOTIONS, "", None, "phone"), answered(limit // 16))
+    assert [question for question in questions if memo.get(question)] == known
+    assert memo.get((PROMOTIONS, "", None, "phone")) is None
+
+
+def test_a_memo_knows_a_question_by_the_format_that_its_accept_asks_for() -> None:
+    memo, told = Memo(100_000), {"json": answered(1), "xml": answered(2)}
+    for format, each in told.items():
+        memo.keep((PROMOTIONS, "", f"application/{format}", "phone"), each)
+    accepts = {None: "json", "*/*": "json", f"application/json;x={'y' * 15_000}": "json", "text/html": None}
+    accepts |= {"application/xml, application/json;q=0.5": "xml", "application/*;q=0.1, application/xml;q=0.2": "xml"}
+    found = {accept: memo.get((PROMOTIONS, "", accept, "phone")) for accept in accepts}
+    assert found == {accept: told[format] if format else None for accept, format in accepts.items()}
 
 
 # -- the end -----------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from vitrine.content.listing import shipped
 from vitrine.content.model import Content
 from vitrine.content.schema import Schemas
 from vitrine.interface.answer import Response, vary
+from vitrine.interface.formats import negotiate
 from vitrine.problems import Failure
 from vitrine.release.changes import content_of
 from vitrine.release.publish import Releases
@@ -56,12 +57,13 @@ class Memo:
 
     def get(self, question: Question) -> Exchange | None:
         """What was answered before, if it is known."""
-        return self._known.get(question)
+        return self._known.get(_in_short(question))
 
     def keep(self, question: Question, done: Exchange) -> None:
         if not self._limit:
             return
-        size = len(done.response.body) + len(question[0]) + len(question[1]) + 500
+        question = _in_short(question)
+        size = _size(question, done)
         if size > self._limit // 16:
             return
         with self._lock:
@@ -70,8 +72,18 @@ class Memo:
                 self._size += size
             while self._size > self._limit:
                 oldest = next(iter(self._known))
-                forgotten = self._known.pop(oldest)
-                self._size -= len(forgotten.response.body) + len(oldest[0]) + len(oldest[1]) + 500
+                self._size -= _size(oldest, self._known.pop(oldest))
+
+
+def _in_short(question: Question) -> Question:
+    """A question with the format that its Accept asks for: of all that clients write there, nothing else counts."""
+    path, query, accept, application = question
+    format = negotiate(accept)
+    return path, query, format.name if format else None, application
+
+
+def _size(question: Question, done: Exchange) -> int:
+    return len(done.response.body) + sys.getsizeof(question[0]) + sys.getsizeof(question[1]) + 500
 
 
 @dataclass(frozen=True)
