@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -25,11 +26,13 @@ from nginx import ADDRESS, Answer, ask, ask_raw, free_port
 from releases import app, built, current, small, store, vitrine
 from releases import write as write_documents
 from served import Server, called, granian, running, uwsgi, waitress
+from test_catalog_content import FILES, SMALL
 from test_conformance import differing
-from trees import write
+from trees import edit, write
 from vitrine.cli.service import serve
 from vitrine.content.schema import Schemas
 from vitrine.interface.answer import Response
+from vitrine.release.catalog import NAME
 from vitrine.release.publish import Releases
 from vitrine.service.server import _join, metrics_folder
 from vitrine.service.serving import Exchange, Memo, Question, Watch, load
@@ -194,6 +197,30 @@ def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     assert (serving is not None and serving.id, len(said)) == (first, 1)
     Releases(out).point(second)
     assert within(2, lambda: (now := watch()) is not None and now.id == second)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list what a process has open")
+def test_a_release_that_was_left_is_let_go(tmp_path: Path) -> None:
+    content, out = write(tmp_path / "content", SMALL), tmp_path / "dist"
+    ids = [built(content, out)]
+    edit(content, (FILES["products"], "price: {regular: 150}", "price: {regular: 140}"))
+    ids.append(built(content, out))
+    watch = Watch(out)
+
+    def opened() -> list[str]:
+        """The releases whose catalogs this process has open, an entry each time."""
+        found = []
+        for number in os.listdir("/proc/self/fd"):
+            with suppress(FileNotFoundError):
+                found.append(Path(os.readlink(f"/proc/self/fd/{number}")))
+        return [path.parent.name for path in found if path.name == NAME and path.is_relative_to(out)]
+
+    def alone(id: str) -> bool:
+        return (serving := watch()) is not None and serving.id == id and opened() == [id]
+
+    for id in ids * 3:
+        Releases(out).point(id)
+        assert within(2, partial(alone, id)), opened()
 
 
 def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path: Path) -> None:

@@ -184,6 +184,7 @@ class Watch:
             return
         try:
             self._serving = load(self._out, self._schemas, self._memo_bytes)
+            gc.unfreeze()  # what was served before is garbage, too
             gc.collect()
             gc.freeze()  # a release is never garbage piece by piece
         except (Failure, OSError, ValueError, KeyError) as error:
