@@ -1,6 +1,8 @@
 """What is noted of requests: counted and written together, and nothing lost when a service ends."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -15,11 +17,12 @@ from prometheus_client import CollectorRegistry, Histogram, generate_latest, mul
 from conformance import AT, PHONE, documents
 from nginx import ADDRESS, ask
 from releases import built
-from served import Server, environment, granian, gunicorn
+from served import Server, called, environment, granian, gunicorn
 from trees import write
+from vitrine.content.schema import Schemas
 from vitrine.interface.answer import Response
-from vitrine.service.metrics import FLUSH_NOTES, Durations, Metrics
-from vitrine.service.serving import Exchange
+from vitrine.service.metrics import FLUSH_NOTES, Admin, Durations, Metrics, Workers
+from vitrine.service.serving import Exchange, Watch, load
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 EVENTS, NOWHERE = "/store/v1/events?storeId=1", "/nowhere"
@@ -147,6 +150,42 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("metrics")
     built(write(folder / "content", documents()), folder / "dist", at=AT)
     return folder / "dist"
+
+
+def test_the_worker_that_is_behind_tells_what_is_served_and_one_that_has_ended_nothing(tmp_path: Path) -> None:
+    workers, ended = Workers(tmp_path), subprocess.Popen(["true"])
+    ended.wait()
+    told = {ended.pid: ("a", 1.0, ""), os.getppid(): ("c", 3.0, ""), os.getpid(): ("b", 2.0, "c cannot be read")}
+    before = workers.last()
+    for process, (id, loaded, fault) in told.items():
+        note = {"id": id, "loaded": loaded, "fault": fault}
+        (tmp_path / f"worker-{process}").write_text(json.dumps(note))
+    assert (before["id"], workers.last()) == ("", {"id": "b", "loaded": 2.0, "fault": "c cannot be read"})
+    workers.tell(None, "d is not there")
+    assert workers.last() == {"id": "", "loaded": 0.0, "fault": "d is not there"}
+
+
+def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path, schemas: Schemas) -> None:
+    kept = Path(shutil.copytree(out, tmp_path / "dist", symlinks=True))
+    serving = load(kept, schemas)
+    Workers(tmp_path).tell(serving, "")
+    (kept / "releases" / serving.id / "build.json").write_text('{"format":1,"built":"x"}')
+    came = called(Admin(kept, tmp_path), "/readyz", {})
+    assert (came.status, json.loads(came.body)) == (200, {"ready": True, "id": serving.id, "age": None})
+
+
+def test_a_pointer_of_a_later_format_costs_what_is_told_of_the_release_alone(tmp_path: Path, schemas: Schemas) -> None:
+    (tmp_path / "current.json").write_text('{"format":2}')
+    said: list[str] = []
+    Watch(tmp_path, report=said.append, tell=Workers(tmp_path).tell)
+    admin = Admin(tmp_path, tmp_path, None, lambda: {"waiting": 3})
+    ready, metrics = (called(admin, path, {}) for path in ("/readyz", "/metrics"))
+    fault = f"{tmp_path}/current.json: format 2; this program reads up to 1: update it"
+    lines = [line for line in metrics.body.decode().splitlines() if line[0] != "#"]
+    assert (ready.status, json.loads(ready.body)) == (503, {"ready": False, "release": fault})
+    assert (metrics.status, lines) == (200, ['vitrine_mails{state="waiting"} 3.0'])
+    stays = "vitrine: the release that current leads to cannot be loaded, there is none yet"
+    assert said == [f"{stays}: {fault}"]
 
 
 def asked(server: Server) -> None:

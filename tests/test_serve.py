@@ -32,7 +32,9 @@ from trees import edit, write
 from vitrine.cli.service import serve
 from vitrine.content.schema import Schemas
 from vitrine.interface.answer import Response
+from vitrine.problems import Failure
 from vitrine.release.catalog import NAME
+from vitrine.release.changes import content_of
 from vitrine.release.publish import Releases
 from vitrine.service.server import _join, metrics_folder
 from vitrine.service.serving import Exchange, Memo, Question, Watch, load
@@ -175,13 +177,30 @@ def _unreadable_pointer(out: Path, good: Path) -> None:
 def _unreadable_catalog(out: Path, good: Path) -> None:
     shutil.copytree(good, out / "releases" / "bad")
     (out / "releases" / "bad" / "catalog.sqlite").write_bytes(b"no database")
-    Releases(out).link.unlink()
-    Releases(out).link.symlink_to("releases/bad")
+    Releases(out).point("bad")
 
 
-@pytest.mark.parametrize("spoil", [_unreadable_pointer, _unreadable_catalog])
+def _content(out: Path, good: Path, **values: Any) -> None:
+    """A release with other values in its content.json."""
+    shutil.copytree(good, out / "releases" / "bad")
+    value = json.loads((good / "content.json").read_bytes()) | values
+    (out / "releases" / "bad" / "content.json").write_text(json.dumps(value))
+    Releases(out).point("bad")
+
+
+NO_FAILURES = [
+    (partial(_content, events=[{}]), "KeyError: 'start'"),
+    (partial(_content, site=[]), "AttributeError: 'list' object has no attribute 'get'"),
+    (partial(_content, stores=None), "TypeError: 'NoneType' object is not iterable"),
+]
+"""What is told with the name of its type, where that is no failure that we know."""
+
+
+@pytest.mark.parametrize(
+    ("spoil", "told"), [(_unreadable_pointer, "current.json"), (_unreadable_catalog, "catalog.sqlite"), *NO_FAILURES]
+)
 def test_whatever_cannot_be_loaded_the_next_release_is_followed(
-    tmp_path: Path, spoil: Callable[[Path, Path], None]
+    tmp_path: Path, spoil: Callable[[Path, Path], None], told: str
 ) -> None:
     content, out = write_documents(tmp_path / "content", small()), tmp_path / "dist"
     first = built(content, out)
@@ -194,9 +213,50 @@ def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     assert within(2, lambda: bool(said))
     time.sleep(0.6)
     serving = watch()
+    begins = "vitrine: the release that current leads to cannot be loaded, the old one stays: "
     assert (serving is not None and serving.id, len(said)) == (first, 1)
+    assert (said[0].startswith(begins), told in said[0]) == (True, True)
     Releases(out).point(second)
     assert within(2, lambda: (now := watch()) is not None and now.id == second)
+
+
+def test_a_release_that_is_not_yet_whole_is_served_once_it_is_and_readiness_tells_which_one_is(tmp_path: Path) -> None:
+    content, made, out = write_documents(tmp_path / "content", small()), tmp_path / "made", tmp_path / "dist"
+    ids = [built(content, made)]
+    write_documents(content, {"apps/phone.yaml": app("phone", configVersion="9")})
+    ids.append(built(content, made))
+    out.mkdir()
+
+    def readiness(server: Server) -> tuple[int, dict[str, Any]]:
+        came = server.told("/readyz")
+        value = json.loads(came.body)
+        return came.status, {name: value[name] for name in value if name != "age"}
+
+    def fault(id: str) -> str:
+        with pytest.raises(Failure) as raised:
+            content_of(out / "releases" / id)
+        return str(raised.value)
+
+    def copy(id: str) -> None:
+        shutil.copytree(made / "releases" / id, out / "copy")
+        (out / "releases").mkdir(exist_ok=True)
+        (out / "copy").rename(out / "releases" / id)
+
+    def said(server: Server) -> int:
+        return server.err.read_text().count("cannot be loaded")
+
+    Releases(out).point(ids[0])
+    with granian(tmp_path / "server", out, "--workers", "2") as server:
+        assert readiness(server) == (503, {"ready": False, "release": fault(ids[0])})
+        assert within(5, lambda: said(server) == 2)
+        copy(ids[0])
+        assert within(5, lambda: readiness(server) == (200, {"ready": True, "id": ids[0]}))
+        Releases(out).point(ids[1])
+        late = (200, {"ready": True, "id": ids[0], "release": fault(ids[1])})
+        assert within(1, lambda: readiness(server) == late)
+        copy(ids[1])
+        assert within(5, lambda: readiness(server) == (200, {"ready": True, "id": ids[1]}))
+        assert said(server) == 4  # of each once a worker, however often it was tried
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="the system does not list what a process has open")

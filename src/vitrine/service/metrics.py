@@ -21,7 +21,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from vitrine.problems import Failure
 from vitrine.release.publish import Releases
-from vitrine.service.serving import Exchange
+from vitrine.service.serving import Exchange, Serving
 from vitrine.service.sql.database import Database
 
 
@@ -178,13 +178,41 @@ def _put(data: bytes) -> None:
         os.write(1, data)
 
 
+class Workers:
+    """What each worker serves, in a file of its own: the admin address is another process's, which serves nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def tell(self, serving: Serving | None, fault: str) -> None:
+        """Note what this process serves, and why nothing newer."""
+        note = {"id": serving.id, "loaded": serving.loaded} if serving else {"id": "", "loaded": 0.0}
+        draft = self._folder / f".worker-{os.getpid()}"
+        with suppress(OSError):
+            draft.write_bytes(orjson.dumps({**note, "fault": fault}))
+            os.replace(draft, self._folder / f"worker-{os.getpid()}")
+
+    def last(self) -> dict[str, Any]:
+        """The note of the worker that is behind all others; of none before one has told."""
+        notes = [orjson.loads(path.read_bytes()) for path in self._folder.glob("worker-*") if _lives(path.name[7:])]
+        return min(notes, key=lambda note: note["loaded"], default={"id": "", "fault": ""})
+
+
+def _lives(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except OSError:  # there is none, or its number is another user's by now
+        return False
+    return True
+
+
 class Admin:
     """/healthz, /readyz and /metrics, for operators, on an address of their own."""
 
     def __init__(
         self,
         out: Path,
-        multiprocess_dir: str | None,
+        shared: Path,
         database: Database | None = None,
         mails: Callable[[], Mapping[str, int]] | None = None,
     ) -> None:
@@ -193,8 +221,8 @@ class Admin:
         self._mails = mails
         self._registry = CollectorRegistry()
         self._next_change: tuple[str, str] = ("", "")
-        if multiprocess_dir:
-            multiprocess.MultiProcessCollector(self._registry, path=multiprocess_dir)  # type: ignore[no-untyped-call]
+        self._workers = Workers(shared)
+        multiprocess.MultiProcessCollector(self._registry, path=str(shared))  # type: ignore[no-untyped-call]
         self._registry.register(self)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> list[bytes]:
@@ -216,16 +244,20 @@ class Admin:
         return "404 Not Found", "text/plain", b"/healthz, /readyz or /metrics\n"
 
     def _ready(self) -> tuple[str, str, bytes]:
-        """Whether there is a release to serve, its id and its age in seconds since it was built; and the store."""
-        id = self._releases.current()
-        built = self._releases.built(id) if id else ""
-        if not id or not built:
-            return "503 Service Unavailable", "application/json", b'{"ready":false}\n'
-        if self._database and (fault := self._database.fault()):
-            return "503 Service Unavailable", "application/json", orjson.dumps({"ready": False, "store": fault}) + b"\n"
-        age = (datetime.now(UTC) - datetime.fromisoformat(built)).total_seconds()
-        body = orjson.dumps({"ready": True, "id": id, "age": round(age, 1)}) + b"\n"
-        return "200 OK", "application/json", body
+        """Whether every worker has a release to serve, its id and its age in seconds since it was built; and the store.
+
+        While workers differ, of the one that is behind; why it is, where the release after it cannot be loaded.
+        """
+        told = self._workers.last()
+        value: dict[str, Any] = {"ready": bool(told["id"])}
+        if told["id"]:
+            value |= {"id": told["id"], "age": _age(self._releases.built(told["id"]))}
+        if told["fault"]:
+            value["release"] = told["fault"]
+        if value["ready"] and self._database and (fault := self._database.fault()):
+            value = {"ready": False, "store": fault}
+        status = "200 OK" if value["ready"] else "503 Service Unavailable"
+        return status, "application/json", orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
 
     def _metrics(self) -> tuple[str, str, bytes]:
         return "200 OK", "text/plain; version=0.0.4; charset=utf-8", generate_latest(self._registry)
@@ -239,7 +271,10 @@ class Admin:
                 family, label = (ended, state[6:]) if state.startswith("ended ") else (now, state)
                 family.add_metric((label,), number)
             yield from (now, ended)
-        id = self._releases.current()
+        try:
+            id = self._releases.current()
+        except Failure:  # /readyz tells it; what the workers count is told here all the same
+            return
         if not id:
             return
         info = GaugeMetricFamily("vitrine_release_info", "The current release.", labels=("id",))
@@ -253,6 +288,14 @@ class Admin:
         overdue = time.time() - datetime.fromisoformat(self._next_change[1]).timestamp()
         help = "Seconds since the content should have changed by itself (nextChange); 0 before that."
         yield GaugeMetricFamily("vitrine_release_overdue_seconds", help, max(0.0, overdue))
+
+
+def _age(built: str) -> float | None:
+    """Seconds since a release was built; None where its note does not say when."""
+    try:
+        return round((datetime.now(UTC) - datetime.fromisoformat(built)).total_seconds(), 1)
+    except (ValueError, TypeError):
+        return None
 
 
 class _Quiet(WSGIRequestHandler):

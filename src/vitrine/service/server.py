@@ -88,7 +88,7 @@ def _serve(options: Options, shared: str) -> None:
 
             mails = Counts(database) if database else None
             try:
-                Admin(options.out, shared, database, mails).serve(*options.admin)
+                Admin(options.out, Path(shared), database, mails).serve(*options.admin)
             except OSError as error:
                 raise _deaf(options.admin, error.strerror or str(error)) from None
         run(FACTORY, options.bind, options.workers, options.threads, pin=options.pin)

@@ -4,9 +4,10 @@ import gc
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,9 @@ from vitrine.service.places import ZipCodes
 from vitrine.service.refresh import refresh_status
 
 POLL_SECONDS = 0.25
+RETRY_SECONDS = 2.0
+"""Between two tries of a release that cannot be loaded: it may be a copy that is not yet whole."""
+
 MEMO_BYTES = 32 * 1024 * 1024
 
 
@@ -94,7 +98,7 @@ class Serving:
     content: Content
     schemas: Schemas
     memo: Memo = field(default_factory=lambda: Memo(MEMO_BYTES))
-    loaded: datetime = field(default_factory=lambda: datetime.now(UTC))
+    loaded: float = field(default_factory=time.time)
     status: Callable[[], dict[str, Any]] = dict
     """Of the build that made it (service.refresh)."""
 
@@ -149,16 +153,26 @@ def load(out: Path, schemas: Schemas, memo_bytes: int = MEMO_BYTES) -> Serving:
 class Watch:
     """Follows ``current``: a thread looks where it leads, four times a second, and loads what is new.
 
-    Calling it gives the release being served, or None before there is one.
+    Calling it gives the release being served, or None before there is one. ``report`` is told in a line what cannot be
+    loaded, and ``tell`` what is served and why nothing newer, both where that is new.
     """
 
-    def __init__(self, out: Path, memo_bytes: int = MEMO_BYTES, report: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        out: Path,
+        memo_bytes: int = MEMO_BYTES,
+        report: Callable[[str], None] | None = None,
+        tell: Callable[[Serving | None, str], None] | None = None,
+    ) -> None:
         self._out = out
         self._memo_bytes = memo_bytes
-        self._report = report or (lambda line: print(line, file=sys.stderr, flush=True))
+        self._report = report or _to_stderr
+        self._tell = tell or (lambda serving, fault: None)
         self._schemas = shipped_schemas()
         self._serving: Serving | None = None
-        self._seen = ""
+        self._told: tuple[str, str] | None = None
+        self._failed: str | None = None
+        self._again = 0.0
         self._follow()
         self._start()
         os.register_at_fork(after_in_child=self._start)  # a thread does not survive a fork
@@ -175,18 +189,29 @@ class Watch:
             self._follow()
 
     def _follow(self) -> None:
-        """Load the current release if it is another than the one served; keep the old one where that fails."""
+        """Load the current release if it is another than the one served; keep the old one while that fails."""
+        id, fault = None, ""
         try:
-            target = Releases(self._out).current() or ""
-        except Failure as error:
-            target = f"nothing: {error}"
-        if not target or target == self._seen:
-            return
-        try:
-            self._serving = load(self._out, self._schemas, self._memo_bytes)
-            gc.unfreeze()  # what was served before is garbage, too
-            gc.collect()
-            gc.freeze()  # a release is never garbage piece by piece
-        except (Failure, OSError, ValueError, KeyError) as error:
-            self._report(f"vitrine: the release that current leads to cannot be loaded, the old one stays: {error}")
-        self._seen = target
+            id = Releases(self._out).current()
+            if id and (self._serving is None or id != self._serving.id):
+                if id == self._failed and time.monotonic() < self._again:
+                    return
+                self._serving = load(self._out, self._schemas, self._memo_bytes)
+                gc.unfreeze()  # what was served before is garbage, too
+                gc.collect()
+                gc.freeze()  # a release is never garbage piece by piece
+        except Exception as error:  # whatever is wrong with a release, the next one shall be followed
+            fault = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+            self._failed, self._again = id, time.monotonic() + RETRY_SECONDS
+        told = (self._serving.id if self._serving else "", fault)
+        if told != self._told:
+            self._told = told
+            self._tell(self._serving, fault)
+            if fault:
+                stays = "the old one stays" if self._serving else "there is none yet"
+                self._report(f"vitrine: the release that current leads to cannot be loaded, {stays}: {fault}")
+
+
+def _to_stderr(line: str) -> None:
+    with suppress(OSError):  # where nobody reads it any more, releases are followed all the same
+        print(line, file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ from vitrine.interface.formats import JSON, negotiate
 from vitrine.problems import Refusal
 from vitrine.service.exchange import MAX_BODY, exchange
 from vitrine.service.logfile import LogFile
-from vitrine.service.metrics import Metrics, StoreMeter
+from vitrine.service.metrics import Metrics, StoreMeter, Workers
 from vitrine.service.proxies import LOOPBACK, Proxies, proxies
 from vitrine.service.running import Backstage
 from vitrine.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
@@ -65,7 +65,9 @@ def make() -> Application:
     VITRINE_MEMO (MiB a worker), VITRINE_TRUSTED_PROXIES, VITRINE_CODE_SECRET and VITRINE_ACCESS_LOG.
     """
     memo = int(os.environ["VITRINE_MEMO"]) << 20 if "VITRINE_MEMO" in os.environ else MEMO_BYTES
-    watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo)
+    shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+    tell = Workers(Path(shared)).tell if shared else None
+    watch = Watch(Path(os.environ.get("VITRINE_OUT", "dist")), memo, tell=tell)
     metrics = Metrics(log=os.environ.get("VITRINE_ACCESS_LOG", "1") != "0")
     url, connections = os.environ.get("VITRINE_DATABASE", ""), int(os.environ.get("VITRINE_CONNECTIONS", CONNECTIONS))
     database = open_database(url, StoreMeter(), connections) if url else None
