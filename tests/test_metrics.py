@@ -161,8 +161,8 @@ def test_the_worker_that_is_behind_tells_what_is_served_and_one_that_has_ended_n
         note = {"id": id, "loaded": loaded, "fault": fault}
         (tmp_path / f"worker-{process}").write_text(json.dumps(note))
     assert (before["id"], workers.last()) == ("", {"id": "b", "loaded": 2.0, "fault": "c cannot be read"})
-    workers.tell(None, "d is not there")
-    assert workers.last() == {"id": "", "loaded": 0.0, "fault": "d is not there"}
+    workers.tell(None, "d\udcff is not there")
+    assert workers.last() == {"id": "", "loaded": 0.0, "fault": "d\\udcff is not there"}
 
 
 def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path, schemas: Schemas) -> None:

@@ -36,9 +36,10 @@ from vitrine.problems import Failure
 from vitrine.release.catalog import NAME
 from vitrine.release.changes import content_of
 from vitrine.release.publish import Releases
+from vitrine.service.exchange import MAX_BODY
 from vitrine.service.server import _join, metrics_folder
 from vitrine.service.serving import Exchange, Memo, Question, Watch, load
-from vitrine.service.wsgi import application
+from vitrine.service.wsgi import MAX_UNWANTED, application
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 CONFIGURATION, PROMOTIONS = "/v2/utility/mobileapp", "/v2/promotions"
@@ -453,6 +454,31 @@ def test_health_and_readiness(server: Server, out: Path) -> None:
     assert [server.told(path).status for path in ("/", "/healthz/", "/v2/promotions")] == [404, 404, 404]
 
 
+def test_connections_on_which_nothing_comes_keep_no_one_from_the_admin_address(server: Server) -> None:
+    idle = [socket.create_connection((ADDRESS, server.admin), timeout=10) for _ in range(3)]
+    idle[0].sendall(b"GET /healthz HT")
+    started = time.monotonic()
+    told = [server.told(path).status for path in ("/healthz", "/readyz", "/metrics")]
+    waited = time.monotonic() - started
+    ended = [connection.recv(1) for connection in idle]
+    for connection in idle:
+        connection.close()
+    assert (told, waited < 3, ended) == ([200] * 3, True, [b""] * 3)
+    assert "Traceback" not in server.err.read_text()
+
+
+def test_the_admin_address_may_be_of_ip_version_6(tmp_path: Path, out: Path) -> None:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6) as free:
+            port = free.getsockname()[1]
+    except OSError:
+        pytest.skip("the system has no loopback of IP version 6")
+    with granian(tmp_path / "server", out, "--workers", "1", "--admin", f"[::1]:{port}"):
+        connection = HTTPConnection("::1", port, timeout=10)
+        assert ask(connection, "/healthz", {}).body == b"ok\n"
+        connection.close()
+
+
 def test_the_public_address_has_no_admin_pages(server: Server) -> None:
     assert [server.ask(path, KEY).status for path in ("/healthz", "/readyz", "/metrics")] == [404, 404, 404]
 
@@ -668,6 +694,28 @@ def test_odd_requests_are_answered_in_our_form(server: Server) -> None:
         came = raw(server, line, key)
         told[line] = came.status, json.loads(came.body).get("errorCode")
     assert told == asked
+
+
+@pytest.mark.parametrize(
+    ("method", "length", "status", "left"),
+    [
+        ("GET", 9, 200, 0),
+        ("POST", MAX_BODY + 1, 405, 0),
+        ("GET", MAX_UNWANTED, 413, 0),
+        ("GET", MAX_UNWANTED + 1, 413, MAX_UNWANTED + 1),
+    ],
+)
+def test_a_body_that_nobody_wants_is_read_unless_it_is_huge(
+    out: Path, schemas: Schemas, method: str, length: int, status: int, left: int
+) -> None:
+    serving, streams = load(out, schemas), []
+
+    def watched(environ: dict[str, Any], start_response: Callable[..., Any]) -> Any:
+        streams.append(environ["wsgi.input"])
+        return application(lambda request: serving)(environ, start_response)
+
+    came = called(watched, PROMOTIONS, {**KEY, "content-type": "application/json"}, method, bytes(length))
+    assert (came.status, len(streams[0].read())) == (status, left)
 
 
 def test_options_for_the_whole_server_is_answered(server: Server) -> None:

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from socket import AF_INET, AF_INET6
+from socketserver import ThreadingMixIn
 from threading import Event, Lock, Thread, main_thread
 from typing import Any
-from wsgiref.simple_server import WSGIRequestHandler, make_server
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import orjson
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, multiprocess
@@ -73,6 +75,9 @@ class StoreMeter:
     def failed(self, actions: int) -> None:
         FAILURES.inc(actions)
 
+
+IDLE_SECONDS = 5
+"""For which the admin address waits for a request, and for the next piece of it."""
 
 FLUSH_SECONDS = 0.1
 FLUSH_NOTES = 256
@@ -187,9 +192,10 @@ class Workers:
     def tell(self, serving: Serving | None, fault: str) -> None:
         """Note what this process serves, and why nothing newer."""
         note = {"id": serving.id, "loaded": serving.loaded} if serving else {"id": "", "loaded": 0.0}
+        note["fault"] = fault.encode(errors="backslashreplace").decode()  # it may name a path that is no UTF-8
         draft = self._folder / f".worker-{os.getpid()}"
         with suppress(OSError):
-            draft.write_bytes(orjson.dumps({**note, "fault": fault}))
+            draft.write_bytes(orjson.dumps(note))
             os.replace(draft, self._folder / f"worker-{os.getpid()}")
 
     def last(self) -> dict[str, Any]:
@@ -233,8 +239,8 @@ class Admin:
         return [body]
 
     def serve(self, host: str, port: int) -> None:
-        """Answer on ``host:port`` in a thread of this process."""
-        server = make_server(host, port, self, handler_class=_Quiet)
+        """Answer on ``host:port`` in threads of this process."""
+        server = make_server(host, port, self, server_class=_Server, handler_class=_Quiet)
         Thread(target=server.serve_forever, name="admin", daemon=True).start()
 
     def _health(self) -> tuple[str, str, bytes]:
@@ -298,6 +304,22 @@ def _age(built: str) -> float | None:
         return None
 
 
+class _Server(ThreadingMixIn, WSGIServer):
+    """A thread a connection: one on which nothing comes keeps nobody from learning whether the service is well."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[WSGIRequestHandler]) -> None:
+        self.address_family = AF_INET6 if ":" in address[0] else AF_INET
+        super().__init__(address, handler)
+
+
 class _Quiet(WSGIRequestHandler):
+    timeout = IDLE_SECONDS
+
+    def handle(self) -> None:
+        with suppress(OSError):  # whoever asked says nothing more, or has gone
+            super().handle()
+
     def log_message(self, format: str, *args: Any) -> None:
         """The access log is for what apps ask."""
