@@ -422,7 +422,7 @@ def test_a_damaged_compressed_feed_is_told(small: Path, schemas: Schemas, ending
     data = packed(feed(lines(3000)), ending)
     (small / FILES["reviews"]).unlink()
     path = f"catalog/reviews.jsonl{ending}"
-    for damaged in (data[: len(data) // 2], data[:-1], b"plainly no archive", data + b"no archive either"):
+    for damaged in (data[: len(data) // 2], data[:-1], b"", b"plainly no archive", data + b"no archive either"):
         write(small, {path: damaged})
         assert [each.rule for each in problems(small, schemas) if each.rule != "feed.syntax"] == ["feed.compressed"]
 

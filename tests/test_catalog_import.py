@@ -344,6 +344,22 @@ def test_what_stood_there_before_stays_when_an_import_fails(tmp_path: Path) -> N
     assert documents == [{"before": 1}]
 
 
+PACKED = gzip.compress(FEEDS["b.jsonl"])
+DAMAGED = {
+    PACKED[: len(PACKED) // 2]: "Compressed file ended before the end-of-stream marker was reached",
+    PACKED + b"more": "Not a gzipped file (b'mo')",
+    b"": "it is empty",
+}
+
+
+@pytest.mark.parametrize("data", DAMAGED)
+def test_damage_of_a_compressed_feed_is_no_bad_row_to_be_skipped(tmp_path: Path, data: bytes) -> None:
+    write(tmp_path, {"out/a.jsonl": '{"before": 1}\n'})
+    ran, documents = imported(tmp_path, "b.jsonl.gz", data, BRANDS, "--skip-bad")
+    said = f"vitrine: b.jsonl.gz: the compressed feed is damaged: {DAMAGED[data]}\n"
+    assert (ran, documents) == (Ran(4, "", said), [{"before": 1}])
+
+
 # -- real feeds --------------------------------------------------------------------------------------------------
 
 

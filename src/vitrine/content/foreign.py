@@ -10,7 +10,7 @@ import orjson
 from vitrine.content import feed, yaml
 from vitrine.content.listing import CATALOG, COMPRESSED, Source
 from vitrine.content.mapping import Mapped, Row, rows_in
-from vitrine.content.records import Block, Lines
+from vitrine.content.records import BROKEN, Block, Lines
 from vitrine.content.yaml import Malformed
 from vitrine.problems import Failure, Place
 
@@ -36,11 +36,14 @@ def rows(path: Path, mapped: Mapped) -> Iterator[Numbered]:
 
 
 def _lines(path: Path) -> Iterator[Numbered]:
+    """The rows of a feed, a line each. Raises Failure where the file breaks: what it held beyond is no bad row."""
     found = path.stat()
     source = Source(path.name, CATALOG[0], found.st_size, found.st_mtime_ns, found.st_ino)
     for number, line in Lines(path.parent, Block(source)):
         try:
             if isinstance(line, Malformed):
+                if line.rule in BROKEN:
+                    raise Failure(f"{path}: {line.found}")
                 raise line
             yield f"line {number}", feed.load(line, number)
         except Malformed as fault:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from vitrine.content import expressions, tree, yaml
-from vitrine.content.listing import Source
+from vitrine.content.listing import COMPRESSED, Source
 from vitrine.content.tree import MAX_LINE
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Failure, Place
@@ -29,6 +29,9 @@ STRIPES = 8
 BUFFER = 256 * 1024
 PACKED = 4096
 """Bytes of a .zst file that are unpacked at a time: they may hold a thousand times as many."""
+
+BROKEN = ("feed.compressed", "tree.unreadable")
+"""The rules that tell of a file, not of a line: nobody knows what it would have held from there on."""
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -116,6 +119,8 @@ def _rest(stream: BinaryIO) -> int:
 
 
 def _opened(path: Path) -> BinaryIO:
+    if path.name.endswith(COMPRESSED) and not path.stat().st_size:
+        raise EOFError("it is empty")  # as no compressed file is: the libraries pass over it
     if path.name.endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
     if path.name.endswith(".zst"):
