@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -66,6 +67,20 @@ def marked(folder: Path) -> list[str]:
     """Where the values of TBD stand: `path:line:column`."""
     names = [place.rpartition("/")[2] for place in TBD]
     return edit(folder, *(("apps/one.yaml", f"{name}: TBD", f"{name}: ‸TBD") for name in names))
+
+
+@pytest.mark.parametrize("command", ["check", "build"])
+def test_a_process_that_is_killed_is_no_fault_of_the_content(
+    minimal: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    write(minimal, {f"events/{number}.yaml": "" for number in range(64)})
+    monkeypatch.setattr("vitrine.content.tree._read", lambda *arguments: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.chdir(minimal.parent)
+    words = "a process that shared the work was ended from outside; is there enough memory?"
+    assert run(command, "--content", minimal, "--jobs", 2) == Ended(4, "", f"vitrine: {words}\n")
+    if command == "build":
+        last = json.loads(Path("dist/last-build.json").read_bytes())
+        assert (last["status"], last["description"]) == ("FAILED", words)
 
 
 # -- check: statuses and formats ---------------------------------------------------------------------------------

@@ -18,10 +18,10 @@ from vitrine.content.catalog_rules import Known
 from vitrine.content.columns import Columns, Segments, Writer
 from vitrine.content.model import Document
 from vitrine.content.pieces import Checked, Line, Numbers, Pieces, cut, digest_of, save
-from vitrine.content.processes import Ended, counted, processors, share, turns
+from vitrine.content.processes import counted, processors, share, turns
 from vitrine.content.records import Block, Lines
 from vitrine.content.schema import Finding
-from vitrine.problems import Failure, Pointer, Problem
+from vitrine.problems import Pointer, Problem
 
 PIECES = "catalog-pieces"
 """The file beside the one that says that all is as it was."""
@@ -89,10 +89,7 @@ class Large:
                 writer.close()
                 return answers, writer.segments
 
-            try:
-                results = share(work, jobs, counted(self.around.progress, len(self.blocks)))
-            except Ended as error:
-                raise Failure(str(error)) from None
+            results = share(work, jobs, counted(self.around.progress, len(self.blocks)))
         if self.kept:
             save(self.kept, self.checked, [folder / f"pieces.{number}" for number in range(jobs)])
         self._gather({block: answer for answers, _ in results for block, answer in answers.items()})

@@ -5,14 +5,19 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+from vitrine.problems import Failure
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int, int], None]
 """Called now and then with how many items are done, and how many there are."""
 
 
-class Ended(RuntimeError):
+class Ended(Failure):
     """A process that ended before it answered (out of memory, killed)."""
+
+
+_ENDED = "a process that shared the work was ended from outside; is there enough memory?"
 
 
 def processors() -> int:
@@ -240,7 +245,7 @@ def _gather(readers: Sequence[int], taken: Callable[[Any], object], tick: Callab
     if raised:
         raise raised
     if unfinished:  # nothing came, or the beginning of what there is to tell
-        raise Ended("a process of this build was ended from outside; is there enough memory?")
+        raise Ended(_ENDED)
 
 
 def ordered(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) -> Iterator[Result]:
@@ -273,7 +278,7 @@ def ordered(work: Callable[[Item], Result], items: Sequence[Item], jobs: int) ->
             try:
                 failed, value = pickle.load(streams[number % jobs])
             except (EOFError, pickle.UnpicklingError):  # nothing, or the beginning of an answer
-                raise Ended("a process of this build was ended from outside; is there enough memory?") from None
+                raise Ended(_ENDED) from None
             if failed:
                 raise value
             yield value

@@ -15,7 +15,7 @@ import orjson
 from vitrine.content import model
 from vitrine.content.listing import KINDS
 from vitrine.content.model import Content, Documents
-from vitrine.content.processes import Ended, Progress, counted, give_back, processors, stream, turns
+from vitrine.content.processes import Progress, counted, give_back, processors, stream, turns
 from vitrine.content.schema import Schemas
 from vitrine.interface.formats import JSON
 from vitrine.problems import Failure
@@ -351,11 +351,8 @@ def _files(
             yield record.encode()
 
         files = _Files(plan.kept)
-        try:
-            progress = counted(order.progress, sum(map(len, plan.asked)) + len(plan.kept))
-            stream(work, jobs, files.take, progress, meanwhile)
-        except Ended as error:
-            raise Failure(str(error)) from None
+        progress = counted(order.progress, sum(map(len, plan.asked)) + len(plan.kept))
+        stream(work, jobs, files.take, progress, meanwhile)
     files.gzip.update((name, last.gzip[name]) for path in plan.kept if (name := f"{path}.gz") in last.gzip)
     files.end(stage)
     return files

@@ -19,7 +19,7 @@ import orjson
 
 from vitrine.content.catalog import Catalog
 from vitrine.content.model import Content
-from vitrine.content.processes import Ended, Progress
+from vitrine.content.processes import Progress
 from vitrine.content.yaml import Json
 from vitrine.problems import Failure
 from vitrine.release.index import FORMAT, Index, Sources, open_index, renderer, write
@@ -118,8 +118,6 @@ def write_catalog(
     )
     try:
         return write(path.resolve(), sources, renderer(content), jobs, progress, before).partition(":")[2]
-    except Ended as error:
-        raise Failure(str(error)) from None
     except sqlite3.Error as error:
         raise OSError(_number(error), str(error), str(path)) from error
 
