@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from lxml import etree
@@ -21,6 +22,7 @@ from trees import APP, edit, unmark, write
 from vitrine.cli import main
 from vitrine.content.check import check
 from vitrine.content.schema import Schemas
+from vitrine.release import catalog
 
 
 @dataclass(frozen=True)
@@ -416,6 +418,24 @@ def test_show_of_what_only_the_service_knows_is_wrong_use(minimal: Path, run: Ru
 def test_the_order_hosts_operations_answer_no_get(minimal: Path, run: Run) -> None:
     ended = run("show", "https://orders.example/v3/order/supc", "--content", minimal)
     assert (ended.status, ended.err, json.loads(ended.out)["errorCode"]) == (1, "status 405\n", 102)
+
+
+@pytest.mark.parametrize(
+    ("request_", "made"),
+    [
+        ("v3/c%61talog/category/index", 1),
+        ("v4/recommendations/product/520100", 1),
+        ("store/v2/stores?productId=520100", 1),
+        ("store/v2/stores", 0),
+    ],
+)
+def test_show_makes_the_catalogs_index_where_an_answer_looks_at_it(
+    sample: Path, run: Run, monkeypatch: pytest.MonkeyPatch, request_: str, made: int
+) -> None:
+    write_catalog = Mock(wraps=catalog.write_catalog)
+    monkeypatch.setattr(catalog, "write_catalog", write_catalog)
+    ended = run("show", request_, "--content", sample)
+    assert (ended.status, ended.err, write_catalog.call_count) == (0, "", made)
 
 
 def test_show_prints_xml_too(minimal: Path, run: Run) -> None:

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
 import click
@@ -77,6 +78,7 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
 
     REQUEST is a path and query below the base URL, or the whole URL.
     """
+    from contextlib import ExitStack
     from urllib.parse import unquote
 
     from vitrine.content import model
@@ -104,8 +106,13 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
         call = bind(Request(unquote(path), query, {"accept": format.media_type}), app or next(iter(known), None))
         if not isinstance(call.operation.source, FromContent):
             raise click.UsageError(f"{call.operation.path} is answered by the running service only (`vitrine serve`)")
-        catalog = documents.catalog if _asks_catalog(request) else None
-        with tried(live, catalog):
+        with ExitStack() as stack:
+
+            def index() -> Any:
+                stack.enter_context(tried(live, documents.catalog))
+                return live.catalog
+
+            live.catalog = None if documents.catalog is None else _Later(index)
             response = answer(call, live, schemas)
     except Refusal as refusal:
         response = refuse(refusal, format, schemas)
@@ -135,6 +142,15 @@ def _below(request: str, site: Mapping[str, Any]) -> str:
     return next(iter([*known, *(below for _, below in found)]), target)
 
 
-def _asks_catalog(request: str) -> bool:
-    """Whether an answer needs the catalog, whose index takes a while to make."""
-    return any(word in request for word in ("catalog/", "recommendations/", "upcNumber", "productId"))
+class _Later:
+    """The catalog, whose index takes a while to make: that is done once a view asks it something."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+
+    @cached_property
+    def _made(self) -> Any:
+        return self._make()
+
+    def __getattr__(self, verb: str) -> Any:
+        return getattr(self._made, verb)
