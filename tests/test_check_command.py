@@ -10,7 +10,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -22,6 +22,7 @@ from trees import APP, edit, unmark, write
 from vitrine.cli import main
 from vitrine.content.check import check
 from vitrine.content.schema import Schemas
+from vitrine.interface import formats
 from vitrine.release import catalog
 
 
@@ -442,6 +443,16 @@ def test_show_prints_xml_too(minimal: Path, run: Run) -> None:
     ended = run("show", "v2/utility/mobileapp", "--content", minimal, "--app", "one", "--as", "xml")
     root = etree.fromstring(ended.out.encode())
     assert (ended.status, root.tag, root.findtext("configVersion")) == (0, "response", "1")
+
+
+def test_show_prints_every_format_that_there_is(minimal: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = "show", "v2/utility/mobileapp", "--content", minimal, "--as", "keys"
+    ended = run(*asked)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.splitlines()[-1] == "Error: --as 'keys': the formats are json, xml"
+    keys = replace(formats.JSON, name="keys", media_type="text/keys", encode=lambda value, shape: min(value).encode())
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, keys))
+    assert run(*asked) == Ended(0, "appConfig\n", "")
 
 
 def test_show_asks_for_an_application_by_its_name(sample: Path, run: Run) -> None:

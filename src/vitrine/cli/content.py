@@ -72,7 +72,7 @@ def _released(against: str) -> Mapping[str, Any]:
 @CONTENT
 @AT
 @click.option("--app", metavar="NAME", help="The application that asks; default: the first.")
-@click.option("--as", "form", type=click.Choice(["json", "xml"]), default="json", show_default=True)
+@click.option("--as", "form", default="json", show_default=True, metavar="FORMAT", help="json or xml.")
 def show(request: str, content: str, at: str | None, app: str | None, form: str) -> None:
     """Print what an app would get for REQUEST, from the working tree.
 
@@ -91,6 +91,10 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     from vitrine.problems import Refusal, nearest
     from vitrine.release.catalog import tried
 
+    formats = {format.name: format for format in FORMATS}
+    if form not in formats:
+        raise click.UsageError(f"--as {form!r}: the formats are {', '.join(formats)}")
+    format = formats[form]
     documents, schemas = documents_of(content, Options())
     live = model.live(documents, moment_of(at, documents))
     live.places = places()
@@ -100,7 +104,6 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
         raise click.UsageError(
             f"--app {app!r}: the applications are {', '.join(known)}" + f"; did you mean {close}?" * bool(close)
         )
-    format = next(candidate for candidate in FORMATS if candidate.name == form)
     path, _, query = _below(request, documents.site.value).partition("?")
     try:
         call = bind(Request(unquote(path), query, {"accept": format.media_type}), app or next(iter(known), None))
