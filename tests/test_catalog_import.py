@@ -18,6 +18,7 @@ from trees import SITE, write
 from vitrine.content import mapping
 from vitrine.content.catalog_rules import check_digit
 from vitrine.content.check import Options, check
+from vitrine.content.listing import shipped
 from vitrine.content.mapping import BadRow, Unfit
 from vitrine.content.schema import Schemas
 
@@ -257,6 +258,14 @@ def test_a_table_may_have_another_delimiter_and_cells_of_several_lines(tmp_path:
         tmp_path, "b.csv", data, BRANDS.replace("{from: name}", "{from: name, style: line}") + "delimiter: ;\n"
     )
     assert documents == [{"id": 1, "name": 'Cob "bold"', "url": "https://www.example/cob-bold"}]
+
+
+def test_a_schema_of_the_content_folder_counts(tmp_path: Path) -> None:
+    schema = json.loads((shipped("schemas") / "catalog/brand.json").read_bytes())
+    schema["properties"]["founded"] = {"description": "The year.", "type": "integer"}
+    write(tmp_path, {"shop/schemas/catalog/brand.json": json.dumps(schema)})
+    ran, documents = imported(tmp_path, "b.csv", FEEDS["b.csv"], BRANDS + "  founded: 1907\n", "--content", "shop")
+    assert (ran.status, documents) == (0, [{**document, "founded": 1907} for document in DOCUMENTS])
 
 
 BAD = [{"number": "x", "name": "A"}, {"number": "1", "name": "B"}, {"number": "-3", "name": "C\u0007"}, {"number": "2"}]

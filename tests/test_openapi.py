@@ -26,6 +26,7 @@ from conformance import AT, PHONE, documents
 from releases import Json, built, vitrine
 from served import called
 from trees import write
+from vitrine.content.listing import shipped
 from vitrine.content.schema import Schemas
 from vitrine.interface.bind import OPERATIONS
 from vitrine.interface.operation import FromContent
@@ -194,6 +195,13 @@ def test_the_path_of_base_url_is_honoured(tmp_path: Path) -> None:
     built(content, tmp_path / "dist", at=AT)
     printed = json.loads(vitrine("edge", "openapi", "--out", tmp_path / "dist").out)
     assert printed["servers"] == [{"url": "https://api.shop.example/mobile/api"}]
+
+
+def test_a_schema_of_the_content_folder_is_told(out: Path, tmp_path: Path) -> None:
+    schema = {**json.loads((shipped("schemas") / "config.json").read_bytes()), "description": "Of this shop."}
+    write(tmp_path, {"schemas/config.json": json.dumps(schema)})
+    printed = json.loads(vitrine("edge", "openapi", "--out", out, "--content", tmp_path).out)
+    assert printed["components"]["schemas"]["config"]["description"] == "Of this shop."
 
 
 def test_everything_has_a_description(document: Json) -> None:

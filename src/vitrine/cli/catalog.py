@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vitrine.cli.steps import MAX_PROBLEMS, PROBLEMS
+from vitrine.cli.steps import CONTENT, MAX_PROBLEMS, PROBLEMS, schemas_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,11 +26,13 @@ def catalog() -> None:
 @click.option("--map", "mapping", required=True, metavar="FILE", help="The mapping file: what of a row becomes what.")
 @click.option("--out", required=True, metavar="FILE", help="The .jsonl file to write.")
 @click.option("--skip-bad", is_flag=True, help="Write the good rows although others are bad.")
+@CONTENT
 @MAX_PROBLEMS
-def import_(feed: str, mapping: str, out: str, skip_bad: bool, most: int) -> None:
+def import_(feed: str, mapping: str, out: str, skip_bad: bool, content: str, most: int) -> None:
     """Make documents of the rows of FEED: JSON lines, a JSON or YAML list, or CSV, as its name ends.
 
-    Every bad row is told with its line. Exit 0; 1: bad rows, and nothing was written; 2: wrong use.
+    Schemas of the content folder, where it is there, come before the program's own. Every bad row is told with its
+    line. Exit 0; 1: bad rows, and nothing was written; 2: wrong use.
     """
     import os
     from pathlib import Path
@@ -40,7 +42,7 @@ def import_(feed: str, mapping: str, out: str, skip_bad: bool, most: int) -> Non
     if not out.endswith(".jsonl"):
         raise click.UsageError(f"--out {out}: the name of what is written ends in .jsonl")
     mapped = _mapping(Path(mapping))
-    importing = _Import(Path(feed), Path(mapping), mapped, most)
+    importing = _Import(Path(feed), Path(mapping), mapped, schemas_of(content), most)
     target = Path(out)
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}-{os.getpid()}")
@@ -62,18 +64,17 @@ def import_(feed: str, mapping: str, out: str, skip_bad: bool, most: int) -> Non
 class _Import:
     """One feed being read; the bad rows are told on the way, and counted."""
 
-    def __init__(self, feed: "Path", mapping: "Path", mapped: "Mapped", most: int) -> None:
-        self.feed, self.mapping, self.mapped, self.most = feed, mapping, mapped, most
+    def __init__(self, feed: "Path", mapping: "Path", mapped: "Mapped", schemas: "Schemas", most: int) -> None:
+        self.feed, self.mapping, self.mapped, self.schemas, self.most = feed, mapping, mapped, schemas, most
         self.read = self.written = self.skipped = self.bad = 0
 
     def documents(self) -> "Iterator[Json]":
         """The documents of the good rows, in the order of the feed."""
-        from vitrine.cli.steps import schemas_of
         from vitrine.content.mapping import BadRow
         from vitrine.content.schema import shown
         from vitrine.content.yaml import Malformed
 
-        schemas, known = schemas_of(""), self._known()
+        known = self._known()
         seen: set[str] = set()
         for where, row in self._rows():
             if self.written == self.mapped.limit:
@@ -93,7 +94,7 @@ class _Import:
             except BadRow as bad:
                 self._say(where, str(bad))
                 continue
-            if self._sound(where, document, schemas):
+            if self._sound(where, document):
                 self.written += 1
                 yield document
         if self.bad > self.most:
@@ -118,14 +119,14 @@ class _Import:
         except Unfit as unfit:
             raise click.UsageError(f"{self.mapping}: {unfit.found}; allowed: {unfit.allowed}") from None
 
-    def _sound(self, where: str, document: "Json", schemas: "Schemas") -> bool:
+    def _sound(self, where: str, document: "Json") -> bool:
         """Whether a document satisfies its schema; where not, why is told."""
         from vitrine import report
         from vitrine.content.characters import not_xml
         from vitrine.problems import Problem
 
         name = f"catalog/{self.mapped.kind}.json"
-        found = schemas.findings(name, document)
+        found = self.schemas.findings(name, document)
         words = [
             report.sentence(
                 Problem(each.rule, "", each.found, None, each.pointer, each.allowed, each.about, each.nearest)

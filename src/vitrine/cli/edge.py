@@ -89,18 +89,20 @@ def edge_nginx(content: str, out: str, keys: str, service: str, listen: str) -> 
 
 
 @edge.command("openapi")
+@CONTENT
 @OUT
-def edge_openapi(out: str) -> None:
-    """Print the interface as an OpenAPI 3.1 document, with examples from the current release."""
+def edge_openapi(content: str, out: str) -> None:
+    """Print the interface as an OpenAPI 3.1 document, with examples from the current release.
+
+    Schemas of the content folder, where it is there, come before the program's own.
+    """
     import json
     from pathlib import Path
 
-    from vitrine.content.listing import shipped
-    from vitrine.content.schema import Schemas
     from vitrine.edge.openapi import document
     from vitrine.release.changes import content_of
     from vitrine.release.publish import Releases
 
     releases = Releases(Path(out))
     live = content_of(releases.path(releases.find("current")))
-    click.echo(json.dumps(document(live, Schemas([shipped("schemas")])), indent=1, ensure_ascii=False))
+    click.echo(json.dumps(document(live, schemas_of(content)), indent=1, ensure_ascii=False))
