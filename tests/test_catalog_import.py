@@ -353,6 +353,32 @@ def test_what_stood_there_before_stays_when_an_import_fails(tmp_path: Path) -> N
     assert documents == [{"before": 1}]
 
 
+def test_the_readmes_mapping_makes_a_document(tmp_path: Path) -> None:
+    readme = (EXAMPLES.parents[1] / "README.md").read_text(encoding="utf-8")
+    example = readme.partition("A mapping says:\n\n```yaml\n")[2].partition("```")[0]
+    row = {"uuid": "6579c22f", "sku": "7", "text": "Of\nfelt.", "photo": "hat.jpg", "price": "9.50", "sex": "M"}
+    path = [{"id": "all", "name": "All"}, {"id": "hats", "name": "Hats"}]
+    items = [{**row, "path": path, "tags": "warm;new"}]
+    ran, documents = imported(tmp_path, "b.json", json.dumps({"data": {"items": items}}), example)
+    assert (ran.status, documents) == (
+        0,
+        [
+            {
+                "brand": "House Brand",
+                "id": 826693509405,
+                "reference": "6579c22f",
+                "name": "7",
+                "typeName": "HATS",
+                "description": "Of felt.",
+                "categories": [287696239],
+                "images": {"primary": "hat.jpg"},
+                "price": {"regular": 9.5},
+                "attributes": {"GENDER": ["Men"], "ALSO": ["warm", "new"]},
+            }
+        ],
+    )
+
+
 PACKED = gzip.compress(FEEDS["b.jsonl"])
 DAMAGED = {
     PACKED[: len(PACKED) // 2]: "Compressed file ended before the end-of-stream marker was reached",
