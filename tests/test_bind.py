@@ -43,7 +43,7 @@ from vitrine.interface.kinds import (
 )
 from vitrine.interface.operation import AnyOf, FromContent, OnlyOne, Operation, Ordered, Parameter, Together
 from vitrine.problems import Fault, Refusal
-from vitrine.release.freeze import askings
+from vitrine.release.freeze import asked_of, questions
 
 
 def requested(target: str, method: str = "GET", accept: str | None = None) -> Request:
@@ -62,7 +62,13 @@ def content() -> Content:
 @pytest.fixture(scope="module")
 def frozen(content: Content) -> list[Call]:
     """Every Call that a release of the sample content answers."""
-    return [call for run in askings(content) for asking in run for format in FORMATS for call in asking.calls(format)]
+    return [
+        call
+        for run in asked_of(questions(content))
+        for asking in run
+        for format in FORMATS
+        for call in asking.calls(format)
+    ]
 
 
 def test_every_read_is_frozen(frozen: list[Call], content: Content) -> None:
@@ -632,13 +638,17 @@ BY_ID, INDEX, CHANGE = (
     operation("index", "a/index"),
     operation("change", "a/{id}", "PATCH"),
 )
+OF_TWO, OF_ONE = operation("of_two", "b/{x}/{y}"), operation("of_one", "b/all/{y}")
 
 
-@pytest.mark.parametrize("operations", [(BY_ID, INDEX, CHANGE), (CHANGE, INDEX, BY_ID)])
+@pytest.mark.parametrize("operations", [(BY_ID, INDEX, CHANGE, OF_TWO, OF_ONE), (OF_ONE, OF_TWO, CHANGE, INDEX, BY_ID)])
 def test_a_literal_segment_wins_over_a_parameter(operations: tuple[Operation, ...]) -> None:
-    asked = [requested(target, method) for target, method in (("a/index", "GET"), ("a/5/", "HEAD"), ("a/5", "PATCH"))]
+    gets = [requested(target) for target in ("a/index", "b/all/5", "b/any/5")]
+    asked = [*gets, requested("a/5/", "HEAD"), requested("a/5", "PATCH")]
     assert [route(request, Routes(operations)) for request in asked] == [
         (INDEX, {}),
+        (OF_ONE, {"y": "5"}),
+        (OF_TWO, {"x": "any", "y": "5"}),
         (BY_ID, {"id": "5"}),
         (CHANGE, {"id": "5"}),
     ]

@@ -47,7 +47,7 @@ from vitrine.interface.formats import FORMATS
 from vitrine.problems import Failure
 from vitrine.release.build import _Files
 from vitrine.release.changes import content_of
-from vitrine.release.freeze import askings
+from vitrine.release.freeze import asked_of, questions
 from vitrine.release.indexing import FORMAT
 from vitrine.release.stage import Stage
 
@@ -198,7 +198,7 @@ def test_content_json_holds_what_is_live_by_kind_and_id(content: Path, out: Path
 def test_every_file_is_an_answer_from_content_json_and_the_catalog_alone(sampled: Path) -> None:
     content = content_of(sampled)
     schemas = Schemas([shipped("schemas")])
-    asked = [asking for run in askings(content) for asking in run]
+    asked = [asking for run in asked_of(questions(content)) for asking in run]
     calls = [call for asking in asked for format in FORMATS for call in asking.calls(format)]
     assert plain(tree(sampled / "files")) == {
         str(call.filename()): answer(call, content, schemas).body for call in calls

@@ -19,7 +19,7 @@ from vitrine.interface.bind import bind
 from vitrine.interface.call import Request
 from vitrine.interface.formats import JSON
 from vitrine.release.changes import content_of
-from vitrine.release.freeze import askings
+from vitrine.release.freeze import asked_of, questions
 
 Json = Any
 
@@ -177,7 +177,7 @@ def test_the_query_date_is_the_last_boundary_of_a_window(tmp_path: Path, at: str
 
 def frozen(content: Content) -> list[str]:
     """The targets of the catalog's files."""
-    asked = [asking for run in askings(content) for asking in run if "catalog" in asking.operation.path]
+    asked = [asking for run in asked_of(questions(content)) for asking in run if "catalog" in asking.operation.path]
     return sorted(call.request().target for asking in asked for call in asking.calls(JSON))
 
 

@@ -16,7 +16,7 @@ from vitrine.content.schema import Schemas
 from vitrine.interface.answer import answer, value_of
 from vitrine.interface.formats import FORMATS
 from vitrine.problems import Failure
-from vitrine.release.freeze import File, Known, askings, freeze
+from vitrine.release.freeze import File, Known, asked_of, freeze, questions
 
 Json = Any
 URL = "https://www.shop.example"
@@ -272,7 +272,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Content:
 
 def frozen(content: Content, schemas: Schemas, known: Known | None = None) -> list[File]:
     """Every file of a content, made in one part."""
-    asked = [asking for run in askings(content) for asking in run]
+    asked = [asking for run in asked_of(questions(content)) for asking in run]
     return list(freeze(asked, content, schemas, known or {}))
 
 
@@ -354,7 +354,7 @@ def test_bytes_of_one_operation_are_given_once(example: Content, schemas: Schema
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
 def test_the_files_are_the_same_in_however_many_parts(example: Content, schemas: Schemas, size: int) -> None:
-    asked = [asking for run in askings(example) for asking in run]
+    asked = [asking for run in asked_of(questions(example)) for asking in run]
     parts = [asked[start : start + size] for start in range(0, len(asked), size)]
     files = [file for part in parts for file in freeze(part, example, schemas, {})]
     assert (len(files), tree_of(files)) == (len(EXPECTED), EXPECTED)
@@ -399,7 +399,7 @@ def test_a_known_file_without_its_other_format_is_made_anew(example: Content, sc
 
 def test_every_file_of_the_sample_is_the_answer_to_its_call_and_satisfies_its_schema(schemas: Schemas) -> None:
     content = live(SAMPLE)
-    asked = [asking for run in askings(content) for asking in run]
+    asked = [asking for run in asked_of(questions(content)) for asking in run]
     calls = [call for asking in asked for format in FORMATS for call in asking.calls(format)]
     expected = {str(call.filename()): answer(call, content, schemas).body for call in calls}
     assert tree_of(frozen(content, schemas)) == expected

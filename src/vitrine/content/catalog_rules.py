@@ -62,7 +62,8 @@ def review_number(id: str) -> int:
     return int.from_bytes(blake2b(id.encode(), digest_size=8).digest()) >> 1
 
 
-def _ends(amount: Json) -> tuple[float, float]:
+def ends(amount: Json) -> tuple[float, float]:
+    """The low and the high end of a price, which may be a range."""
     return (amount["low"], amount["high"]) if isinstance(amount, dict) else (amount, amount)
 
 
@@ -135,7 +136,7 @@ def _price(price: Mapping[str, Any], pointer: Pointer) -> Found:
             found = f"low {amount['low']} is not below high {amount['high']}"
             yield Finding("price.range", (*pointer, name, "low"), found, "low below high; one price as a number")
     if "sale" in price and wide:
-        regular, sale = _ends(price["regular"]), _ends(price["sale"])
+        regular, sale = ends(price["regular"]), ends(price["sale"])
         if sale == regular or sale[0] > regular[0] or sale[1] > regular[1]:
             found = f"the sale price {_shown(price['sale'])} is not below the regular price {_shown(price['regular'])}"
             yield Finding("price.sale", (*pointer, "sale"), found, "a lower price; without a sale, no sale")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
+from vitrine.content.catalog_rules import ends
 from vitrine.content.model import Content
 from vitrine.content.yaml import Json
 from vitrine.interface.ports import Part
@@ -166,15 +167,11 @@ def _value(amount: Json, label: str) -> Json:
     return {"value": amount, "label": label}
 
 
-def _ends(amount: Json) -> tuple[float, float]:
-    return (amount["low"], amount["high"]) if isinstance(amount, dict) else (amount, amount)
-
-
 def _percentages_off(regular: Json, sale: Json | None) -> list[int]:
     """Whole percents, rounded down, at both ends of the range."""
     if sale is None:
         return [0]
-    return [_percent(before, now) for before, now in zip(_ends(regular), _ends(sale), strict=True)]
+    return [_percent(before, now) for before, now in zip(ends(regular), ends(sale), strict=True)]
 
 
 def _percent(before: float, now: float) -> int:
@@ -353,7 +350,7 @@ def price4(price: Json, type_id: int) -> Json:
 
 
 def _retail(amount: Json, label: str) -> Json:
-    low, high = _ends(amount)
+    low, high = ends(amount)
     value = {"low": low, "high": high} if high != low else {"low": low}
     return {"pricevalue": value, **({"pricelabel": label} if label else {})}
 

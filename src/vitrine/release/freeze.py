@@ -92,16 +92,11 @@ def digest(listed: Sequence[Questions]) -> str:
     return sha256(orjson.dumps(told, default=repr)).hexdigest()
 
 
-def askings(content: Content) -> list[list[Asking]]:
-    """Everything to freeze: first what there is once (all stores, all promotions), then a list an operation.
-
-    What fits into no file name is answered live.
-    """
-    return asked_of(questions(content))
-
-
 def asked_of(listed: Sequence[Questions], chosen: Container[int] | None = None) -> list[list[Asking]]:
-    """The same of questions that are listed; ``chosen``: only of those with these numbers."""
+    """The questions, each by itself: first what there is once (all stores, all promotions), then a list an operation.
+
+    ``chosen``: only those with these numbers. What fits into no file name is answered live.
+    """
     single: list[Asking] = []
     lists: list[list[Asking]] = []
     start = 0

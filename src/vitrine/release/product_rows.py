@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import orjson
 
+from vitrine.content.catalog_rules import ends
 from vitrine.content.yaml import Json
 from vitrine.interface.ports import Part
 from vitrine.release.words import indexed
@@ -195,8 +196,7 @@ def _list(shop: Shop, rank: int, product: Json, made: Made) -> None:
 def complete(shop: Shop, known: Known, product: Json) -> None:
     """The computed members of the port."""
     price = product["price"]
-    now = price.get("sale", price["regular"])
-    low, high = (now["low"], now["high"]) if isinstance(now, dict) else (now, now)
+    low, high = ends(price.get("sale", price["regular"]))
     stars = known("SELECT one, two, three, four, five FROM rating WHERE product = ?", product["id"]) or NO_STARS
     reviews = sum(stars)
     sold = product.get("active", True)
