@@ -20,7 +20,7 @@ from vitrine.interface import (
 )
 from vitrine.interface.body import Bodies, read
 from vitrine.interface.call import Call, Request, of_ordered
-from vitrine.interface.formats import FORMATS, JSON, negotiate
+from vitrine.interface.formats import JSON, MEDIA_TYPES, negotiate
 from vitrine.interface.operation import Operation
 from vitrine.problems import Fault, Refusal
 
@@ -58,9 +58,8 @@ def bind(request: Request, application: str | None, routed: Routed | None = None
     operation, texts = routed or route(request)
     format = negotiate(request.headers.get("accept"))
     if format is None:
-        allowed = " or ".join(candidate.media_type for candidate in FORMATS)
         found = request.headers["accept"][:100]
-        raise Refusal("not_acceptable", (Fault("Accept", f"must admit {allowed}, not {found!r}"),))
+        raise Refusal("not_acceptable", (Fault("Accept", f"must admit {MEDIA_TYPES}, not {found!r}"),))
     faults: list[Fault] = []
     texts = texts | _query(operation, request.query, faults)
     arguments = {}

@@ -12,7 +12,7 @@ from vitrine.content.model import Content
 from vitrine.content.schema import LAYOUTS, Finding, Schemas, Shape
 from vitrine.content.yaml import Json
 from vitrine.interface.call import Request
-from vitrine.interface.formats import FORMATS, JSON, Format, Undecodable
+from vitrine.interface.formats import FORMATS, JSON, MEDIA_TYPES, Format, Undecodable
 from vitrine.interface.operation import Cookie, Operation
 from vitrine.problems import Fault, Refusal, pointer_text
 
@@ -80,9 +80,8 @@ def _format(content_type: str | None) -> Format:
     found = next((format for format in FORMATS if format.media_type == media_type.strip().lower()), None)
     charset = rest.lower().partition("charset=")[2].partition(";")[0].strip(' "')
     if found is None or charset not in ("", "utf-8", "utf8"):
-        allowed = " or ".join(format.media_type for format in FORMATS)
         shown = (content_type or "nothing")[:100]
-        raise Refusal("media_type", (Fault("Content-Type", f"must be {allowed}, in UTF-8, not {shown}"),))
+        raise Refusal("media_type", (Fault("Content-Type", f"must be {MEDIA_TYPES}, in UTF-8, not {shown}"),))
     return found
 
 

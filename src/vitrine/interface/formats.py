@@ -227,6 +227,7 @@ def _read_object(element: Any, shape: Shape, items: Path, mask: Mask | None, *, 
 JSON = Format("json", "application/json", _json, _from_json, _from_json)
 XML = Format("xml", "application/xml", _xml, _from_xml, _request_from_xml)
 FORMATS = (JSON, XML)
+MEDIA_TYPES = " or ".join(format.media_type for format in FORMATS)
 
 # -- which of them -----------------------------------------------------------------------------------------------
 

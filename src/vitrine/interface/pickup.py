@@ -94,13 +94,13 @@ def _stores(content: Content, call: Call) -> list[Near]:
     first = _named(content, call["locationNumber"])
     point = _place(content, call)
     if point is None and first is not None:
-        point = _point(first)
+        point = places.point_of(first)
     if point is None:  # one selector is required: the rules have seen to that
         return []
     near = content.near(*point, call["distance"])
     if first is not None:
         others = [each for each in near if each[1] is not first]
-        near = [(geo.miles(*point, *_point(first)), first), *others]
+        near = [(geo.miles(*point, *places.point_of(first)), first), *others]
     return near[: call["numberOfStores"]]
 
 
@@ -138,10 +138,6 @@ _SELECTORS: tuple[tuple[tuple[str, ...], Callable[..., Point | None]], ...] = (
     (("zipCode",), _by_text),
     (("city", "state"), _by_text),
 )
-
-
-def _point(store: Json) -> Point:
-    return store["location"]["latitude"], store["location"]["longitude"]
 
 
 def _store(store: Json, distance: float, days: Iterable[tuple[str, str]]) -> Json:

@@ -58,7 +58,7 @@ def _store(text: str, content: Content) -> Point | None:
     for store in content.stores():
         address = store["address"]
         if folded.startswith(address["line1"].casefold()) and address["city"].casefold() in folded:
-            return _point(store)
+            return point_of(store)
     return None
 
 
@@ -130,11 +130,12 @@ def _in(content: Content, name: str, value: str) -> list[Json]:
 def _middle(stores: list[Json]) -> Point | None:
     if not stores:
         return None
-    points = [_point(store) for store in stores]
+    points = [point_of(store) for store in stores]
     return sum(point[0] for point in points) / len(points), sum(point[1] for point in points) / len(points)
 
 
-def _point(store: Json) -> Point:
+def point_of(store: Json) -> Point:
+    """Where a store is."""
     return store["location"]["latitude"], store["location"]["longitude"]
 
 

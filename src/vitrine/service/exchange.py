@@ -16,7 +16,7 @@ from vitrine.interface.answer import (
 from vitrine.interface.bind import METHODS, ROUTES, bind, owner, route
 from vitrine.interface.body import Bodies
 from vitrine.interface.call import Call, Request
-from vitrine.interface.formats import JSON, Format, negotiate
+from vitrine.interface.formats import JSON, MEDIA_TYPES, Format, negotiate
 from vitrine.interface.operation import FromContent, Operation
 from vitrine.interface.validators import etag
 from vitrine.problems import Failure, Fault, Refusal
@@ -107,7 +107,7 @@ def _sizes(request: Request) -> None:
     if request.length > MAX_BODY:
         raise Refusal("too_large", (Fault("", f"the body may have at most {MAX_BODY} bytes"),))
     if request.length and not request.headers.get("content-type"):
-        raise Refusal("media_type", (Fault("Content-Type", "must be application/json or application/xml"),))
+        raise Refusal("media_type", (Fault("Content-Type", f"must be {MEDIA_TYPES}"),))
     if request.method not in ("GET", "HEAD") and len(request.body) < request.length:  # RFC 9112 §8: it is incomplete
         raise Refusal("invalid", (Fault("body", f"ended after {len(request.body)} of {request.length} bytes"),))
 
