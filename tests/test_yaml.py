@@ -160,7 +160,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a: &x 1\nb: {‸*x : 2}", "yaml.key", "the key by alias is not text", "text as a key, in quotes"),
     ("? ‸[a]\n: b", "yaml.key", "a list or an object as a key", "text as a key"),
     (
-        "url: {‸{ base_url }}/logo.png",
+        "url: ‸{{ base_url }}/logo.png",
         "yaml.key",
         "text that begins with '{{', without quotes",
         'quotes around it, as in "{{ base_url }}/logo.png"',
@@ -243,6 +243,11 @@ def refused_by(text: str) -> str | None:
         ("[" * 100_000, "yaml.depth"),
         ("{a: " * 100_000, "yaml.depth"),
         ("- " * 100_000, "yaml.depth"),
+        # nor is a key read that is no text
+        ("{{ " * 100_000, "yaml.key"),
+        ("[{" * 100_000, "yaml.key"),
+        ("- ? " * 100_000, "yaml.key"),
+        ("? " * 100_000, "yaml.key"),
         ("\n".join(" " * depth + "a:" for depth in range(64)), None),
         ("\n".join(" " * depth + "a:" for depth in range(65)), "yaml.depth"),
         # an alias is as deep as what it stands for

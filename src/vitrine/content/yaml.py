@@ -84,7 +84,8 @@ def _every_fault(text: str) -> Malformed | None:
         reader.faults = found
         reader.document()
     except Malformed as last:
-        found.append(last)
+        if not found or found[-1].place.line != last.place.line:  # else it comes of the one before
+            found.append(last)
     return replace(found[0], more=tuple(found[1:])) if found else None
 
 
@@ -208,6 +209,9 @@ class _Reader:
             if key_event.__class__ is ending:
                 return value, key_event.end_mark
             key = self._key(key_event, pointer)
+            if key is None:
+                self._past(following(), pointer)
+                continue
             if key in value:
                 found = f"the key {key!r} a second time"
                 self._tell(self._malformed("yaml.duplicate", key_event, found, "each key once", (*pointer, key)))
@@ -222,14 +226,15 @@ class _Reader:
                 return value, event.end_mark
             value.append(self._node(event, (*pointer, len(value)) if self._record else pointer, None, depth + 1))
 
-    def _key(self, event: Any, pointer: Pointer) -> str:
+    def _key(self, event: Any, pointer: Pointer) -> str | None:
+        """The text of a key; None for a list or an object, past which it has read."""
         events = self._events
         if event.__class__ is events.AliasEvent:
             key = self._alias(event, pointer, 0)
         elif event.__class__ is not events.ScalarEvent:
-            self._tell(self._malformed("yaml.key", event, *self._no_key(event), pointer))
-            self._node(event, pointer, None, 0)
-            key = f"key {event.start_mark.index}"  # another for each
+            self._tell(self._no_key(event, pointer))
+            self._past(event, pointer)
+            return None
         else:
             if event.tag is not None:
                 self._tell(self._malformed("yaml.tag", event, *_tag(event), pointer))
@@ -245,12 +250,25 @@ class _Reader:
             key = f"key {event.start_mark.index}"
         return key
 
-    def _no_key(self, event: Any) -> tuple[str, str]:
+    def _no_key(self, event: Any, pointer: Pointer) -> Malformed:
         """What is wrong with a list or an object as a key: most often an expression lacks its quotes."""
         start = event.start_mark.index
         if self._text[start - 1 : start + 1] == "{{":
-            return "text that begins with '{{', without quotes", 'quotes around it, as in "{{ base_url }}/logo.png"'
-        return "a list or an object as a key", "text as a key"
+            found = "text that begins with '{{', without quotes"
+            allowed = 'quotes around it, as in "{{ base_url }}/logo.png"'
+            fault = self._malformed("yaml.key", event, found, allowed, pointer)
+            return replace(fault, place=replace(fault.place, column=fault.place.column - 1))
+        return self._malformed("yaml.key", event, "a list or an object as a key", "text as a key", pointer)
+
+    def _past(self, event: Any, pointer: Pointer) -> None:
+        """Read to the end of a node of which nothing is wanted, whatever is wrong in it."""
+        opening = (self._events.MappingStartEvent, self._events.SequenceStartEvent)
+        closing = (self._events.MappingEndEvent, self._events.SequenceEndEvent)
+        depth = 0
+        while depth := depth + isinstance(event, opening) - isinstance(event, closing):
+            if depth > MAX_DEPTH:
+                self._deep(event, pointer, depth)
+            event = self._next()
 
     def _scalar(self, value: str, event: Any, pointer: Pointer) -> Json:
         if value[:1] in NUMBER_STARTS and value:
