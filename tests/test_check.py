@@ -279,7 +279,7 @@ NASTY: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "a billion laughs": (lambda stores: (stores / "x.yaml").write_text(LAUGHS), {"yaml.alias"}),
     "1 GB": (lambda stores: _sparse(stores / "x.yaml"), {"tree.size"}),
     "1 GB in a line": (lambda stores: _sparse(stores / "x.jsonl"), {"feed.line"}),
-    "a huge number": (lambda stores: (stores / "x.yaml").write_text(f"storeId: 1{'0' * 400}"), {"yaml.number"}),
+    "a huge number": (lambda stores: (stores / "x.yaml").write_text(numbered(10**400)), {"yaml.number"}),
     "a huge number in a feed": (lambda stores: (stores / "x.jsonl").write_text(f"1{'0' * 400}"), {"yaml.number"}),
     "a key of JavaScript": (
         lambda stores: (stores / "x.yaml").write_text(numbered(2) + "__proto__: {a: 1}\n"),
@@ -442,19 +442,30 @@ def test_any_bytes_are_checked(mutable: Path, schemas: Schemas, name: str, data:
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
-        ("id: 5\n‸id: 6\nname: a\n‸name: b\nnope: c\n", ("yaml.duplicate id", "yaml.duplicate name")),
         (
-            "id: ‸!!int 5\n‸1: x\n‸null: x\nfinish: ‸*then\nstores: {storeId: [‸99999999999999999999]}\nname: ‸!a b\n",
+            EVENT + "‸id: 6\n‸name: b\n‸nope: c\n",
+            ("yaml.duplicate id", "yaml.duplicate name", "schema.additionalProperties nope"),
+        ),
+        (
+            "id: ‸!!int 5\n‸1: x\n‸null: x\nfinish: ‸*then\nstores: {storeId: [‸99999999999999999999]}\nname: ‸!a b\n"
+            "start: ‸6am\nshortDesc: ‸'{{ nope }}'\n‸*no : x\n",
             (
                 "yaml.tag id",
-                "yaml.key",
-                "yaml.key",
+                "yaml.key 1",
+                "yaml.key null",
                 "yaml.alias finish",
                 "yaml.number stores/storeId/0",
                 "yaml.tag name",
+                "schema.pattern start",
+                "expression shortDesc",
+                "yaml.alias *no",
             ),
         ),
-        ("name: ‸{{ www }}\nshortDesc: ‸{{ brand }}\n", ("yaml.key name", "yaml.key shortDesc")),
+        (
+            "‸id: 6\nname: ‸{{ www }}\nshortDesc: ‸{{ brand }}\nstores: {storeId: [‸9]}\nstart: 2026-11-27 06:00\n",
+            ("schema.required", "yaml.key name", "yaml.key shortDesc", "reference stores/storeId/0"),
+        ),
+        ("? ‸[a]\n: b\nname: ‸[b]\n", ("yaml.key", "schema.type name")),
         # one fault, though reading ends there: a comma is missing, a line goes on, a nest is not closed
         ("links: [{href: ‸{{ www }}/x, rel: y}]\nname: !a b\n", ("yaml.key links/0/href",)),
         ("name: ‸{{ brand }} shop\nshortDesc: !a b\n", ("yaml.key name",)),
@@ -474,6 +485,46 @@ def test_every_fault_of_a_file_is_told_up_to_one_that_reading_cannot_go_beyond(
 
 
 def test_every_fault_of_site_yaml_is_told(minimal: Path, schemas: Schemas) -> None:
-    places = edit(minimal, ("site.yaml", "names:", "‸base_url: x\n‸7: x\nnames:"))
-    rules = ("yaml.duplicate base_url", "yaml.key")
+    places = edit(minimal, ("site.yaml", "names:", "‸base_url: x\n‸7: x\nnames:\n  no: ‸7\n  yes: ‸!x y"))
+    rules = ("yaml.duplicate base_url", "yaml.key 7", "schema.type names/no", "yaml.tag names/yes")
     assert found(minimal, schemas) == [f"{place} {rule}" for place, rule in zip(places, rules, strict=True)]
+
+
+def test_what_has_a_fault_of_yaml_hides_nothing_else_and_nothing_follows_from_it(
+    minimal: Path, schemas: Schemas
+) -> None:
+    brands = "- {id: !x 1, name: A, url: 'https://a'}\n- {id: 2, name: B, name: A, url: 'https://b', nope: 1}\n"
+    write(minimal, {"catalog/brands.yaml": brands})
+    edit(
+        minimal,
+        ("apps/one.yaml", "appLayout: [shop, bag]", "appLayout: [shop, bga, *bag]"),
+        ("apps/one.yaml", "extraAssets:", "extraAssets: !x"),
+        ("events/one.yaml", "[1]", "[9]\n  locationNumber: [9]"),
+        ("events/one.yaml", "name: Opening", "name: Opening\nname: '{{ www }}'"),
+        ("promotions/one.yaml", "expiry: 2026-12-31\npromotionS", "expiry: !x 2025-12-31\npromotionS"),
+        ("promotions/one.yaml", "channels: [SITE]", "channels: [CITY]"),
+        ("stores/one.yaml", "storeId: 1\n", "storeId: !x 1\n"),
+        ("stores/one.yaml", "state: MA", "state: Massachusetts"),
+    )
+    assert found(minimal, schemas) == [
+        "apps/one.yaml:7:21 app.layout config/appLayout/1",
+        "apps/one.yaml:7:26 yaml.alias config/appLayout/2",
+        "apps/one.yaml:90:16 yaml.tag config/extraAssets",
+        "catalog/brands.yaml:1:8 yaml.tag 0/id",
+        "catalog/brands.yaml:2:20 yaml.duplicate 1/name",
+        "catalog/brands.yaml:2:47 schema.additionalProperties 1/nope",
+        "events/one.yaml:4:20 reference stores/locationNumber/0",
+        "events/one.yaml:6:1 yaml.duplicate name",
+        "promotions/one.yaml:7:9 yaml.tag expiry",
+        "promotions/one.yaml:9:12 schema.enum channels/0",
+        "stores/one.yaml:1:10 yaml.tag storeId",
+        "stores/one.yaml:8:55 schema.pattern address/state",
+    ]
+
+
+def test_what_is_wrong_within_an_alias_is_told_at_the_alias(minimal: Path, schemas: Schemas) -> None:
+    edit(minimal, ("events/one.yaml", "name: Opening", "attributes: {A: &a ['{{ nope }}'], B: *a}\nname: A"))
+    assert found(minimal, schemas) == [
+        "events/one.yaml:4:21 expression attributes/A/0",
+        "events/one.yaml:4:39 expression attributes/B/0",
+    ]

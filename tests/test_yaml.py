@@ -212,7 +212,7 @@ def test_a_text_without_a_value_is_refused_where_an_editor_must_look(
         ("a:\n  - b: 1\n    b: 2", ("a", 0, "b"), Place(3, 5, 3, 6)),
         ("a: [0, !x 1]", ("a", 1), Place(1, 8, 1, 12)),
         ("a: {b: *c}", ("a", "b"), Place(1, 8, 1, 10)),
-        ("a: [{1: 2}]", ("a", 0), Place(1, 6, 1, 7)),
+        ("a: [{1: 2}]", ("a", 0, "1"), Place(1, 6, 1, 7)),
     ],
 )
 def test_a_fault_names_the_way_to_it(text: str, pointer: tuple[str | int, ...], place: Place) -> None:

@@ -72,7 +72,7 @@ class Told:
 class Entry:
     """A record as its file holds it: its line, or its number in a list; and what its schema finds.
 
-    ``line`` counts from the first line of its block.
+    ``line`` counts from the first line of its block. ``told``: where its file has faults that are told already.
     """
 
     source: Source
@@ -81,7 +81,7 @@ class Entry:
     text: bytes
     index: int | None
     found: tuple[Finding, ...]
-    unrendered: frozenset[Pointer] = frozenset()
+    told: frozenset[Pointer] = frozenset()
 
     @property
     def sound(self) -> Sound:
@@ -136,10 +136,11 @@ def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
     told.note(parsed.problems)
     if parsed.lost:
         _lose(source.kind, told)
-    unrendered = frozenset(parsed.unrendered)
+    told_there, flaws = frozenset((*parsed.unrendered, *parsed.flawed)), parsed.flaws()
     for index, value in enumerate(orjson.loads(parsed.data)):
-        found = () if parsed.valid else tuple(around.schemas.findings(source.kind.schema, value))
-        yield Entry(source, value, None, b"", index if parsed.listed else None, found, unrendered)
+        number = index if parsed.listed else None
+        findings = () if parsed.valid else (*around.schemas.findings(source.kind.schema, value), *flaws.get(number, ()))
+        yield Entry(source, value, None, b"", number, findings, told_there)
 
 
 def _lose(kind: Kind, told: Told) -> None:
@@ -155,9 +156,9 @@ class Places:
         self._file: tuple[Source, Mapping[Pointer, yaml.Spot]] | None = None
 
     def problem(self, entry: Entry, finding: Finding) -> Problem | None:
-        """A finding as a problem at its place; none where an expression without a value is the cause."""
+        """A finding as a problem at its place; none where it follows from one that is told already."""
         whole = finding.pointer if entry.index is None else (entry.index, *finding.pointer)
-        if whole in entry.unrendered:
+        if whole in entry.told:
             return None
         place = self.place(entry, finding.pointer, on_key=finding.on_key)
         words = finding.allowed, finding.about, finding.nearest
@@ -170,7 +171,7 @@ class Places:
         else:
             spots = self._spots(entry.source)
             whole = pointer if entry.index is None else (entry.index, *pointer)
-        spot = spots.get(whole) or spots.get(whole[:-1])
+        spot = yaml.spot(spots, whole)
         return (spot.key if on_key and spot.key else spot.value) if spot else None
 
     def shown(self, entry: Entry, pointer: Pointer) -> str:

@@ -86,6 +86,7 @@ class _Check:
         self.findings: list[tuple[Document, Finding]] = []
         self.unreadable: set[str] = set()
         self.unrendered: dict[str, set[Pointer]] = {}
+        self.flaws: dict[tuple[str, int | None], list[Finding]] = {}
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.users: Mapping[str, set[str]] = {}
         self.spots: dict[str, dict[Pointer, yaml.Spot]] = {}
@@ -118,7 +119,7 @@ class _Check:
             return nothing, None
         try:
             text = tree.text_of(self.folder, source)
-            value = yaml.load(text)
+            value, faulty = tree.loaded(text)
         except Malformed as fault:
             self.problems += [tree.malformed("site.yaml", each) for each in (fault, *fault.more)]
             return nothing, None
@@ -126,7 +127,9 @@ class _Check:
         found = self.schemas.findings(SITE.schema, rendered)
         struck = not_xml(rendered)
         found += [Finding("text.xml", where, said, XML_TEXT, on_key=on_key) for where, said, on_key in struck]
-        bad = site.names_at_fault(value, found)
+        self.problems += [tree.malformed("site.yaml", fault) for fault in faulty]
+        flaws = self.flaws["site.yaml", None] = [Finding(fault.rule, fault.pointer, "") for fault in faulty]
+        bad = site.names_at_fault(value, [*found, *flaws])
         _, names, faults = site.render(value, bad or frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
         self.unrendered["site.yaml"] = {unrendered.pointer for unrendered in faults}
@@ -135,9 +138,9 @@ class _Check:
             finding = Finding("expression", unrendered.pointer, why.found, why.allowed, "", why.nearest)
             found += [finding] * (not unrendered.told)
         self.findings += [(document, finding) for finding in found]
-        if found:
-            self.broken.append((document, found))
-        return (nothing if found else document), (None if bad is None else names)
+        if found or flaws:
+            self.broken.append((document, [*found, *flaws]))
+        return (nothing if found or flaws else document), (None if bad is None else names)
 
     def _read(self, names: expressions.Names | None) -> list[Parsed]:
         """Every other file, from the cache where it stands there unchanged."""
@@ -199,6 +202,8 @@ class _Check:
                 self.unreadable.add(path)
             if file.unrendered:
                 self.unrendered[path] = set(file.unrendered)
+            if file.flawed:
+                self.flaws.update(((path, number), found) for number, found in file.flaws().items())
             values = file.documents
             if kind.name == "app":
                 self._application_layers(file, values, layers, bases)
@@ -217,10 +222,14 @@ class _Check:
     def _sort_out(self, document: Document, found: list[Finding], valid: list[Document]) -> None:
         """A document goes to the valid ones, or with its findings to the broken ones."""
         self.findings += [(document, finding) for finding in found]
-        if found:
-            self.broken.append((document, found))
+        if unsound := [*found, *self._flaws(document)]:
+            self.broken.append((document, unsound))
         else:
             valid.append(document)
+
+    def _flaws(self, document: Document) -> list[Finding]:
+        """Where the YAML of a document's layers has faults."""
+        return [flaw for layer in document.layers for flaw in self.flaws.get((layer.path, layer.index), ())]
 
     def _applications(self, layers: list[Layer], bases: dict[str, Layer], valid: list[Document]) -> None:
         """The applications put together and checked; where a base is lacking, nothing is said of what is missing."""
@@ -238,7 +247,7 @@ class _Check:
                 for finding in found
                 if finding.missing is None and not (told and finding.pointer == ("extends",))
             ]
-            self.broken.append((document, found))
+            self.broken.append((document, [*found, *self._flaws(document)]))
 
     def _application_layers(
         self, file: Parsed, values: list[Json], layers: list[Layer], bases: dict[str, Layer]
@@ -270,7 +279,9 @@ class _Check:
                 whole = pointer if layer.index is None else (layer.index, *pointer)
                 if whole in self.unrendered.get(path, ()) and finding.rule != "expression":
                     continue
-                spot = spots.get(whole) or spots.get(whole[:-1])
+                if any(finding.pointer == flaw.pointer for flaw in self._flaws(document)):
+                    continue
+                spot = yaml.spot(spots, whole)
                 place = (spot.key if finding.on_key and spot.key else spot.value) if spot else None
                 shown = finding.pointer if layer.index is None else (layer.index, *finding.pointer)
                 found = finding.found + self._line(finding)

@@ -3,6 +3,7 @@
 import os
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from vitrine.content.characters import XML_TEXT, not_xml
 from vitrine.content.listing import Source
 from vitrine.content.model import Buffer
 from vitrine.content.processes import Progress, counted, processors, stream, turns
-from vitrine.content.schema import Schemas
+from vitrine.content.schema import Finding, Schemas
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
@@ -32,7 +33,8 @@ class Parsed:
 
     ``documents``: the same as values, but for what is left out where the file is ``brief``.
     ``lost``: documents of it are missing here, for they cannot be read, or hold expressions and there are no names
-    to evaluate them with. ``unrendered``: where texts stand whose expressions could not be evaluated.
+    to evaluate them with. ``unrendered``: where texts stand whose expressions could not be evaluated. ``flawed``: where
+    the YAML has faults that reading went beyond.
     """
 
     source: Source
@@ -42,6 +44,7 @@ class Parsed:
     valid: bool = True
     lost: bool = False
     unrendered: list[Pointer] = field(default_factory=list)
+    flawed: list[Pointer] = field(default_factory=list)
     documents: list[Json] = field(default_factory=list)
 
     @property
@@ -58,6 +61,17 @@ class Parsed:
     def sound(self) -> bool:
         """Whether there is nothing to say about this file by itself."""
         return self.valid and not (self.problems or self.lost or self.unrendered)
+
+    def flaws(self) -> dict[int | None, list[Finding]]:
+        """Where YAML's faults are in the documents, by their numbers in a list: nothing follows from what is there."""
+        found: dict[int | None, list[Finding]] = defaultdict(list)
+        for pointer in self.flawed:
+            match pointer:
+                case (int(number), *rest) if self.listed:
+                    found[number].append(Finding("yaml", tuple(rest), ""))
+                case _:
+                    found[None].append(Finding("yaml", pointer, ""))
+        return found
 
     def open(self) -> None:
         """Make its documents from their JSON."""
@@ -173,7 +187,9 @@ def _read(folder: Path, source: Source, names: expressions.Names | None, schemas
             _feed(folder, source, parsed, documents)
         else:
             text = text_of(folder, source)
-            value = yaml.load(text)
+            value, faults = loaded(text)
+            parsed.problems += [malformed(source.path, fault) for fault in faults]
+            parsed.flawed = [fault.pointer for fault in faults]
             parsed.listed = isinstance(value, list)
             if expressions.OPENING in text:
                 value = _rendered(value, text, names, parsed)
@@ -186,9 +202,19 @@ def _read(folder: Path, source: Source, names: expressions.Names | None, schemas
         parsed.problems += _not_xml(folder, source, documents, parsed.listed)
     fraction = b".0" in parsed.data and _FRACTION.search(parsed.data)
     parsed.valid = source.kind.name == "app" or (
-        not fraction and all(schemas.valid(source.kind.schema, document) for document in documents)
+        not (fraction or parsed.flawed) and all(schemas.valid(source.kind.schema, document) for document in documents)
     )
     return parsed, documents
+
+
+def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
+    """The value of a YAML text, and the faults that reading went beyond. Raises Malformed where it could not."""
+    try:
+        return yaml.load(text), ()
+    except Malformed as fault:
+        if fault.value is None:
+            raise
+        return fault.value, (fault, *fault.more)
 
 
 def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: Parsed) -> Json:
@@ -203,7 +229,8 @@ def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: P
         fault, pointer = unrendered.fault, unrendered.pointer
         parsed.unrendered.append(pointer)
         if not unrendered.told:
-            place = spots[pointer].value
+            spot = yaml.spot(spots, pointer)
+            place = spot.value if spot else None
             parsed.problems.append(
                 Problem(
                     "expression", parsed.source.path, fault.found, place, pointer, fault.allowed, nearest=fault.nearest

@@ -1,7 +1,7 @@
 """One YAML or JSON-lines text read as JSON: only JSON's scalars are resolved, everything else is text."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -27,7 +27,8 @@ MAX_FAULTS = 1000
 class Malformed(Exception):
     """A text that cannot be read as one JSON value: the first fault.
 
-    ``more``: those that follow, up to one that reading cannot go beyond.
+    ``more``: those that follow, up to one that reading cannot go beyond. ``value``: what was read all the same, where
+    there is none such; nothing follows from what stands at the pointers of the faults.
     """
 
     rule: str
@@ -36,6 +37,7 @@ class Malformed(Exception):
     place: Place
     pointer: Pointer = ()
     more: "tuple[Malformed, ...]" = ()
+    value: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +79,31 @@ def by_events(text: str) -> Json:
 
 
 def _every_fault(text: str) -> Malformed | None:
-    """The first fault of a text, with its pointer and those that follow it."""
+    """The first fault of a text, with its pointer, those that follow it, and the value."""
     found: list[Malformed] = []
+    value = None
     try:
-        reader = _Reader(text, lambda pointer, key, value: None)
-        reader.faults = found
-        reader.document()
+        value = _Reader(text, lambda pointer, key, value: None, found).document()
     except Malformed as last:
         if not found or found[-1].place.line != last.place.line:  # else it comes of the one before
             found.append(last)
-    return replace(found[0], more=tuple(found[1:])) if found else None
+    return replace(found[0], more=tuple(found[1:]), value=value) if found else None
 
 
 def locate(text: str) -> dict[Pointer, Spot]:
-    """Where every value of a (readable) YAML text stands. Raises Malformed at the first fault."""
+    """Where every value of a YAML text stands. Raises Malformed at a fault that reading cannot go beyond."""
     spots: dict[Pointer, Spot] = {}
 
     def record(pointer: Pointer, key: Any, value: tuple[Any, Any]) -> None:
         spots[pointer] = Spot(_place(*value), _place(key.start_mark, key.end_mark) if key else None)
 
-    _Reader(text, record).document()
+    _Reader(text, record, []).document()
     return spots
+
+
+def spot(spots: Mapping[Pointer, Spot], pointer: Pointer) -> Spot | None:
+    """Where a value stands; if it is none that the text has, as within an alias, where that stands which it is in."""
+    return next((spots[pointer[:end]] for end in range(len(pointer), -1, -1) if pointer[:end] in spots), None)
 
 
 def _place(start: Any, end: Any) -> Place:
@@ -117,21 +123,23 @@ def libyaml() -> tuple[Any, Any, type[Exception]]:
     return _yaml.CParser, events, YAMLError
 
 
+_TEXT_KEY = "text as a key, in quotes"
+
+
 class _Reader:
     """Builds one value from libyaml's events; its node tree would cost twice as much.
 
     ``faults``: where to put those that reading can go beyond; without it, it ends at the first.
     """
 
-    faults: list[Malformed] | None = None
-
-    def __init__(self, text: str, record: Record | None) -> None:
+    def __init__(self, text: str, record: Record | None, faults: list[Malformed] | None = None) -> None:
         parser, events, self._error = libyaml()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
         self._events = events
         self._text = text
         self._record = record
+        self._faults = faults
         self._anchors: dict[str, tuple[Json, int, int] | None] = {}
         self._count = 0
         self._deepest = 0
@@ -227,28 +235,31 @@ class _Reader:
             value.append(self._node(event, (*pointer, len(value)) if self._record else pointer, None, depth + 1))
 
     def _key(self, event: Any, pointer: Pointer) -> str | None:
-        """The text of a key; None for a list or an object, past which it has read."""
+        """The text of a key; None where it has none: of a list or an object, it has read past it."""
         events = self._events
         if event.__class__ is events.AliasEvent:
-            key = self._alias(event, pointer, 0)
-        elif event.__class__ is not events.ScalarEvent:
+            return self._key_by_alias(event, (*pointer, f"*{event.anchor}"))
+        if event.__class__ is not events.ScalarEvent:
             self._tell(self._no_key(event, pointer))
             self._past(event, pointer)
             return None
-        else:
-            if event.tag is not None:
-                self._tell(self._malformed("yaml.tag", event, *_tag(event), pointer))
-            key = self._scalar(event.value, event, pointer) if event.implicit[0] else event.value
-            if event.anchor is not None:
-                self._anchors[event.anchor] = (key, 1 + len(event.value) // TEXT_NODE, 0)
-            elif self._anchors:
-                self._count += len(event.value) // TEXT_NODE
-        if not isinstance(key, str):
-            shown = "by alias" if event.__class__ is events.AliasEvent else event.value
-            found = f"the key {shown} is not text"
-            self._tell(self._malformed("yaml.key", event, found, "text as a key, in quotes", pointer))
-            key = f"key {event.start_mark.index}"
+        key: str = event.value
+        if event.tag is not None:
+            self._tell(self._malformed("yaml.tag", event, *_tag(event), (*pointer, key)))
+        if event.implicit[0] and (key in WORDS or (key[:1] in NUMBER_STARTS and NUMBER.fullmatch(key))):
+            self._tell(self._malformed("yaml.key", event, f"the key {key} is not text", _TEXT_KEY, (*pointer, key)))
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (key, 1 + len(key) // TEXT_NODE, 0)
+        elif self._anchors:
+            self._count += len(key) // TEXT_NODE
         return key
+
+    def _key_by_alias(self, event: Any, pointer: Pointer) -> str | None:
+        key = self._alias(event, pointer, 0)
+        if isinstance(key, str):
+            return key
+        self._tell(self._malformed("yaml.key", event, "the key by alias is not text", _TEXT_KEY, pointer))
+        return None
 
     def _no_key(self, event: Any, pointer: Pointer) -> Malformed:
         """What is wrong with a list or an object as a key: most often an expression lacks its quotes."""
@@ -276,7 +287,7 @@ class _Reader:
             return value if match is None else self._number(value, match, event, pointer)
         return WORDS.get(value, value)
 
-    def _number(self, value: str, match: re.Match[str], event: Any, pointer: Pointer) -> int | float:
+    def _number(self, value: str, match: re.Match[str], event: Any, pointer: Pointer) -> Json:
         if match.end(1) == match.end():
             if len(value) <= MAX_DIGITS or len(value.lstrip("-")) <= MAX_DIGITS:
                 return int(value)
@@ -285,14 +296,14 @@ class _Reader:
         shown = value if len(value) <= 24 else f"{value[:20]}… ({len(value)} characters)"
         allowed = f"at most {MAX_DIGITS} digits; text in quotes"
         self._tell(self._malformed("yaml.number", event, f"the number {shown} is too large", allowed, pointer))
-        return 0
+        return value
 
     def _alias(self, event: Any, pointer: Pointer, depth: int) -> Json:
         if event.anchor not in self._anchors:
             found = f"the alias *{event.anchor} without an anchor before it"
             allowed = f"text that begins with * in quotes; &{event.anchor} first where an alias is meant"
             self._tell(self._malformed("yaml.alias", event, found, allowed, pointer))
-            return ""
+            return f"*{event.anchor}"
         target = self._anchors[event.anchor]
         if target is None:
             found = f"the alias *{event.anchor} holds itself"
@@ -314,9 +325,9 @@ class _Reader:
 
     def _tell(self, fault: Malformed) -> None:
         """Note a fault that reading can go beyond. Raises it where nobody wants to know what follows."""
-        if self.faults is None or len(self.faults) == MAX_FAULTS:
+        if self._faults is None or len(self._faults) == MAX_FAULTS:
             raise fault
-        self.faults.append(fault)
+        self._faults.append(fault)
 
     def _malformed(self, rule: str, event: Any, found: str, allowed: str, pointer: Pointer = ()) -> Malformed:
         return Malformed(rule, found, allowed, _place(event.start_mark, event.end_mark), pointer)
