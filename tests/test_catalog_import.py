@@ -318,7 +318,7 @@ def test_a_row_is_named_by_its_line_or_its_number(tmp_path: Path, name: str, dat
     [
         ("b.txt", "", BRANDS, 4, "b.txt: a feed that nothing here reads; its name must end in .jsonl, .jsonl.gz, "),
         ("b.json", "[1,", BRANDS, 4, "b.json:1:4: no JSON: "),
-        ("b.yaml", "- [", BRANDS, 4, "b.yaml:2:1: "),
+        ("b.yaml", "- [", BRANDS, 4, "b.yaml:1:3: "),
         ("b.json", "{}", BRANDS, 2, "map.yaml: there is an object in the file where the rows should be; allowed: "),
         ("b.csv", b"name\n\xff\n", BRANDS, 4, "b.csv:2:1: the byte 0xFF is not UTF-8 text; save the table as UTF-8"),
         ("b.csv", 'name\n"a"b\n', BRANDS, 4, "b.csv: line 2: "),
@@ -336,7 +336,7 @@ def test_a_row_is_named_by_its_line_or_its_number(tmp_path: Path, name: str, dat
             2,
             "map.yaml:7:26: fields/id/as: 'int' is no type; ",
         ),
-        ("b.json", "[]", "kind: [", 2, "map.yaml:2:1: "),
+        ("b.json", "[]", "kind: [", 2, "map.yaml:1:7: "),
     ],
 )
 def test_what_cannot_be_read_is_told_in_a_sentence(

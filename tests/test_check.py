@@ -465,6 +465,7 @@ def test_any_bytes_are_checked(mutable: Path, schemas: Schemas, name: str, data:
             "‸id: 6\nname: ‸{{ www }}\nshortDesc: ‸{{ brand }}\nstores: {storeId: [‸9]}\nstart: 2026-11-27 06:00\n",
             ("schema.required", "yaml.key name", "yaml.key shortDesc", "reference stores/storeId/0"),
         ),
+        ("‸<<: {name: A}\nname: ‸[b]\n", ("yaml.key", "schema.type name")),
         ("? ‸[a]\n: b\nname: ‸[b]\n", ("yaml.key", "schema.type name")),
         # one fault, though reading ends there: a comma is missing, a line goes on, a nest is not closed
         ("links: [{href: ‸{{ www }}/x, rel: y}]\nname: !a b\n", ("yaml.key links/0/href",)),

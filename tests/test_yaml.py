@@ -28,7 +28,7 @@ VALUES: list[tuple[str, Any]] = [
     ("[.inf, -.inf, .nan, NaN, Infinity]", [".inf", "-.inf", ".nan", "NaN", "Infinity"]),
     ("[10:30, 2013-06-21, 2026-11-27 06:00, 1:2:3]", ["10:30", "2013-06-21", "2026-11-27 06:00", "1:2:3"]),
     ("[=, <<]", ["=", "<<"]),
-    ("<<: {a: 1}", {"<<": {"a": 1}}),
+    ("'<<': {a: 1}", {"<<": {"a": 1}}),
     ("a:", {"a": ""}),
     ("- \n-", ["", ""]),
     ("\"1\": '2'", {"1": "2"}),
@@ -72,6 +72,12 @@ DIGITS = "at most 18 digits; text in quotes"
 PRINTABLE = "printable text; other characters as escapes in double quotes"
 NO_TAGS = "no tags; text that begins with ! in quotes"
 CLOSING = "a closing quote like the opening one"
+SPACED = "`key: value`; text that holds a colon in quotes"
+NO_BLANK = "a colon without a blank after it"
+MERGE = "the keys themselves; for applications, `extends`"
+LATE = CLOSING + "; a quote within single quotes twice: 'it''s'"
+CONFLICT = "a mark of git's: two versions of these lines are in conflict"
+ONE_VERSION = "one of them, without the lines that begin with <<<<<<<, ======= and >>>>>>>"
 BLOCK = "the text of a block on the lines below; " + QUOTES
 
 # The text, with a mark where the fault is; the rule, what is found, what is allowed.
@@ -83,6 +89,15 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a:\n  b: 1\n  ‸c\nd: 2", "yaml.syntax", "a key without a colon", "`key: value`"),
     ("a:\n  b: 1\n ‸c: 2", "yaml.syntax", "this line does not fit into the block around it", KEYS),
     ("a:\n- b\n‸c", "yaml.syntax", "a key without a colon", "`key: value`"),
+    ("a: 1\n‸b:2\nc: 3", "yaml.syntax", NO_BLANK, SPACED),
+    ("a: 1\n‸b:\u00a02\nc: 3", "yaml.syntax", NO_BLANK, SPACED),
+    ("a: 1\n‸http://b\nc: 3", "yaml.syntax", "a key without a colon", "`key: value`"),
+    # such a line makes one text with those below it: the colon that ends it is not at fault
+    ("# x\n\n‸a:1\nb: 2", "yaml.syntax", NO_BLANK, SPACED),
+    ("‸a 1\n\nb: 2", "yaml.syntax", "a key without a colon", "`key: value`"),
+    ("- a: 1\n- ‸a:1\n  b: 2", "yaml.syntax", NO_BLANK, SPACED),
+    ("a:\n  ‸b:1\n  c 2\n  d: 3", "yaml.syntax", NO_BLANK, SPACED),
+    ("a: b\n  c\n  d‸: e", "yaml.syntax", "a colon and a blank stand within a text", COLON),
     (
         "- a\n‸b: c",
         "yaml.syntax",
@@ -93,12 +108,35 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a: ‸- b", "yaml.syntax", "a list entry stands where no list can be", ENTRY),
     ("a: 'it'‸s'", "yaml.syntax", "something follows the end of the value", AFTER),
     ('a: "b" ‸c', "yaml.syntax", "something follows the end of the value", AFTER),
+    (
+        "a: ‸'tis\nb: c\nd: 'e' it's",
+        "yaml.syntax",
+        "quoted text that begins here ends in line 3, and something follows it",
+        LATE,
+    ),
+    (
+        'a: "b"\nc: ‸"d \\"e\\"\nf: "g"\n',
+        "yaml.syntax",
+        "quoted text that begins here ends in line 3, and something follows it",
+        LATE,
+    ),
+    ("a: 'b\n  ''c'\nd: 'it''s' ‸e", "yaml.syntax", "something follows the end of the value", AFTER),
     ("{a: 1}‸}", "yaml.syntax", "something follows the end of the value", AFTER),
     ("a: ‸'b\nc: d", "yaml.syntax", "quoted text is not closed", CLOSING),
     ('a: 1\nb: ‸"c\n\nd: e\n', "yaml.syntax", "quoted text is not closed", CLOSING),
     ("a: ‸'b\n---\nc'", "yaml.syntax", "quoted text is not closed", CLOSING),
     ("a: ‸[b, c\nd: e", "yaml.syntax", "a list in brackets is not closed", "`[a, b]`"),
     ("a: ‸{b: c\nd: e", "yaml.syntax", "an object in braces is not closed", "`{a: 1, b: 2}`"),
+    ("a: ‸[b,", "yaml.syntax", "a list in brackets is not closed", "`[a, b]`"),
+    ("a: [b, ‸{c: d,\n\n", "yaml.syntax", "an object in braces is not closed", "`{a: 1, b: 2}`"),
+    ("a: 1\n‸<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> x\n", "yaml.syntax", CONFLICT, ONE_VERSION),
+    ("‸<<<<<<< HEAD\na: 2\n=======\na: 3\n>>>>>>> x\n", "yaml.syntax", CONFLICT, ONE_VERSION),
+    (
+        "a: 'b'\n‸\ufeffc: d",
+        "yaml.syntax",
+        "a byte order mark (U+FEFF), which no editor shows",
+        "none, or one at the beginning of the file",
+    ),
     (
         "a: ['b' ‸'c']",
         "yaml.syntax",
@@ -146,6 +184,12 @@ REFUSED: list[tuple[str, str, str, str]] = [
         "an escape that is no character (a lone surrogate)",
         "the character itself, or \\U and its eight digits",
     ),
+    (
+        'a: "\\u‸D83D\\uDE00"',
+        "yaml.syntax",
+        "an escape in two halves, which only JSON has",
+        "the character itself, or \\U0001F600",
+    ),
     # what is YAML, and no JSON value
     ("a: 1\n‸a: 2", "yaml.duplicate", "the key 'a' a second time", "each key once"),
     ("{'a': 1, ‸a: 2}", "yaml.duplicate", "the key 'a' a second time", "each key once"),
@@ -158,6 +202,7 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("‸1: 2", "yaml.key", "the key 1 is not text", "text as a key, in quotes"),
     ("a: {‸true: 2}", "yaml.key", "the key true is not text", "text as a key, in quotes"),
     ("a: &x 1\nb: {‸*x : 2}", "yaml.key", "the key by alias is not text", "text as a key, in quotes"),
+    ("a: &x {b: 1}\nc: {‸<<: *x, d: 1}", "yaml.key", "the merge key <<, which is not read here", MERGE),
     ("? ‸[a]\n: b", "yaml.key", "a list or an object as a key", "text as a key"),
     (
         "url: ‸{{ base_url }}/logo.png",
@@ -302,6 +347,8 @@ def test_a_file_is_utf_8_with_or_without_a_byte_order_mark(data: bytes, text: st
         (b"\xff", "0xFF", 1, 1),
         ("a: 1\nné: ".encode() + b"\xe9t\xe9", "0xE9", 2, 5),
         (b"a\r\nb\xc3", "0xC3", 2, 2),
+        (b"a\r\rb\xc3", "0xC3", 3, 2),
+        (b"\xef\xbb\xbfab\xc3", "0xC3", 1, 3),
         (b"\xed\xa0\x80", "0xED", 1, 1),  # a surrogate
         (b"\xff\xfea\x00", "0xFF", 1, 1),  # UTF-16
         (bytes(range(0x80, 0x100)), "0x80", 1, 1),

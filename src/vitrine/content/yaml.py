@@ -56,10 +56,8 @@ def decode(data: bytes) -> str:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        before = data[data.rfind(b"\n", 0, error.start) + 1 : error.start].decode("utf-8", "replace")
-        place = Place(line, len(before) + 1, line, len(before) + 2)
-        found = f"the byte 0x{data[error.start]:02X} is not UTF-8 text"
+        place = syntax.place_after(error.object[: error.start].decode())
+        found = f"the byte 0x{error.object[error.start]:02X} is not UTF-8 text"
         raise Malformed("yaml.encoding", found, "a text file in UTF-8", place) from None
     return text
 
@@ -123,6 +121,8 @@ def libyaml() -> tuple[Any, Any, type[Exception]]:
     return _yaml.CParser, events, YAMLError
 
 
+_NO_KEYS = frozenset((*WORDS, "<<"))
+_MERGE = ("the merge key <<, which is not read here", "the keys themselves; for applications, `extends`")
 _TEXT_KEY = "text as a key, in quotes"
 
 
@@ -235,7 +235,7 @@ class _Reader:
             value.append(self._node(event, (*pointer, len(value)) if self._record else pointer, None, depth + 1))
 
     def _key(self, event: Any, pointer: Pointer) -> str | None:
-        """The text of a key; None where it has none: of a list or an object, it has read past it."""
+        """The text of a key; None where it has none and its value is left out; lists and objects are read past."""
         events = self._events
         if event.__class__ is events.AliasEvent:
             return self._key_by_alias(event, (*pointer, f"*{event.anchor}"))
@@ -246,7 +246,10 @@ class _Reader:
         key: str = event.value
         if event.tag is not None:
             self._tell(self._malformed("yaml.tag", event, *_tag(event), (*pointer, key)))
-        if event.implicit[0] and (key in WORDS or (key[:1] in NUMBER_STARTS and NUMBER.fullmatch(key))):
+        if event.implicit[0] and (key in _NO_KEYS or (key[:1] in NUMBER_STARTS and NUMBER.fullmatch(key))):
+            if key == "<<":
+                self._tell(self._malformed("yaml.key", event, *_MERGE, pointer))
+                return None
             self._tell(self._malformed("yaml.key", event, f"the key {key} is not text", _TEXT_KEY, (*pointer, key)))
         if event.anchor is not None:
             self._anchors[event.anchor] = (key, 1 + len(key) // TEXT_NODE, 0)
@@ -335,11 +338,16 @@ class _Reader:
     def _syntax(self, error: Any) -> Malformed:
         if getattr(error, "problem_mark", None) is None:  # the reader's: a character that YAML does not admit
             return unprintable(self._text)
+        if error.problem == syntax.NO_VALUE and not self._text[error.problem_mark.index :]:
+            with_value = _Reader(self._text + "\nx", None, [])  # it is a bracket that is not closed: libyaml says which
+            try:
+                with_value.document()
+            except Malformed as fault:
+                return fault
         return Malformed("yaml.syntax", *syntax.explain(error, self._text))
 
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_LINE = re.compile("\r\n|\r|\n")
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
@@ -350,10 +358,8 @@ def unprintable(text: str) -> Malformed:
     """
     match = _UNPRINTABLE.search(text)
     offset = match.start() if match else 0
-    lines = _LINE.split(text[:offset])
-    line, column = len(lines), len(lines[-1]) + 1
     found = f"the character U+{ord(text[offset]):04X}" if match else "a character that YAML does not admit"
     if match and _LINE_ENDS.match(match.group()):
         found += ", an invisible line end"
     allowed = "printable text; other characters as escapes in double quotes"
-    return Malformed("yaml.character", found, allowed, Place(line, column, line, column + 1))
+    return Malformed("yaml.character", found, allowed, syntax.place_after(text[:offset]))
