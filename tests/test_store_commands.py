@@ -4,8 +4,10 @@ import csv
 import io
 import json
 import os
+import signal
 import sqlite3
 import subprocess
+import sys
 import threading
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -56,6 +58,10 @@ def test_migrate_prints_its_steps_and_then_has_nothing_to_do(engine: Engine) -> 
     [
         ("mysql://root:secret@host/x", "--database mysql://host/x: must be sqlite:///PATH"),
         ("sqlite://host/x", "--database sqlite://host/x: must be sqlite:///PATH"),
+        (
+            "sqlite:///x?mode=ro",
+            "--database sqlite:///x?mode=ro: has no parts after ? or #; in the name of a file they",
+        ),
         ("postgresql://vitrine:secret@127.0.0.1:1/x", "the database cannot be brought to this program's form: "),
     ],
 )
@@ -110,7 +116,8 @@ def test_a_backup_of_a_live_store_is_restored_and_goes_on(sqlite: Engine, tmp_pa
     choose(again, "next", at=NOW + timedelta(hours=1))
     again.close()
     assert _all_devices(sqlite.url) == [*kept, "next"]
-    assert len(_all_devices(f"sqlite:///{tmp_path / 'store' / 'shop.sqlite.before-restore'}")) == count
+    (old,) = (tmp_path / "store").glob("shop.sqlite.before-restore-*Z")
+    assert len(_all_devices(f"sqlite:///{old}")) == count
 
 
 def _all_devices(url: str) -> list[str]:
@@ -132,6 +139,109 @@ def test_a_store_is_restored_where_there_was_none_and_where_it_was_damaged(sqlit
     other = f"sqlite:///{tmp_path}/elsewhere/shop.sqlite"
     assert vitrine("restore", "--database", other, "--from", copy).out.endswith(f"restored from {copy}\n")
     assert devices(other) == ["a"]
+
+
+def test_each_restore_keeps_what_was_there(sqlite: Engine, tmp_path: Path) -> None:
+    copies = []
+    for device in ("a", "b", "c"):
+        store = Engine("sqlite", f"sqlite:///{tmp_path / device}").open()
+        store.migrate()
+        choose(store, device)
+        store.close()
+        copies.append(tmp_path / f"copy of {device}")
+        assert vitrine("backup", "--database", f"sqlite:///{tmp_path / device}", "--to", copies[-1]).status == 0
+    kept = []
+    for copy in copies:
+        told = vitrine("restore", "--database", sqlite.url, "--from", copy).out
+        kept += told.partition("; what was there is ")[2].splitlines()
+    assert [devices(f"sqlite:///{path}") for path in kept] == [["a"], ["b"]]
+    assert devices(sqlite.url) == ["c"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from vitrine.service.sql.sqlite_file import restore
+
+copy, path, steps = Path(sys.argv[1]), Path(sys.argv[2]), iter(range(int(sys.argv[3])))
+
+
+def kill(event, arguments):
+    if event in ("os.rename", "os.link", "os.remove") and next(steps, None) is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+sys.addaudithook(kill)
+restore(copy, path)
+"""
+"""Killed before a step that changes a folder, by its number."""
+
+
+def test_a_restore_that_is_killed_leaves_a_whole_store(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "a")
+    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
+    assert vitrine("backup", "--database", sqlite.url, "--to", copy).status == 0
+    choose(database, "b", at=NOW + timedelta(days=1))
+    database.close()
+    found: list[list[str]] = []
+    for steps in range(20):
+        command = [sys.executable, "-c", KILLED, copy, path, str(steps)]
+        status = subprocess.run(command).returncode
+        assert (status in (0, -signal.SIGKILL), path.exists()) == (True, True)
+        found.append(devices(sqlite.url))
+        if not status:
+            break
+    assert (found[0], found[-1], {*map(tuple, found)}) == (["a", "b"], ["a"], {("a", "b"), ("a",)})
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("store/shop.sqlite", "belongs to the store itself; a backup needs a file of its own"),
+        ("store/shop.sqlite-wal", "belongs to the store itself; a backup needs a file of its own"),
+        ("store/shop.sqlite.lock", "belongs to the store itself; a backup needs a file of its own"),
+        ("other", "is in use; stop the service and whatever else has it open first"),
+        ("unlocked", "is in use, or was not closed: there is {target}-wal; name another file"),
+        ("folder", "is no file that a backup could replace"),
+        ("pipe", "is no file that a backup could replace"),
+    ],
+)
+def test_a_backup_replaces_nothing_that_somebody_needs(
+    sqlite: Engine, tmp_path: Path, target: str, reason: str
+) -> None:
+    stores = [sqlite.open(), *(open_database(f"sqlite:///{tmp_path / name}") for name in ("other", "unlocked"))]
+    for store in stores:
+        store.migrate()
+        choose(store, "a")
+    (tmp_path / "unlocked.held").unlink()
+    (tmp_path / "link").symlink_to("store/shop.sqlite")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    ran = vitrine("backup", "--database", sqlite.url, "--to", tmp_path / target)
+    named = tmp_path / ("store/shop.sqlite" if target == "link" else target)
+    assert ran == Ran(4, "", f"vitrine: {named} {reason.format(target=named)}\n")
+    for store in stores:
+        choose(store, "b", at=NOW + timedelta(days=1))
+        store.close()
+    urls = [sqlite.url, *(f"sqlite:///{tmp_path / name}" for name in ("other", "unlocked"))]
+    assert [devices(url) for url in urls] == [["a", "b"]] * 3
+
+
+def test_stores_and_their_copies_are_their_owners_alone(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "a")
+    folder, copy = tmp_path / "store", tmp_path / "copy.sqlite"
+    ends = ("", "-shm", "-wal", ".held", ".lock")
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir()}
+    assert modes == {f"shop.sqlite{end}": "0o600" for end in ends}
+    database.close()
+    assert vitrine("backup", "--database", sqlite.url, "--to", copy).status == 0
+    (folder / "shop.sqlite").unlink()
+    assert vitrine("restore", "--database", sqlite.url, "--from", copy).status == 0
+    assert [oct(path.stat().st_mode & 0o777) for path in (copy, folder / "shop.sqlite")] == ["0o600"] * 2
 
 
 def test_what_is_no_backup_is_not_restored(sqlite: Engine, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from vitrine.service.sql.database import PATIENCE_SECONDS, Meter, Result, Unmete
 from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
 from vitrine.service.sql.shop import Shop
-from vitrine.service.sql.sqlite_file import Locks, refuse_network
+from vitrine.service.sql.sqlite_file import Locks, make, refuse_network
 
 TOGETHER = 256
 """Actions that one transaction takes at most."""
@@ -325,6 +325,7 @@ class SQLite:
             waiting.error = refusal
 
     def _connect(self, *more: str) -> sqlite3.Connection:
+        make(self._path)
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
         pragmas = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON")
         for pragma in (f"busy_timeout = {BUSY_MILLISECONDS}", *pragmas):

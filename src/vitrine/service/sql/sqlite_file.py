@@ -5,7 +5,8 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from vitrine.problems import Failure
@@ -17,6 +18,9 @@ NETWORK = re.compile(
     r"|fuse\.(sshfs|glusterfs|ceph|s3fs|rclone|davfs2?|juicefs|gcsfuse|blobfuse2?|mount-s3|goofys|nfs)"
 )
 """File systems that several hosts may share: SQLite's locks and its shared memory do not reach across hosts."""
+
+BESIDE = ("-wal", "-shm", "-journal", ".lock", ".held")
+"""The ends of the names of what SQLite and this program put beside a database."""
 
 
 # -- where it may lie --------------------------------------------------------------------------------------------
@@ -48,6 +52,15 @@ def file_system(mounts: str, folder: str) -> str:
         if f"{folder}/".startswith(point.rstrip("/") + "/") and len(point) >= len(longest):
             found, longest = rest.partition(" ")[0], point
     return found
+
+
+def make(path: Path) -> None:
+    """An empty file that nobody but its owner may read, where there is none: SQLite's own would be as the umask has it.
+
+    What SQLite puts beside it gets the same mode. What is in the way of making it, SQLite says when it opens it.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 # -- who holds it ------------------------------------------------------------------------------------------------
@@ -94,7 +107,7 @@ def alone(path: Path) -> Iterator[None]:
     held = os.open(f"{path}.held", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if not _locked(held, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            raise Failure(f"{path} is in use; stop the service and whatever else has it open, then restore")
+            raise Failure(f"{path} is in use; stop the service and whatever else has it open first")
         yield
     finally:
         os.close(held)
@@ -115,51 +128,74 @@ def backup(path: Path, target: Path) -> int:
     """Write a consistent copy of a store, which may be in use, to a new file; its bytes. Raises Failure."""
     if not path.exists():
         raise Failure(f"{path} is not there")
-    part = target.with_name(target.name + ".part")
-    part.unlink(missing_ok=True)
+    target = Path(os.path.realpath(target))
     try:
-        with closing(_connect(path)) as source, closing(sqlite3.connect(part, isolation_level=None)) as copy:
-            source.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
-        _check(part)
-        _keep(part, target)
+        with _replaceable(target, path), _draft(target) as part:
+            with closing(_connect(path)) as source, closing(sqlite3.connect(part, isolation_level=None)) as copy:
+                source.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
+            _check(part)
+            _sync(part)
+            _put(part, target)
     except sqlite3.Error as error:
         raise Failure(f"{path} cannot be copied: {error}") from None
-    finally:
-        part.unlink(missing_ok=True)
     return target.stat().st_size
 
 
 def restore(copy: Path, path: Path) -> Path | None:
-    """Put a backup in a store's place; where the store that was there is kept. Raises Failure while it is in use."""
+    """Put a backup in a store's place; where the store that was there is kept. Raises Failure while it is in use.
+
+    Whenever it is killed, there is a whole store: the old one or the new one.
+    """
     _check(copy)
     path.parent.mkdir(parents=True, exist_ok=True)
     refuse_network(path)
-    with alone(path):
-        part, before = path.with_name(path.name + ".part"), path.with_name(path.name + ".before-restore")
-        part.unlink(missing_ok=True)
-        try:
+    before: Path | None = None
+    try:
+        with alone(path), _draft(path) as part:
             with closing(_connect(copy)) as source, closing(sqlite3.connect(part, isolation_level=None)) as made:
                 source.backup(made)
-            existed = path.exists()
-            if existed:
-                _settle(path)
-                os.replace(path, before)
-            _keep(part, path)
-        except sqlite3.Error as error:
-            raise Failure(f"{copy} cannot be restored: {error}") from None
-        finally:
-            part.unlink(missing_ok=True)
-    return before if existed else None
+            _sync(part)
+            _settle(path)
+            if path.exists():
+                before = path.with_name(f"{path.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
+                os.link(path, before)
+            _put(part, path)
+    except sqlite3.Error as error:
+        raise Failure(f"{copy} cannot be restored: {error}") from None
+    return before
+
+
+@contextmanager
+def _replaceable(target: Path, path: Path) -> Iterator[None]:
+    """While a copy of a store may be put in a target's place. Raises Failure where something else needs the target."""
+    if target in [Path(f"{path}{end}") for end in BESIDE] or (target.exists() and target.samefile(path)):
+        raise Failure(f"{target} belongs to the store itself; a backup needs a file of its own")
+    if target.exists() and not target.is_file():
+        raise Failure(f"{target} is no file that a backup could replace")
+    with alone(target) if Path(f"{target}.held").exists() else nullcontext():
+        if Path(f"{target}-wal").exists():  # which would be taken for the copy's
+            raise Failure(f"{target} is in use, or was not closed: there is {target}-wal; name another file")
+        yield
+
+
+@contextmanager
+def _draft(path: Path) -> Iterator[Path]:
+    """A new file that is to be put in a path's place."""
+    part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)
+    make(part)
+    try:
+        yield part
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _settle(path: Path) -> None:
     """Bring what lies beside a database into it: beside another database it would be taken for that one's."""
-    try:
-        with closing(_connect(path)) as old:
+    if path.exists():
+        with suppress(sqlite3.DatabaseError), closing(_connect(path)) as old:  # damaged: that may be why it is restored
             old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    except sqlite3.DatabaseError:
-        pass  # it is damaged, which may be why a backup is wanted
     for beside in ("-wal", "-shm"):
         Path(f"{path}{beside}").unlink(missing_ok=True)
 
@@ -192,9 +228,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, timeout=30)
 
 
-def _keep(part: Path, target: Path) -> None:
-    """Bring a file to the disk, then under its name."""
-    _sync(part)
+def _put(part: Path, target: Path) -> None:
+    """Bring a file that is on the disk under another's name."""
     os.replace(part, target)
     _sync(target.parent)
 
