@@ -62,6 +62,7 @@ def test_migrate_prints_its_steps_and_then_has_nothing_to_do(engine: Engine) -> 
             "sqlite:///x?mode=ro",
             "--database sqlite:///x?mode=ro: has no parts after ? or #; in the name of a file they",
         ),
+        ("sqlite:///h#x.sqlite", "--database sqlite:///h#x.sqlite: has no parts after ? or #; in the name of a file"),
         ("postgresql://vitrine:secret@127.0.0.1:1/x", "the database cannot be brought to this program's form: "),
     ],
 )
@@ -196,12 +197,28 @@ def test_a_restore_that_is_killed_leaves_a_whole_store(sqlite: Engine, tmp_path:
     assert (found[0], found[-1], {*map(tuple, found)}) == (["a", "b"], ["a"], {("a", "b"), ("a",)})
 
 
+def test_a_store_is_one_by_whatever_link_it_is_known(sqlite: Engine, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("store/shop.sqlite")
+    database = Engine("sqlite", f"sqlite:///{tmp_path / 'link'}").open()
+    database.migrate()
+    choose(database, "a")
+    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
+    assert vitrine("backup", "--database", sqlite.url, "--to", copy).status == 0
+    in_use = f"vitrine: {path} is in use; stop the service and whatever else has it open first\n"
+    restore = ("restore", "--from", copy, "--database")
+    assert vitrine(*restore, sqlite.url) == Ran(4, "", in_use)
+    database.close()
+    assert vitrine(*restore, f"sqlite:///{tmp_path / 'link'}").out.startswith(f"{path}: restored from {copy}; ")
+    assert ((tmp_path / "link").is_symlink(), devices(sqlite.url)) == (True, ["a"])
+
+
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
         ("store/shop.sqlite", "belongs to the store itself; a backup needs a file of its own"),
         ("store/shop.sqlite-wal", "belongs to the store itself; a backup needs a file of its own"),
         ("store/shop.sqlite.lock", "belongs to the store itself; a backup needs a file of its own"),
+        ("link", "belongs to the store itself; a backup needs a file of its own"),
         ("other", "is in use; stop the service and whatever else has it open first"),
         ("unlocked", "is in use, or was not closed: there is {target}-wal; name another file"),
         ("folder", "is no file that a backup could replace"),

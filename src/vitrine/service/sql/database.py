@@ -1,5 +1,6 @@
 """A database by its URL, and what every engine does."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,12 +106,17 @@ def open_database(url: str, meter: Meter | None = None, connections: int = CONNE
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file that a URL names; None where it names a server. Raises Failure for what is neither."""
+    """The file that a URL names; None where it names a server. Raises Failure for what is neither.
+
+    A link is followed: by whatever name a store is known, there is one place for its locks.
+    """
     parts = urlsplit(url)
-    if parts.scheme == "sqlite" and not parts.netloc and parts.path.strip("/"):
-        return Path(unquote(parts.path.removeprefix("/")))
     if parts.scheme in ("postgresql", "postgres"):
         return None
+    if parts.scheme == "sqlite" and ("?" in url or "#" in url):
+        raise Failure(f"--database {url}: has no parts after ? or #; in the name of a file they are %3F and %23")
+    if parts.scheme == "sqlite" and not parts.netloc and parts.path.strip("/"):
+        return Path(os.path.realpath(unquote(parts.path.removeprefix("/"))))
     shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # it may hold a password
     raise Failure(
         f"--database {shown}: must be sqlite:///PATH (sqlite:////PATH for one from the root) or postgresql://…"
