@@ -421,14 +421,15 @@ def test_limits_of_different_names_and_sizes_do_not_meet(database: Database) -> 
         return database.write(lambda shop: shop.limits.count(name, limit, seconds, at))
 
     assert [counted("a", 2, 10, NOW) for _ in range(3)] == [0, 0, 10]
-    assert [counted("b", 1, 3600, NOW) for _ in range(2)] == [0, 3600]
+    longest = 43_200 * 60  # of schemas/site.json, 30 days
+    assert [counted("b", 1, longest, NOW) for _ in range(2)] == [0, longest]
     assert counted("a", 2, 10, NOW + timedelta(seconds=9.5)) == 1
     assert counted("a", 2, 10, NOW + timedelta(seconds=10)) == 0
-    waits = database.read(lambda shop: [shop.limits.wait(name, 1, 3600, NOW) for name in ("a", "b", "c")])
-    assert waits == [3610, 3600, 0]
-    kept = NOW + timedelta(days=2)
-    gone = [database.write(partial(pruned, at=at)) for at in (kept, kept + timedelta(seconds=5))]
-    assert (gone, database.read(lambda shop: shop.limits.wait("b", 1, 3600, NOW))) == ([0, 1], 0)
+    waits = database.read(lambda shop: [shop.limits.wait(name, 1, longest, NOW) for name in ("a", "b", "c")])
+    assert waits == [longest + 10, longest, 0]
+    kept = NOW + timedelta(seconds=longest)
+    gone = [database.write(partial(pruned, at=at)) for at in (kept, kept + timedelta(days=1, seconds=5))]
+    assert (gone, database.read(lambda shop: shop.limits.wait("b", 1, longest, NOW))) == ([0, 1], 0)
 
 
 # -- the commands ------------------------------------------------------------------------------------------------

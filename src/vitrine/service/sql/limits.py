@@ -5,8 +5,8 @@ from math import ceil
 
 from vitrine.service.sql.session import Session, written
 
-KEPT = timedelta(days=2)
-"""Longer than any window."""
+KEPT = timedelta(days=31)
+"""Longer than any window: site.yaml may set 43,200 minutes at most."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
