@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from signal import SIGINT, SIGQUIT, Signals
+from signal import SIGCONT, SIGINT, SIGQUIT, SIGSTOP, Signals
 from typing import Any
 
 import pytest
@@ -103,6 +103,22 @@ class PostgresServer:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(how)
             self.process.wait(60)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """While its processes are stopped, and the kernel goes on: connections stay, and new ones are taken."""
+        assert self.process is not None
+        parent, stopped = self.process.pid, [self.process.pid]
+        os.kill(parent, SIGSTOP)
+        try:
+            listed = subprocess.run(["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+            stopped += [int(line.split()[0]) for line in listed.splitlines() if line.split()[1] == str(parent)]
+            for each in stopped:
+                os.kill(each, SIGSTOP)
+            yield
+        finally:
+            for each in stopped:
+                os.kill(each, SIGCONT)
 
     def create_database(self) -> str:
         """A new database; its URL."""

@@ -483,6 +483,12 @@ def test_a_server_that_stays_away_is_told_in_bounded_time_and_found_again(restar
     seconds = [_seconds_of_refusal(lambda number=number: choose(database, str(number))) for number in range(3)]  # type: ignore[misc]
     assert (seconds[0] < 15, max(seconds[1:]) < 3, "database" in database.fault()) == (True, True, True)
     restarting.start()
+    _choose_once_found(database)
+    assert history(database)[-1][0] in ("after", "before")
+    database.close()
+
+
+def _choose_once_found(database: Database) -> None:
     deadline = time.monotonic() + 10
     while True:
         try:
@@ -491,13 +497,67 @@ def test_a_server_that_stays_away_is_told_in_bounded_time_and_found_again(restar
             assert time.monotonic() < deadline
         else:
             break
-    assert history(database)[-1][0] in ("after", "before")
-    database.close()
 
 
-def _seconds_of_refusal(act: Callable[[], None]) -> float:
+def _seconds_of_refusal(act: Callable[[], Any]) -> float:
     started = time.monotonic()
     with pytest.raises(Refusal) as refused:
         act()
     assert (refused.value.code, refused.value.headers) == ("unavailable", (("Retry-After", "1"),))
     return time.monotonic() - started
+
+
+def test_a_server_that_falls_silent_is_told_in_bounded_time_and_found_again(restarting: PostgresServer) -> None:
+    """Its kernel goes on: connections stay, and new ones are taken."""
+    database = open_database(restarting.url())
+    database.migrate()
+    told: list[tuple[str, float]] = []
+
+    def timed(name: str, act: Callable[[], Any]) -> None:
+        started = time.monotonic()
+        try:
+            act()
+        except Refusal as refusal:
+            told.append((f"{name}: {refusal.faults[0]}", time.monotonic() - started))
+
+    acts: dict[str, Callable[[], Any]] = {
+        "adds": lambda: choose(database, "a"),
+        "writes": lambda: begun(database),
+        "reads": lambda: history(database),
+    }
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(database.read, [lambda shop: time.sleep(0.5)] * 3))  # a connection each
+        with restarting.frozen():
+            for _ in range(2):
+                list(pool.map(timed, acts, acts.values(), timeout=30))
+            assert "database" in database.fault()
+    away, unknown = "the store cannot be reached now", "it is not known whether this was kept"
+    first, later = told[:3], told[3:]
+    assert sorted(name for name, _ in first) == [f"adds: {unknown}", f"reads: {away}", f"writes: {away}"]
+    assert sorted(name for name, _ in later) == [f"adds: {away}", f"reads: {away}", f"writes: {away}"]
+    assert (max(seconds for _, seconds in first) < 13, max(seconds for _, seconds in later) < 2) == (True, True)
+    _choose_once_found(database)
+    database.close()
+
+
+@pytest.mark.parametrize("is_standby", [False, True])
+def test_a_server_that_takes_no_writes_is_a_refusal_until_it_does(restarting: PostgresServer, is_standby: bool) -> None:
+    database = open_database(restarting.url())
+    database.migrate()
+    choose(database, "before")
+    restarting.stop()
+    if is_standby:
+        (restarting.folder / "data" / "standby.signal").touch()
+    else:
+        restarting.settings = {**restarting.settings, "default_transaction_read_only": "on"}
+    restarting.start()
+    assert _seconds_of_refusal(lambda: choose(database, "a")) < 5
+    assert _seconds_of_refusal(lambda: begun(database)) < 5
+    assert history(database) == [("before", "IN", None)]
+    restarting.stop()
+    (restarting.folder / "data" / "standby.signal").unlink(missing_ok=True)
+    restarting.settings = {}
+    restarting.start()
+    choose(database, "after")
+    assert {device for device, _, _ in history(database)} == {"before", "after"}
+    database.close()

@@ -188,7 +188,7 @@ def test_a_restore_that_is_killed_leaves_a_whole_store(sqlite: Engine, tmp_path:
     database.close()
     found: list[list[str]] = []
     for steps in range(20):
-        command = [sys.executable, "-c", KILLED, copy, path, str(steps)]
+        command: list[str | Path] = [sys.executable, "-c", KILLED, copy, path, str(steps)]
         status = subprocess.run(command).returncode
         assert (status in (0, -signal.SIGKILL), path.exists()) == (True, True)
         found.append(devices(sqlite.url))

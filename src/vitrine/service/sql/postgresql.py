@@ -8,7 +8,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import Any
@@ -16,7 +16,13 @@ from typing import Any
 import orjson
 import psycopg
 from psycopg import IsolationLevel
-from psycopg.errors import DeadlockDetected, SerializationFailure, UniqueViolation
+from psycopg.errors import (
+    DeadlockDetected,
+    FeatureNotSupported,
+    ReadOnlySqlTransaction,
+    SerializationFailure,
+    UniqueViolation,
+)
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
@@ -27,9 +33,6 @@ from vitrine.service.sql.database import CONNECTIONS, PATIENCE_SECONDS, Meter, R
 from vitrine.service.sql.migrate import migrate, reached
 from vitrine.service.sql.session import Row
 from vitrine.service.sql.shop import Shop
-
-Connection = psycopg.Connection[Row]
-Pool = ConnectionPool[Connection]
 
 TOGETHER = 256
 """Actions that one statement does at most."""
@@ -42,6 +45,9 @@ TOGETHER_ATTEMPTS = 3
 
 IMPATIENCE_SECONDS = 0.5
 """How long a request waits while the database has been out of reach: threads that wait cannot answer reads."""
+
+SILENCE_SECONDS = PATIENCE_SECONDS + 1.0
+"""After which a server that says nothing is given up. One that runs has said by then that a statement took too long."""
 
 RECONNECT_SECONDS = 2.0
 """After which the pool gives a connection up; the next request makes it try again, with no growing pause."""
@@ -65,8 +71,54 @@ UNION ALL SELECT set_config('statement_timeout', '10s', false) WHERE current_set
 """An answer promises that it was kept, whatever the server's default is; and no request waits for ever for a lock."""
 
 
+class Connection(psycopg.Connection[Row]):
+    """A connection that is closed when its server falls silent.
+
+    A server that is stopped, or hangs, keeps no statement_timeout, and its kernel keeps TCP alive.
+    """
+
+    patience = SILENCE_SECONDS
+    fell_silent = False
+
+    def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
+        """All that is said to the server and heard from it goes through here."""
+        return super().wait(self._heard(gen), *arguments, **named)
+
+    def _heard(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """What ``gen`` does. Whoever waits for the socket looks in every tenth of a second, with nothing ready."""
+        try:
+            wanted = next(gen)
+            until = time.monotonic() + self.patience
+            while True:
+                ready = yield wanted
+                if ready:
+                    until = time.monotonic() + self.patience
+                elif time.monotonic() >= until:
+                    self.fell_silent = True
+                    gen.close()
+                    self.close()
+                    raise psycopg.OperationalError(f"the server has said nothing for {self.patience:g} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value
+
+    def knock(self, patience: float) -> None:
+        """Raises OperationalError where the server says nothing for so long."""
+        self.patience = patience
+        self.autocommit = True
+        self.execute("")
+        self.patience = SILENCE_SECONDS
+
+
+Pool = ConnectionPool[Connection]
+
+
 class _Unknown(Exception):
     """The connection broke while a transaction was being committed: it may have been kept."""
+
+
+_READ_ONLY = (ReadOnlySqlTransaction, FeatureNotSupported)
+"""A server that takes no writes: because it is told so; because it is a standby, which does nothing SERIALIZABLE."""
 
 
 @cache
@@ -124,7 +176,7 @@ def _rows(adding: Adding, values: Iterable[tuple[Any, ...]]) -> str:
 class _Session:
     """The port Session on one connection."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection
 
     def run(self, sql: str, *values: Any) -> list[Row]:
@@ -185,7 +237,7 @@ class PostgreSQL:
 
     def fault(self) -> str:
         try:
-            with psycopg.connect(self._url, **_LIBPQ) as connection:
+            with Connection.connect(self._url, **_LIBPQ) as connection:
                 reached(_Session(connection))
         except psycopg.Error as error:
             return f"the database: {_line(error)}"
@@ -233,12 +285,16 @@ class PostgreSQL:
         ``transact`` is told whether it has failed so often that it is to take turns.
         """
         now = time.monotonic()
-        deadline = now + (IMPATIENCE_SECONDS if now < self._away_until else PATIENCE_SECONDS)
+        is_away = now < self._away_until
+        deadline = now + (IMPATIENCE_SECONDS if is_away else PATIENCE_SECONDS)
         attempt = 0
         while True:
             attempt += 1
             try:
                 with self._connection(deadline) as connection:
+                    if is_away:
+                        connection.knock(IMPATIENCE_SECONDS)
+                        is_away, deadline = False, now + PATIENCE_SECONDS
                     result = transact(connection, attempt > TOGETHER_ATTEMPTS)
             except (SerializationFailure, DeadlockDetected) as error:
                 last: Exception = error  # it is known to be rolled back
@@ -300,7 +356,14 @@ class PostgreSQL:
         connection = pool.getconn(max(0.01, min(1.0, deadline - time.monotonic())))
         try:
             yield connection
+        except _READ_ONLY as error:
+            if connection.read_only and not connection.autocommit:
+                raise  # it is the fault of who only looks
+            connection.close()  # the next one may lead to a server that takes writes
+            raise _Given(self._told(error, "the store cannot be written to now")) from error
         finally:
+            if connection.fell_silent:
+                self._away_until = time.monotonic() + PATIENCE_SECONDS
             if connection.pgconn.transaction_status != TransactionStatus.IDLE:
                 with suppress(psycopg.Error):
                     connection.rollback()  # of what was not committed
@@ -355,8 +418,9 @@ def _begin(connection: Connection, level: IsolationLevel, *, reads: bool) -> Non
     """What the transaction shall be that the next statement begins."""
     if connection.autocommit:
         connection.autocommit = False
-    if connection.read_only is not reads or connection.isolation_level is not level:
-        connection.read_only = reads
+    read_only = True if reads else None  # None: as the server has it, which may be a standby
+    if connection.read_only is not read_only or connection.isolation_level is not level:
+        connection.read_only = read_only
         connection.isolation_level = level
 
 
