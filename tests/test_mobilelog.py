@@ -1,5 +1,6 @@
 """The mobile log: its lines read back exactly, what is admitted, and a file that loses nothing acknowledged."""
 
+import fcntl
 import json
 import multiprocessing
 import os
@@ -347,6 +348,21 @@ def test_a_file_that_somebody_moved_away_is_begun_anew(tmp_path: Path) -> None:
     (tmp_path / "mobile.log").rename(tmp_path / "elsewhere")
     log.write(["two"], KEPT)
     assert ((tmp_path / "elsewhere").read_text(), numbered(tmp_path)) == ("one\n", ["two"])
+
+
+def test_writers_take_turns_by_the_lock_file_that_is_there_whoever_deleted_the_one_before(tmp_path: Path) -> None:
+    log, path = LogFile(tmp_path), tmp_path / "mobile.lock"
+    log.write(["one"], KEPT)
+    path.unlink()
+    LogFile(tmp_path).write(["two"], KEPT)
+    with path.open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = threading.Thread(target=log.write, args=(["three"], KEPT))
+        waiting.start()
+        waiting.join(0.3)
+        assert numbered(tmp_path) == ["one", "two"]
+    waiting.join()
+    assert numbered(tmp_path) == ["one", "two", "three"]
 
 
 def test_many_threads_are_written_for_together_each_in_its_own_order(tmp_path: Path) -> None:

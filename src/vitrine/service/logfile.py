@@ -119,13 +119,8 @@ class LogFile:
 
     def _follow(self) -> None:
         """Open the current file where another process has begun a new one, or nobody any."""
-        try:
-            found = os.stat(self._path)
-        except FileNotFoundError:
-            found = None
         if self._file is not None:
-            mine = os.fstat(self._file)
-            if found is not None and (mine.st_dev, mine.st_ino) == (found.st_dev, found.st_ino):
+            if _is_at(self._path, os.fstat(self._file)):
                 return
             os.close(self._file)
             self._file = None
@@ -161,13 +156,30 @@ def prune(folder: Path, before: datetime) -> list[Path]:
 def _turn(folder: Path, lock: int | None) -> Iterator[int]:
     """The right to change the log, held by one process at a time; ``lock``: its file, where it is open already."""
     if lock is None:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        lock = _open_lock(folder)
     fcntl.flock(lock, fcntl.LOCK_EX)
+    while not _is_at(folder / LOCK, os.fstat(lock)):  # somebody deleted it: others lock another one
+        another = _open_lock(folder)
+        os.dup2(another, lock, inheritable=False)
+        os.close(another)
+        fcntl.flock(lock, fcntl.LOCK_EX)
     try:
         yield lock
     finally:
         fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def _open_lock(folder: Path) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    return os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+
+
+def _is_at(path: Path, opened: os.stat_result) -> bool:
+    """Whether a file that was opened is the one that is there now."""
+    try:
+        return os.path.samestat(os.stat(path), opened)
+    except FileNotFoundError:
+        return False
 
 
 def _repaired(file: int) -> int:
