@@ -316,17 +316,25 @@ def test_prune_store_removes_answers_older_than_a_day(engine: Engine, database: 
 
 
 def test_the_history_is_exported_as_csv_and_as_json_lines(engine: Engine, database: Database) -> None:
-    choose(database, 'a,"\n', user="ü")
+    choose(database, 'a,"\n', user="ü\rv")
     choose(database, "b", "OUT", at=NOW + timedelta(days=1))
-    first = {"at": "2026-11-24T17:00:00.000Z", "application": "phone", "device": 'a,"\n', "choice": "IN", "user": "ü"}
+    first = {
+        "at": "2026-11-24T17:00:00.000Z",
+        "application": "phone",
+        "device": 'a,"\n',
+        "choice": "IN",
+        "user": "ü\rv",
+    }
     second = {**first, "at": "2026-11-25T17:00:00.000Z", "device": "b", "choice": "OUT", "user": None}
     export = ("optins", "export", "--database", engine.url)
     lines = vitrine(*export, "--format", "jsonl").out.splitlines()
     assert [json.loads(line) for line in lines] == [first, second]
     rows = list(csv.DictReader(io.StringIO(vitrine(*export, "--since", "2026-11-25").out)))
     assert rows == [{**second, "user": ""}]
-    assert next(csv.DictReader(io.StringIO(vitrine(*export).out, newline=""))) == first
-    assert vitrine(*export, "--since", "soon").status == 2
+    printed = subprocess.run([sys.executable, "-m", "vitrine", *export], capture_output=True, check=True).stdout
+    assert list(csv.DictReader(io.StringIO(printed.decode(), newline=""))) == [first, {**second, "user": ""}]
+    assert vitrine(*export, "--since", "0999-01-01").out.count("2026-11-2") == 2
+    assert [vitrine(*export, "--since", since).status for since in ("soon", "0001-01-01T00:00:00+10:00")] == [2, 2]
 
 
 def test_a_forgotten_person_leaves_a_dated_note_without_a_name(engine: Engine, database: Database) -> None:

@@ -191,7 +191,7 @@ def export(database: str, since: str | None, form: str) -> None:
     with opened(database) as store:
         rows = ({name: getattr(choice, name) for name in fields} for choice in _history(store, start))
         if form == "csv":
-            out = csv.DictWriter(sys.stdout, fields, lineterminator="\n")
+            out = csv.DictWriter(sys.stdout, fields)  # each CR and each LF in a value is quoted as lines end with both
             out.writeheader()
             out.writerows(rows)
         else:
@@ -217,9 +217,9 @@ def _instant(text: str | None) -> str:
         return ""
     try:
         instant = datetime.fromisoformat(text)
-    except ValueError:
+        return written(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):  # in UTC it may lie before the year 1, or after 9999
         raise click.UsageError(f"--since {text}: must be a day or an instant, such as 2026-11-24") from None
-    return written(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
 
 
 @optins.command()

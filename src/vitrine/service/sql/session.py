@@ -16,4 +16,4 @@ class Session(Protocol):
 
 def written(moment: datetime) -> str:
     """An instant as it is stored: UTC, ISO 8601 with milliseconds; such texts sort by time."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
