@@ -221,8 +221,8 @@ def test_a_store_is_one_by_whatever_link_it_is_known(sqlite: Engine, tmp_path: P
         ("link", "belongs to the store itself; a backup needs a file of its own"),
         ("other", "is in use; stop the service and whatever else has it open first"),
         ("unlocked", "is in use, or was not closed: there is {target}-wal; name another file"),
-        ("folder", "is no file that a backup could replace"),
-        ("pipe", "is no file that a backup could replace"),
+        ("folder", "is no file that a copy could replace"),
+        ("pipe", "is no file that a copy could replace"),
     ],
 )
 def test_a_backup_replaces_nothing_that_somebody_needs(
@@ -272,6 +272,16 @@ def test_what_is_no_backup_is_not_restored(sqlite: Engine, tmp_path: Path) -> No
         ran = vitrine("restore", "--database", sqlite.url, "--from", source)
         assert (ran.status, ran.err.startswith(f"vitrine: {source} is not ")) == (4, True)
     assert devices(sqlite.url) == ["a"]
+
+
+def test_a_restore_replaces_nothing_but_a_file(tmp_path: Path) -> None:
+    database, copy, pipe = tmp_path / "shop.sqlite", tmp_path / "copy.sqlite", tmp_path / "pipe"
+    assert vitrine("migrate", "--database", f"sqlite:///{database}").status == 0
+    assert vitrine("backup", "--database", f"sqlite:///{database}", "--to", copy).status == 0
+    os.mkfifo(pipe)
+    ran = vitrine("restore", "--database", f"sqlite:///{pipe}", "--from", copy)
+    assert ran == Ran(4, "", f"vitrine: {pipe} is no file that a copy could replace\n")
+    assert (pipe.is_fifo(), list(tmp_path.glob("pipe.*"))) == (True, [])
 
 
 def test_postgresql_is_copied_by_its_own_tools() -> None:

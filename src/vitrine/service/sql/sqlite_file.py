@@ -148,6 +148,7 @@ def restore(copy: Path, path: Path) -> Path | None:
     Whenever it is killed, there is a whole store: the old one or the new one.
     """
     _check(copy)
+    _refuse_special(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     refuse_network(path)
     before: Path | None = None
@@ -171,12 +172,17 @@ def _replaceable(target: Path, path: Path) -> Iterator[None]:
     """While a copy of a store may be put in a target's place. Raises Failure where something else needs the target."""
     if target in [Path(f"{path}{end}") for end in BESIDE] or (target.exists() and target.samefile(path)):
         raise Failure(f"{target} belongs to the store itself; a backup needs a file of its own")
-    if target.exists() and not target.is_file():
-        raise Failure(f"{target} is no file that a backup could replace")
+    _refuse_special(target)
     with alone(target) if Path(f"{target}.held").exists() else nullcontext():
         if Path(f"{target}-wal").exists():  # which would be taken for the copy's
             raise Failure(f"{target} is in use, or was not closed: there is {target}-wal; name another file")
         yield
+
+
+def _refuse_special(path: Path) -> None:
+    """Raises Failure for a folder, a device or a pipe."""
+    if path.exists() and not path.is_file():
+        raise Failure(f"{path} is no file that a copy could replace")
 
 
 @contextmanager
