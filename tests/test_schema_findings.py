@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from test_yaml import pointers, values
-from trees import edit, place, problems, unmark, write
+from trees import MINIMAL, edit, place, problems, unmark, write
 from vitrine.content import yaml
 from vitrine.content.check import check
 from vitrine.content.listing import shipped
@@ -402,20 +402,111 @@ def test_a_content_folder_may_bring_its_own_schema(tmp_path: Path) -> None:
     assert both.digest != SHIPPED.digest
 
 
+def test_a_schema_of_ones_own_adds_keys_and_asks_for_more(minimal: Path) -> None:
+    own = copy.deepcopy(SHIPPED["store.json"])
+    own["properties"]["parking"] = {"description": "Number of cars.", "type": ["integer", "null"]}
+    own["properties"]["name"]["maxLength"] = 4
+    own["required"].append("parking")
+    write(minimal, {"schemas/store.json": json.dumps(own)})
+    both = Schemas([shipped("schemas"), minimal / "schemas"])
+    assert [(pointer_text(each.pointer), each.found, each.allowed) for each in problems(minimal, both)] == [
+        ("", "'parking' is missing", "a whole number"),
+        ("name", "'First' is too long: 5 characters", "at most 4"),
+    ]
+    edit(minimal, ("stores/one.yaml", "name: First", "name: One\nparking: 5"))
+    assert problems(minimal, both) == []
+    edit(minimal, ("stores/one.yaml", "parking: 5", "parking: five"))
+    assert [(each.found, each.allowed) for each in problems(minimal, both)] == [
+        ("'five' is not a whole number or null", "a whole number or null")
+    ]
+
+
+# A schema of one's own that says less, at a pointer; an edit that it admits, and what is told of that.
+LESS: list[tuple[str, str, Any, tuple[str, str, str], list[tuple[str, str]]]] = [
+    ("store.json", "required", [], ("stores/one.yaml", "storeNumber: 10\n", ""), [("", "'storeNumber' is missing")]),
+    (
+        "event.json",
+        "required",
+        [],
+        ("events/one.yaml", "finish: 2026-11-27 12:00\n", ""),
+        [("", "'finish' is missing")],
+    ),
+    (
+        "promotion.json",
+        "required",
+        [],
+        ("promotions/one.yaml", "effective: 2026-11-01\nexpiry: 2026-12-31\npromotion", "promotion"),
+        [("", "'effective' is missing")],
+    ),
+    (
+        "config.json",
+        "properties/appVersionInfo/required",
+        [],
+        ("apps/one.yaml", ', supportedVersions: ["2.0"]', ""),
+        [("config/appVersionInfo", "'supportedVersions' is missing")],
+    ),
+    (
+        "store.json",
+        "$defs/day",
+        {"type": "string"},
+        ("promotions/one.yaml", "expiry: 2026-12-31\npromotion", "expiry: never\npromotion"),
+        [("expiry", "'never' does not have the right form")],
+    ),
+    (
+        "publish.json",
+        "$defs/moment",
+        {"type": "string"},
+        ("stores/one.yaml", "hours:", "publish: {until: 9999-12-31}\nhours:"),
+        [("publish/until", "'9999-12-31' does not have the right form")],
+    ),
+    ("event.json", "", {}, ("events/one.yaml", MINIMAL["events/one.yaml"], "5"), [("", "5 is not an object")]),
+    (
+        "event.json",
+        "",
+        {"type": "object"},
+        ("events/one.yaml", "id: 5\n", "id: 5.0\npublish: 5\n"),
+        [("id", "5.0 has a fraction"), ("publish", "5 is not an object")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "pointer", "less", "change", "expected"), LESS)
+def test_a_schema_of_ones_own_asks_for_no_less(
+    minimal: Path, name: str, pointer: str, less: Any, change: tuple[str, str, str], expected: list[tuple[str, str]]
+) -> None:
+    own = copy.deepcopy(SHIPPED[name]) if pointer else less
+    if pointer:
+        *way, last = pointer.split("/")
+        at(own, tuple(way))[last] = less
+    write(minimal, {f"schemas/{name}": json.dumps(own)})
+    edit(minimal, change)
+    told = problems(minimal, Schemas([shipped("schemas"), minimal / "schemas"]))
+    assert [(pointer_text(each.pointer), each.found) for each in told] == expected
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("{", "the schema is no JSON: "),
         ("[]", "the schema is no JSON object"),
-        ('{"type": "text"}', "the schema store.json is no JSON Schema: "),
-        ('{"pattern": "("}', "the schema store.json is no JSON Schema: "),
-        ('{"$ref": "shop.json"}', "the schema store.json is no JSON Schema: "),
+        ('{"type": "text"}', "the schema event.json is no JSON Schema: "),
+        ('{"pattern": "("}', "the schema event.json is no JSON Schema: "),
+        ('{"$ref": "shop.json"}', r"the schema event.json is no JSON Schema: its \$ref 'shop.json' leads nowhere"),
+        ('{"$ref": "#"}', r"the schema event.json is no JSON Schema: its \$ref '#' leads nowhere"),
     ],
 )
 def test_a_schema_that_is_none_is_said_to_be_so(tmp_path: Path, text: str, words: str) -> None:
-    write(tmp_path, {"store.json": text})
+    write(tmp_path, {"event.json": text})
     with pytest.raises(Failure, match=words):
-        Schemas([shipped("schemas"), tmp_path]).validator("store.json")
+        Schemas([shipped("schemas"), tmp_path]).validator("event.json")
+
+
+def test_a_schema_that_others_refer_to_holds_what_they_refer_to(tmp_path: Path) -> None:
+    write(tmp_path, {"store.json": "{}"})
+    with pytest.raises(Failure) as raised:
+        Schemas([shipped("schemas"), tmp_path])
+    words = "the schema catalog/review.json is no JSON Schema: its $ref '../store.json#/$defs/day' leads nowhere"
+    assert str(raised.value) == words
 
 
 def test_a_folder_named_like_a_schema_is_said_to_be_none(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def entries_of(
         yield from _of_yaml(block.source, around, told)
         return
     kind = block.source.kind
-    valid = around.schemas.validator(kind.schema).is_valid
+    valid = around.schemas.checker(kind.schema)
     for line, text in lines:
         try:
             if isinstance(text, Malformed):

@@ -1,9 +1,9 @@
 """The JSON Schemas, compiled once: is a value valid, what is wrong with it, what does a property mean."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import chain, islice
 from pathlib import Path
@@ -103,8 +103,8 @@ class Shape:
     @property
     def type(self) -> str:
         """The one JSON type of this place."""
-        kind: str = self._schema.get("type", "object" if "properties" in self._schema else "string")
-        return kind
+        kind = self._schema.get("type", "object" if "properties" in self._schema else "string")
+        return str(kind[0] if isinstance(kind, list) else kind)
 
     @property
     def description(self) -> str:
@@ -146,21 +146,60 @@ class Shape:
 
 
 class Schemas:
-    """All schemas of some folders, by file name; a later folder's file replaces an earlier one's."""
+    """All schemas of some folders, by file name.
+
+    A later folder's file stands on top of an earlier one's: what both say holds, but for the keys that the earlier one
+    does not know. Whoever looks at a document then finds in it what the program's own schema promises.
+    """
 
     def __init__(self, folders: Iterable[Path]) -> None:
         self._files: dict[str, Any] = {}
+        self._below: Schemas | None = None
         digest = sha256()
         for folder in folders:
+            files: dict[str, Any] = {}
             for name in below(folder, ".json"):
                 path = folder / name
                 data = _bytes(path)
                 digest.update(f"{name}\0{len(data)}\0".encode() + data)
-                self._files[name] = _schema(path, data)
+                files[name] = _schema(path, data) | {"$id": BASE + name}
+            if files and self._files:
+                self._below = self._opened()
+            self._files = self._files | files
         self.digest = digest.hexdigest()
         self._fast: dict[str, Any] = {}
         self._slow: dict[str, Any] = {}
         self._shapes: dict[str, Shape] = {}
+        if self._below:
+            self._refer()
+
+    def _opened(self) -> "Schemas":
+        """The same schemas, in which an object may have keys that they do not know."""
+        opened = Schemas(())
+        opened._files, opened._below = _open(self._files), self._below
+        return opened
+
+    def _refer(self) -> None:
+        """Raises Failure for a `$ref` that leads nowhere, or in a ring, in whichever file."""
+        for name, schema in self._files.items():
+            for ref in _refs(schema):
+                if not self._leads(urljoin(BASE + name, ref)):
+                    raise Failure(f"the schema {name} is no JSON Schema: its $ref {ref!r} leads nowhere")
+
+    def _leads(self, uri: str) -> bool:
+        """Whether an absolute ``$ref`` leads to a schema that `Shape` can look into."""
+        seen: set[str] = set()
+        while uri not in seen:
+            seen.add(uri)
+            try:
+                base, target = self.target(uri)
+            except (KeyError, TypeError):
+                return False
+            ref = target.get("$ref") if isinstance(target, dict) else target
+            if not isinstance(ref, str):
+                return isinstance(target, dict)
+            uri = urljoin(base, ref)
+        return False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -188,10 +227,19 @@ class Schemas:
 
     def valid(self, name: str, value: Json) -> bool:
         """Whether ``value`` satisfies the schema ``name``, formats included. About 1 µs for a small record."""
-        return bool(self.validator(name).is_valid(value))
+        return bool(self.validator(name).is_valid(value)) and (self._below is None or self._below.admits(name, value))
+
+    def admits(self, name: str, value: Json) -> bool:
+        """Whether there is no schema ``name`` that refuses ``value``."""
+        return name not in self._files or self.valid(name, value)
+
+    def checker(self, name: str) -> Callable[[Json], bool]:
+        """`valid` of one schema, as fast as it can be had."""
+        is_valid: Callable[[Json], bool] = self.validator(name).is_valid
+        return is_valid if self._below is None else partial(self.valid, name)
 
     def validator(self, name: str) -> Any:
-        """The compiled jsonschema-rs validator of the schema ``name``."""
+        """The compiled jsonschema-rs validator of the schema ``name``, without regard to one that stands below it."""
         if name not in self._fast:
             from jsonschema_rs import Draft202012Validator
 
@@ -200,6 +248,8 @@ class Schemas:
                 self._fast[name] = Draft202012Validator(schema, registry=self._registry, validate_formats=True)
             except ValueError as error:
                 raise Failure(f"the schema {name} is no JSON Schema: {str(error).splitlines()[0]}") from None
+            if self._below and name in self._below._files:
+                self._below.validator(name)  # compiled now, for processes that are forked from this one
         return self._fast[name]
 
     @cached_property
@@ -227,9 +277,17 @@ class Schemas:
 
         JSON Schema takes 7.0 for an integer; answers would then say 7.0 where apps read 7, so it is a finding here.
         """
+        found = self._findings(name, value, limit)
+        if self._below and name in self._below._files:
+            places = {(finding.pointer, finding.missing) for finding in found}
+            more = self._below.findings(name, value, limit)
+            found += [finding for finding in more if (finding.pointer, finding.missing) not in places]
+        return found
+
+    def _findings(self, name: str, value: Json, limit: int | None) -> list[Finding]:
         shape = self.shape(name)
         found: dict[Finding, None] = dict.fromkeys(islice(_fractions(shape, value, ()), limit))
-        if self.valid(name, value):
+        if self.validator(name).is_valid(value):
             return list(found)
         errors = self.explainer(name).iter_errors(value)
         found.update(dict.fromkeys(islice(chain.from_iterable(_explain(error, shape) for error in errors), limit)))
@@ -257,6 +315,24 @@ def _schema(path: Path, data: bytes) -> Any:
     if not isinstance(schema, dict):
         raise Failure(f"{path}: the schema is no JSON object")
     return schema
+
+
+def _open(schema: Any) -> Any:
+    """A schema without its word that an object may have no other keys."""
+    if isinstance(schema, list):
+        return [_open(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: _open(part) for key, part in schema.items() if key != "additionalProperties" or part is not False}
+
+
+def _refs(schema: Any) -> Iterator[str]:
+    """Every `$ref` in a schema."""
+    if isinstance(schema, dict) and isinstance(schema.get("$ref"), str):
+        yield schema["$ref"]
+    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    for part in parts:
+        yield from _refs(part)
 
 
 def _fractions(shape: Shape | None, value: Json, pointer: Pointer) -> Iterator[Finding]:
@@ -294,7 +370,7 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
     rule = f"schema.{keyword or 'false'}"
     if keyword == "type":
         if "enum" not in schema:  # which says what is allowed
-            yield _wrong_type(pointer, instance, str(value), shape.at(pointer), about)
+            yield _wrong_type(pointer, instance, value, shape.at(pointer), about)
     elif keyword in ("required", "dependentRequired"):
         for name in _missing(keyword, value, instance):
             about = _about(shape, (*pointer, name))
@@ -347,11 +423,12 @@ def _wanted(place: Shape | None) -> str:
     if place is None:
         return ""
     named, choices = place.keyword("x-allowed"), place.keyword("enum")
-    return str(named or (choices and ", ".join(map(str, choices))) or _TYPES[place.type])
+    return str(named or (choices and ", ".join(map(str, choices))) or _TYPES.get(place.type, ""))
 
 
-def _wrong_type(pointer: Pointer, instance: Json, wanted: str, place: Shape | None, about: str) -> Finding:
-    kind = _TYPES.get(wanted, wanted)
+def _wrong_type(pointer: Pointer, instance: Json, types: Json, place: Shape | None, about: str) -> Finding:
+    names: list[str] = types if isinstance(types, list) else [types]
+    kind, wanted = " or ".join(_TYPES.get(name, name) for name in names), names[0]
     found = NOTHING if instance == "" else f"{shown(instance)} is not {kind}"
     allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
     return Finding("schema.type", pointer, found, _advice(instance, wanted, place) or allowed, about)
