@@ -222,6 +222,14 @@ def test_a_mistake_is_found_at_its_place(
     assert set(places) <= {each.partition(" ")[0] for each in told}
 
 
+def test_a_number_is_told_as_its_file_writes_it(small: Path, schemas: Schemas) -> None:
+    edit(small, (FILES["products"], "name: Paddock Boot", "name: 5.10"), (FILES["reviews"], '"Dry"', "5.10"))
+    assert [(each.path, each.found, each.allowed) for each in problems(small, schemas)] == [
+        (FILES["products"], "5.10 is not text", 'text: put it in quotes, "5.10"'),
+        (FILES["reviews"], "5.10 is not text", 'text: put it in quotes, "5.10"'),
+    ]
+
+
 def test_a_small_catalog_is_handed_out_as_it_is_written(small: Path, schemas: Schemas) -> None:
     made = catalog(small, schemas)
     url = "https://www.example"

@@ -31,6 +31,7 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("storeId: 1\n", "storeId: ‸one\n", "storeId", "'one' is not a whole number", "a whole number", ""),
     ("storeId: 1\n", "storeId: ‸1.5\n", "storeId", "1.5 is not a whole number", "a whole number", ""),
     ("storeId: 1\n", "storeId: ‸1.0\n", "storeId", "1.0 has a fraction", "a whole number without a fraction: 1", ""),
+    ("storeId: 1\n", "storeId: ‸1e3\n", "storeId", "1e3 has a fraction", "a whole number without a fraction: 1000", ""),
     ("storeId: 1\n", "storeId:‸\n", "storeId", "nothing is written here", "a whole number", ""),
     ("storeId: 1\n", "storeId: ‸true\n", "storeId", "true is not a whole number", "a whole number", ""),
     (
@@ -75,6 +76,10 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
         "",
     ),
     ("name: First", "name: ‸1.0", "name", "1.0 is not text", 'text: put it in quotes, "1.0"', ""),
+    ("name: First", "name: ‸5.10", "name", "5.10 is not text", 'text: put it in quotes, "5.10"', ""),
+    ("name: First", "name: ‸1e3", "name", "1e3 is not text", 'text: put it in quotes, "1e3"', ""),
+    ("name: First", "name: ‸&a 5.10", "name", "5.10 is not text", 'text: put it in quotes, "5.10"', ""),
+    ("name: First", f"name: ‸0.{'1' * 99}", "name", f"0.{'1' * 57}… is not text", "text", ""),
     ("name: First", "name: ‸null", "name", "null is not text", "text", ""),
     ("name: First", "name: ‸{a: b}", "name", "an object is not text", "text", ""),
     ("name: First", "name:\n  ‸- a\n  - b", "name", "a list is not text", "text", ""),
@@ -86,6 +91,55 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
         'text: put it in quotes, "10018"',
         "",
     ),
+    (
+        "zipCode: 02108",
+        "zipCode: ‸null",
+        "address/zipCode",
+        "null is not text",
+        "five digits, or ZIP+4 such as 02134-1001",
+        "",
+    ),
+    (
+        "02108",
+        "‸[02108, 02109]",
+        "address/zipCode",
+        "a list is not text",
+        "five digits, or ZIP+4 such as 02134-1001",
+        "",
+    ),
+    (
+        "hours:",
+        "exceptions: [{date: ‸20261126}]\nhours:",
+        "exceptions/0/date",
+        "20261126 is not text",
+        "a day as YYYY-MM-DD",
+        "",
+    ),
+    (
+        "hours:",
+        "exceptions: [{date: ‸0000-01-01}]\nhours:",
+        "exceptions/0/date",
+        "'0000-01-01' does not exist in the calendar",
+        "a day as YYYY-MM-DD",
+        "",
+    ),
+    (
+        "hours:",
+        "attributes: {SL_BRIDAL: ‸yes}\nhours:",
+        "attributes/SL_BRIDAL",
+        "'yes' is not a list",
+        "a list; each entry: TRUE, FALSE",
+        "",
+    ),
+    (
+        "hours:",
+        "attributes: {OTHER: ‸5.10}\nhours:",
+        "attributes/OTHER",
+        "5.10 is not a list",
+        'a list: `["5.10"]`',
+        "",
+    ),
+    ("latitude: 42.36", "latitude: ‸420.360", "location/latitude", "420.360 is too large", "at most 90", ""),
     ("latitude: 42.36", "latitude: ‸north", "location/latitude", "'north' is not a number", "a number", ""),
     (
         "location: {latitude: 42.36, longitude: -71.06}",
@@ -214,6 +268,14 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
         STORE_KEYS,
         "phoneNumber",
     ),
+    (
+        "hours:",
+        f"‸{'k' * 99}: 1\nhours:",
+        "k" * 99,
+        f"'{'k' * 58}… is not known here",
+        STORE_KEYS,
+        "",
+    ),
     ("hours:", "‸__proto__: {a: 1}\nhours:", "__proto__", "'__proto__' is not known here", STORE_KEYS, ""),
     (
         "  monday:",
@@ -318,6 +380,27 @@ def test_a_place_in_a_feed_is_its_line(minimal: Path, schemas: Schemas) -> None:
     assert unmark(minimal, "events.jsonl") == ["events.jsonl:3:10"]
     allowed = "a whole number, without quotes: 6"
     assert told(minimal, schemas) == [("events.jsonl:3:10", "1/id", "'6' is not a whole number", allowed, "")]
+
+
+def test_a_number_is_told_as_its_file_writes_it(minimal: Path, schemas: Schemas) -> None:
+    event = (minimal / "events/one.yaml").read_text().replace("name: Opening", "name: 5.10")
+    feed = json.dumps(yaml.load(event)).replace("5.1", "5.100").replace('"id": 5', '"id": 6')
+    listed = "- " + event.replace("id: 5\n", "id: 7\n").replace("\n", "\n  ").rstrip(" ")
+    write(minimal, {"events/one.yaml": event, "events.jsonl": f"\n{feed}\n"})
+    write(minimal, {"events/two.yaml": listed.replace("\n", "\r\n")})
+    assert [(each.path, each.found, each.allowed) for each in problems(minimal, schemas)] == [
+        ("events.jsonl", "5.100 is not text", 'text: put it in quotes, "5.100"'),
+        ("events/one.yaml", "5.10 is not text", 'text: put it in quotes, "5.10"'),
+        ("events/two.yaml", "5.10 is not text", 'text: put it in quotes, "5.10"'),
+    ]
+
+
+def test_a_text_may_be_too_long_and_of_the_wrong_form(minimal: Path, schemas: Schemas) -> None:
+    edit(minimal, ("promotions/one.yaml", "couponShortCode: HALF", f"couponShortCode: {'é' * 41}"))
+    assert [(each.found, each.allowed) for each in problems(minimal, schemas)] == [
+        (f"'{'é' * 41}' is too long: 41 characters", "letters, digits and hyphens, at most 40"),
+        (f"'{'é' * 41}' does not have the right form", "letters, digits and hyphens"),
+    ]
 
 
 def test_what_is_wrong_with_an_alias_is_told_wherever_it_stands(minimal: Path, schemas: Schemas) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from vitrine.content.pieces import Line
 from vitrine.content.processes import Progress
 from vitrine.content.records import Block
 from vitrine.content.schema import Finding, Schemas
+from vitrine.content.written import Numbers, of_file, of_line
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
@@ -122,13 +123,13 @@ def entries_of(
                 told.more, told.at_least = told.more + 1, True
                 _lose(kind, told)
                 continue
-            found = _found(kind, value, around.schemas)
+            found = _found(kind, value, around.schemas, text, line)
         yield Entry(block.source, value, line, text, None, found)
 
 
-def _found(kind: Kind, value: Json, schemas: Schemas) -> tuple[Finding, ...]:
+def _found(kind: Kind, value: Json, schemas: Schemas, text: bytes, line: int) -> tuple[Finding, ...]:
     struck = [Finding("text.xml", at, said, XML_TEXT, on_key=on_key) for at, said, on_key in not_xml(value)]
-    return (*schemas.findings(kind.schema, value), *struck)
+    return (*schemas.findings(kind.schema, value, written=lambda at: of_line(text, line).at(at)), *struck)
 
 
 def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
@@ -137,10 +138,19 @@ def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
     if parsed.lost:
         _lose(source.kind, told)
     told_there, flaws = frozenset((*parsed.unrendered, *parsed.flawed)), parsed.flaws()
+    numbers = cache(lambda: of_file(around.folder, source, tree.spots_of(around.folder, source)))
     for index, value in enumerate(orjson.loads(parsed.data)):
         number = index if parsed.listed else None
-        findings = () if parsed.valid else (*around.schemas.findings(source.kind.schema, value), *flaws.get(number, ()))
-        yield Entry(source, value, None, b"", number, findings, told_there)
+        found: tuple[Finding, ...] = ()
+        if not parsed.valid:
+            written = partial(_written, numbers, () if number is None else (number,))
+            findings = around.schemas.findings(source.kind.schema, value, written=written)
+            found = (*findings, *flaws.get(number, ()))
+        yield Entry(source, value, None, b"", number, found, told_there)
+
+
+def _written(numbers: Callable[[], Numbers], document: Pointer, pointer: Pointer) -> str | None:
+    return numbers().at((*document, *pointer))
 
 
 def _lose(kind: Kind, told: Told) -> None:

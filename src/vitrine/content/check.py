@@ -19,6 +19,7 @@ from vitrine.content.model import Document, Documents, Layer
 from vitrine.content.processes import Progress
 from vitrine.content.schema import Finding, Schemas
 from vitrine.content.tree import Parsed
+from vitrine.content.written import Numbers, of_file
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
@@ -90,6 +91,7 @@ class _Check:
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.users: Mapping[str, set[str]] = {}
         self.spots: dict[str, dict[Pointer, yaml.Spot]] = {}
+        self.numbers: dict[str, Numbers] = {}
 
     def run(self) -> Checked:
         own, names = self._site()
@@ -124,14 +126,14 @@ class _Check:
             self.problems += [tree.malformed("site.yaml", each) for each in (fault, *fault.more)]
             return nothing, None
         rendered, _, _ = site.render(value, frozenset())
-        found = self.schemas.findings(SITE.schema, rendered)
+        document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
+        found = self._found(document)
         struck = not_xml(rendered)
         found += [Finding("text.xml", where, said, XML_TEXT, on_key=on_key) for where, said, on_key in struck]
         self.problems += [tree.malformed("site.yaml", fault) for fault in faulty]
         flaws = self.flaws["site.yaml", None] = [Finding(fault.rule, fault.pointer, "") for fault in faulty]
         bad = site.names_at_fault(value, [*found, *flaws])
         _, names, faults = site.render(value, bad or frozenset())
-        document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
         self.unrendered["site.yaml"] = {unrendered.pointer for unrendered in faults}
         for unrendered in faults:
             why = unrendered.fault
@@ -215,9 +217,21 @@ class _Check:
                 if file.valid:
                     valid.append(document)
                 else:
-                    self._sort_out(document, self.schemas.findings(kind.schema, value), valid)
+                    self._sort_out(document, self._found(document), valid)
         self._applications(layers, bases, documents.app)
         return documents
+
+    def _found(self, document: Document) -> list[Finding]:
+        """What the schema finds in a document, its numbers as they are written."""
+
+        def written(pointer: Pointer) -> str | None:
+            layer, at = origin(document, Finding("", pointer, ""))
+            path = layer.path
+            if path not in self.numbers:
+                self.numbers[path] = of_file(self.folder, self.by_path[path], self._spots(path))
+            return self.numbers[path].at(at if layer.index is None else (layer.index, *at))
+
+        return self.schemas.findings(f"{document.kind}.json", document.value, written=written)
 
     def _sort_out(self, document: Document, found: list[Finding], valid: list[Document]) -> None:
         """A document goes to the valid ones, or with its findings to the broken ones."""
@@ -238,9 +252,9 @@ class _Check:
         self.users = assembly.users
         self.findings += [(Document("app", layer.value, (layer,)), finding) for layer, finding in assembly.findings]
         for document in assembly.documents:
-            self._sort_out(document, self.schemas.findings("app.json", document.value), valid)
+            self._sort_out(document, self._found(document), valid)
         for document in assembly.partial:
-            found = self.schemas.findings("app.json", document.value)
+            found = self._found(document)
             told = any(layer is document.layers[-1] for layer, _ in assembly.findings)
             self.findings += [
                 (document, finding)

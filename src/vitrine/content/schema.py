@@ -53,6 +53,10 @@ NOTHING = "nothing is written here"
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
+Written = Callable[[Pointer], str | None]
+"""How the number at a place is written; None where that is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something wrong in one document, not yet located in a file.
@@ -73,7 +77,15 @@ class Finding:
     beside: tuple[str, int | None, Pointer] | None = None
 
 
-def shown(value: Json, limit: int = 60) -> str:
+LONGEST = 60
+"""Characters of a value that a message quotes."""
+
+
+def cut(text: str, limit: int = LONGEST) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def shown(value: Json, limit: int = LONGEST) -> str:
     """A value as a message quotes it: text in quotes, anything else as JSON, cut to a line."""
     if isinstance(value, str):
         text = repr(value)
@@ -83,7 +95,7 @@ def shown(value: Json, limit: int = 60) -> str:
         return "a list"
     else:
         text = orjson.dumps(value).decode()
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return cut(text, limit)
 
 
 class Shape:
@@ -270,32 +282,42 @@ class Schemas:
             self._slow[name] = Draft202012Validator(self._files[name], registry=registry, format_checker=checker)
         return self._slow[name]
 
-    def findings(self, name: str, value: Json, limit: int | None = None) -> list[Finding]:
+    def findings(
+        self, name: str, value: Json, limit: int | None = None, written: Written = lambda pointer: None
+    ) -> list[Finding]:
         """Everything that is wrong with ``value`` by the schema ``name``; nothing exactly when it is valid.
 
-        ``limit``: no more than so many are looked for, of those at least one.
+        ``limit``: no more than so many are looked for, of those at least one. ``written``: how a number is written at
+        its place, where that is known; 5.10 is a number that nobody shows so.
 
         JSON Schema takes 7.0 for an integer; answers would then say 7.0 where apps read 7, so it is a finding here.
         """
-        found = self._findings(name, value, limit)
+        found = self._findings(name, value, limit, written)
         if self._below and name in self._below._files:
             places = {(finding.pointer, finding.missing) for finding in found}
-            more = self._below.findings(name, value, limit)
+            more = self._below.findings(name, value, limit, written)
             found += [finding for finding in more if (finding.pointer, finding.missing) not in places]
         return found
 
-    def _findings(self, name: str, value: Json, limit: int | None) -> list[Finding]:
+    def _findings(self, name: str, value: Json, limit: int | None, written: Written) -> list[Finding]:
         shape = self.shape(name)
-        found: dict[Finding, None] = dict.fromkeys(islice(_fractions(shape, value, ()), limit))
+        fractions = list(islice(_fractions(shape, value, (), written), limit))
         if self.validator(name).is_valid(value):
-            return list(found)
+            return fractions
         errors = self.explainer(name).iter_errors(value)
-        found.update(dict.fromkeys(islice(chain.from_iterable(_explain(error, shape) for error in errors), limit)))
-        if not found:  # only the fast validator refuses: its own words
-            for error in self.validator(name).iter_errors(value):
-                pointer = tuple(error.instance_path)
-                found[Finding("schema.other", pointer, error.message, about=_about(shape, pointer))] = None
-        return list(found)
+        told = chain.from_iterable(_explain(error, shape, written) for error in errors)
+        found: dict[Any, Finding] = {}
+        for finding in (*fractions, *islice(told, limit)):  # of two keywords that want the same the first
+            wanted = finding.allowed or finding.found
+            found.setdefault((finding.pointer, finding.missing, finding.on_key, wanted), finding)
+        if found:
+            return list(found.values())
+        others = self.validator(name).iter_errors(value)  # only the fast validator refuses: its own words
+        return [
+            Finding("schema.other", pointer, error.message[:200], about=_about(shape, pointer))
+            for error in others
+            for pointer in [tuple(error.instance_path)]
+        ]
 
 
 def _bytes(path: Path) -> bytes:
@@ -335,19 +357,20 @@ def _refs(schema: Any) -> Iterator[str]:
         yield from _refs(part)
 
 
-def _fractions(shape: Shape | None, value: Json, pointer: Pointer) -> Iterator[Finding]:
+def _fractions(shape: Shape | None, value: Json, pointer: Pointer, written: Written) -> Iterator[Finding]:
     """Whole numbers that are written with a fraction of zero."""
     if shape is None:
         return
     if isinstance(value, float) and shape.type == "integer" and value.is_integer():
-        allowed = f"a whole number without a fraction: {value:.0f}"
-        yield Finding("schema.fraction", pointer, f"{shown(value)} has a fraction", allowed, shape.description)
+        allowed = "a whole number without a fraction" + (f": {value:.0f}" if abs(value) < 1e15 else "")
+        found = f"{written(pointer) or shown(value)} has a fraction"
+        yield Finding("schema.fraction", pointer, found, allowed, shape.description)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _fractions(shape.property(key), item, (*pointer, key))
+            yield from _fractions(shape.property(key), item, (*pointer, key), written)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _fractions(shape.items, item, (*pointer, index))
+            yield from _fractions(shape.items, item, (*pointer, index), written)
 
 
 def _about(shape: Shape, pointer: Pointer) -> str:
@@ -359,10 +382,11 @@ def _about(shape: Shape, pointer: Pointer) -> str:
     return ""
 
 
-def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
+def _explain(error: Any, shape: Shape, written: Written) -> Iterator[Finding]:
     """One error of jsonschema in an editor's words."""
     keyword, value, instance = error.validator, error.validator_value, error.instance
     pointer: Pointer = tuple(error.absolute_path)
+    seen = (isinstance(instance, float) and cut(written(pointer) or "")) or shown(instance)
     schema = error.schema if isinstance(error.schema, dict) else {}
     in_name = "propertyNames" in error.absolute_schema_path
     where = (*pointer, instance) if in_name and isinstance(instance, str) else pointer
@@ -370,28 +394,28 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
     rule = f"schema.{keyword or 'false'}"
     if keyword == "type":
         if "enum" not in schema:  # which says what is allowed
-            yield _wrong_type(pointer, instance, value, shape.at(pointer), about)
+            named = schema.get("x-allowed", "")
+            yield _wrong_type(pointer, instance, seen, value, shape.at(pointer), named, about)
     elif keyword in ("required", "dependentRequired"):
         for name in _missing(keyword, value, instance):
             about = _about(shape, (*pointer, name))
             allowed = _wanted(shape.at((*pointer, name)))
-            yield Finding(rule, pointer, f"{name!r} is missing", allowed, about, on_key=True, missing=name)
+            yield Finding(rule, pointer, f"{shown(name)} is missing", allowed, about, on_key=True, missing=name)
     elif keyword == "additionalProperties":
         known = tuple(schema.get("properties", ()))
         for name in [name for name in instance if name not in known]:
             allowed = ", ".join(known[:40]) or "nothing"
-            yield Finding(
-                rule, (*pointer, name), f"{name!r} is not known here", allowed, about, nearest(name, known), True
-            )
+            found = f"{shown(name)} is not known here"
+            yield Finding(rule, (*pointer, name), found, allowed, about, nearest(name, known), True)
     elif keyword in ("enum", "const"):
         choices = value if keyword == "enum" else [value]
-        close = nearest(instance if isinstance(instance, str) else shown(instance), map(str, choices))
+        close = nearest(instance if isinstance(instance, str) else seen, map(str, choices))
         allowed = ", ".join(str(choice) for choice in choices)
-        found = NOTHING if instance == "" else f"{shown(instance)} is not one of the allowed values"
+        found = NOTHING if instance == "" else f"{seen} is not one of the allowed values"
         yield Finding(rule, where, found, allowed, about, close, in_name)
     elif keyword in ("pattern", "format"):
         allowed = schema.get("x-allowed") or _FORMATS.get(str(value), f"text of the form {value}")
-        found = NOTHING if instance == "" else f"{shown(instance)} {_misfit(instance, value)}"
+        found = NOTHING if instance == "" else f"{seen} {_misfit(instance, value)}"
         yield Finding(rule, where, found, allowed, about, on_key=in_name)
     elif keyword == "uniqueItems":
         second = _second(instance)
@@ -399,11 +423,14 @@ def _explain(error: Any, shape: Shape) -> Iterator[Finding]:
         yield Finding(rule, (*pointer, *second), found, "each entry once", about)
     elif keyword in _LIMITS:
         found, allowed = _LIMITS[keyword]
-        if instance in ("", [], {}) and keyword in _LEAST:
+        named, empty = schema.get("x-allowed"), instance in ("", [], {}) and keyword in _LEAST
+        if empty:
             found, allowed = NOTHING, _LEAST[keyword]
+        allowed = allowed.format(value)
+        if named:
+            allowed = named if empty else f"{named}, {allowed}"
         size = f"{len(instance):,}" if isinstance(instance, (str, list, dict)) else ""
-        allowed = schema.get("x-allowed") or allowed.format(value)
-        yield Finding(rule, where, found.format(shown(instance), size), allowed, about, on_key=in_name)
+        yield Finding(rule, where, found.format(seen, size), allowed, about, on_key=in_name)
     elif keyword is None or value == {}:  # `false` and `not: {}`: whatever stands here is too much
         yield Finding(
             rule,
@@ -426,45 +453,60 @@ def _wanted(place: Shape | None) -> str:
     return str(named or (choices and ", ".join(map(str, choices))) or _TYPES.get(place.type, ""))
 
 
-def _wrong_type(pointer: Pointer, instance: Json, types: Json, place: Shape | None, about: str) -> Finding:
+def _wrong_type(
+    pointer: Pointer, instance: Json, seen: str, types: Json, place: Shape | None, named: str, about: str
+) -> Finding:
     names: list[str] = types if isinstance(types, list) else [types]
     kind, wanted = " or ".join(_TYPES.get(name, name) for name in names), names[0]
-    found = NOTHING if instance == "" else f"{shown(instance)} is not {kind}"
+    found = NOTHING if instance == "" else f"{seen} is not {kind}"
     allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
-    return Finding("schema.type", pointer, found, _advice(instance, wanted, place) or allowed, about)
+    named = named or str((place and place.keyword("x-allowed")) or "")
+    return Finding("schema.type", pointer, found, _advice(instance, seen, wanted, place) or named or allowed, about)
 
 
-def _advice(instance: Json, wanted: str, place: Shape | None) -> str:
+def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
     """What to write in place of a value of the wrong type, where that can be guessed; nothing elsewhere."""
-    scalar = shown(instance) if isinstance(instance, (str, int, float)) and instance != "" else ""
-    if wanted == "string" and scalar:
-        return _as_text(scalar, place)
-    if wanted == "array" and scalar:
-        return f"a list: `[{_as_item(instance, place.items if place else None)}]`"
-    if wanted == "object" and scalar and place is not None and len(place.required) == 1:
-        return f"an object: `{{{place.required[0]}: {scalar}}}`"
-    if wanted == "boolean" and isinstance(instance, str) and instance.lower() in ("true", "false"):
+    text = instance if isinstance(instance, str) else seen
+    if not isinstance(instance, (str, int, float)) or not 0 < len(text) <= LONGEST or seen.endswith("…"):
+        return ""
+    if wanted == "string":
+        return f'text: put it in quotes, "{text}"' if _fits(text, place) else ""
+    if wanted == "array":
+        items = place.items if place else None
+        item = _as_part(instance, text, items)
+        return f"a list: `[{item}]`" if item else f"a list; each entry: {_wanted(items)}"
+    if wanted == "object" and place is not None and len(place.required) == 1:
+        (name,) = place.required
+        part = _as_part(instance, text, place.property(name))
+        return f"an object: `{{{name}: {part}}}`" if part else ""
+    if wanted == "boolean" and isinstance(instance, str) and text.lower() in ("true", "false"):
         return f"{_TYPES[wanted]}, in small letters and without quotes"
     if wanted in ("integer", "number") and isinstance(instance, str):
-        return _as_number(instance, wanted)
+        return _as_number(text, wanted)
     return ""
 
 
-def _as_text(scalar: str, place: Shape | None) -> str:
-    """A number or a word in quotes, where the text is of the right form then."""
-    pattern = place.keyword("pattern") if place else None
-    if place is not None and pattern and not re.search(pattern, scalar):
-        return str(place.keyword("x-allowed") or "text")
-    return f'text: put it in quotes, "{scalar}"'
+def _as_part(instance: Json, text: str, place: Shape | None) -> str:
+    """A scalar as it is written in a list or an object; nothing where it would be refused there, too.
+
+    Truth in a list of texts is written TRUE and FALSE (wire shapes §3).
+    """
+    kind, is_number = place.type if place else "", isinstance(instance, (int, float)) and not isinstance(instance, bool)
+    if kind == "string":
+        text = text.upper() if isinstance(instance, bool) else text
+        return "" if not _fits(text, place) else f'"{text}"' if is_number else text
+    if kind in ("integer", "number"):
+        return text if is_number or re.fullmatch("-?[0-9]{1,15}", text) else ""
+    return text if not kind or (kind == "boolean" and isinstance(instance, bool)) else ""
 
 
-def _as_item(instance: Json, items: Shape | None) -> str:
-    """A value as the item of a list. Truth in a list of texts is written TRUE and FALSE (wire shapes §3)."""
-    if isinstance(instance, str):
-        return instance
-    if items is None or items.type != "string":
-        return shown(instance)
-    return str(instance).upper() if isinstance(instance, bool) else f'"{shown(instance)}"'
+def _fits(text: str, place: Shape | None) -> bool:
+    """Whether a text, as far as can be told, is of the form that a place wants."""
+    if place is None:
+        return True
+    choices, pattern, form = place.keyword("enum"), place.keyword("pattern"), place.keyword("format")
+    of_form = form is None or (form == "date" and _DAY.fullmatch(text) is not None)
+    return of_form and (not choices or text in choices) and (not pattern or re.search(pattern, text) is not None)
 
 
 def _as_number(text: str, wanted: str) -> str:
