@@ -44,6 +44,7 @@ def problem(found: str = "something", place: Place | None = None, path: str = "a
         (problem(used_by=("apps/a.yaml",)), "something; apps/a.yaml builds on this"),
         (problem("two\nlines\x1b[31m\u2028"), "two\\nlines\\x1b[31m\\u2028"),
         (problem(pointer=("a/b", "c~d", "", 0)), "a~1b/c~0d//0: something"),
+        (problem(pointer=("k" * 61, "k" * 60)), f"{'k' * 59}…/{'k' * 60}: something"),
     ],
 )
 def test_a_problem_in_words_is_one_line(told: Problem, words: str) -> None:
@@ -217,9 +218,9 @@ def test_a_place_of_several_lines_is_marked_by_its_beginning() -> None:
 
 
 def test_what_github_would_read_as_its_own_is_escaped() -> None:
-    told = problem("100% of\r\n::error::a,b:c", path="a,b:c%\nd.yaml")
+    told = problem("100% of\r\n::error::a,b:c", path="a,b:c%\nd\x1b[31m.yaml")
     assert report.github([told], ROOT) == (
-        "::error file=content/a%2Cb%3Ac%25%0Ad.yaml,title=rule::100%25 of\\r\\n::error::a,b:c"
+        "::error file=content/a%2Cb%3Ac%25%0Ad\\x1b[31m.yaml,title=rule::100%25 of\\r\\n::error::a,b:c"
     )
 
 

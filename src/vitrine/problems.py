@@ -92,6 +92,15 @@ def failures(folder: object, outcome: str = "nothing was published, `current` is
         raise Failure(f"{where}: {reason}; {outcome}") from error
 
 
+LONGEST = 60
+"""Characters of a value or a key that a message quotes."""
+
+
+def cut(text: str, limit: int = LONGEST) -> str:
+    """The beginning of a text that is too long for a message."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def pointer_text(pointer: Pointer) -> str:
     """A pointer as printed: RFC 6901 without its first slash."""
     return "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in pointer)

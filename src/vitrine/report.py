@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from vitrine.problems import Place, Problem, pointer_text
+from vitrine.problems import Place, Problem, cut, pointer_text
 
 ANNOTATIONS = 10
 """GitHub shows this many annotations of a kind a step, and drops the rest without a word."""
@@ -24,7 +24,8 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def sentence(problem: Problem) -> str:
     """What was found, what it is about, what is allowed, what may have been meant."""
-    text = f"{pointer_text(problem.pointer)}: {problem.found}" if problem.pointer else problem.found
+    where = pointer_text(tuple(cut(step) if isinstance(step, str) else step for step in problem.pointer))
+    text = f"{where}: {problem.found}" if problem.pointer else problem.found
     if problem.about:
         text += f" ({problem.about.rstrip('.')})"
     if problem.allowed:
@@ -163,7 +164,8 @@ def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str
 
 
 def _annotation(problem: Problem, root: Path) -> str:
-    values = {"file": os.path.join(root, problem.path)}
+    path = os.path.join(root, problem.path)
+    values = {"file": "".join(char if char in "\r\n" else _one_line(char) for char in path)}  # those GitHub reads back
     if place := problem.place:
         values |= {"line": str(place.line), "col": str(place.column)}
         if place.end_line == place.line:

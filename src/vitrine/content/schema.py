@@ -14,7 +14,7 @@ import orjson
 
 from vitrine.content.listing import below
 from vitrine.content.yaml import Json
-from vitrine.problems import Failure, Pointer, nearest
+from vitrine.problems import LONGEST, Failure, Pointer, cut, nearest
 
 BASE = "https://vitrine.example/schemas/"
 
@@ -75,14 +75,6 @@ class Finding:
     on_key: bool = False
     missing: str | None = None
     beside: tuple[str, int | None, Pointer] | None = None
-
-
-LONGEST = 60
-"""Characters of a value that a message quotes."""
-
-
-def cut(text: str, limit: int = LONGEST) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def shown(value: Json, limit: int = LONGEST) -> str:
