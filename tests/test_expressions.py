@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trees import edit, found, problems, write
+from trees import edit, found, place, problems, write
 from vitrine.content import expressions, site
 from vitrine.content.expressions import Unreadable, Unrendered
 from vitrine.content.schema import Schemas
@@ -15,6 +15,7 @@ from vitrine.content.schema import Schemas
 NAMES = {"www": "https://www.example", "brand": "Lark & Vane", "self_service": "é", "if": "odd"}
 KNOWN = "the names of site.yaml: brand, if, self_service, www"
 ALLOWED = "names, filters and text"
+FILTERS = "the filters capitalize, default, lower, title, trim, upper, urlencode"
 READ = "`{{ name }}`, `{{ name | upper }}`, `{{ name ~ 'text' }}`"
 
 RESULTS: list[tuple[str, str]] = [
@@ -41,10 +42,12 @@ REFUSED: list[tuple[str, str, str, str]] = [
     (
         "{{ brand | uper }}",
         "the filter 'uper' is not known",
-        "the filters capitalize, default, lower, title, trim, upper, urlencode",
+        FILTERS,
         "upper",
     ),
     ("{{ www", "'{{' without its '}}'", "`{{ name }}`; two braces as text: `{{ '{{' }}`", ""),
+    ("{{ " + "w" * 61 + " }}", f"the name '{'w' * 59}…' is not defined", KNOWN, ""),
+    ("{{ www | " + "w" * 61 + " }}", f"the filter '{'w' * 59}…' is not known", FILTERS, ""),
     ("{{ 'www }}", "'{{' without its '}}'", "`{{ name }}`; two braces as text: `{{ '{{' }}`", ""),
     ("{{ }}", "an empty expression", "`{{ name }}`", ""),
     ("{{ two words }}", "the expression 'two words' cannot be read", READ, ""),
@@ -95,6 +98,18 @@ def test_an_expression_without_a_text(text: str, what: str, allowed: str, neares
     with pytest.raises(Unreadable) as caught:
         expressions.evaluate(text, NAMES)
     assert (caught.value.found, caught.value.allowed, caught.value.nearest) == (what, allowed, nearest)
+
+
+def test_every_fault_of_a_text_is_told_once() -> None:
+    faults: list[Unrendered] = []
+    text = "{{ brnad }} {{ www | uper }} {{ brnad }} {{ logo }} {{ b"
+    assert expressions.render(text, NAMES | {"logo": None}, faults.append) == text
+    assert [(fault.fault.found, fault.told) for fault in faults] == [
+        ("the name 'brnad' is not defined", False),
+        ("the filter 'uper' is not known", False),
+        ("the name 'logo' is not defined", True),
+        ("'{{' without its '}}'", False),
+    ]
 
 
 @pytest.mark.parametrize("expression", UNSAFE)
@@ -186,6 +201,21 @@ def test_an_expression_is_a_problem_at_the_value_that_holds_it(minimal: Path, sc
         f"{expected[2]} expression address/line1",
     ]
     assert [problem.nearest for problem in problems(minimal, schemas)] == ["", "www", "upper"]
+
+
+def test_an_expression_that_gives_nothing_is_told_as_such(minimal: Path, schemas: Schemas) -> None:
+    expected = edit(
+        minimal,
+        ("site.yaml", "  www:", "  brand: ''\n  www:"),
+        ("site.yaml", "names:", "share: {fromName: ‸'{{ brand }}'}\nnames:"),
+        ("stores/one.yaml", "name: First", "name: ‸|-\n  {{ brand }}"),
+        ("stores/one.yaml", "city: Boston", "city: ‸''"),
+    )
+    assert [(place(each), each.found) for each in problems(minimal, schemas)] == [
+        (expected[0], "the expression gives nothing"),
+        (expected[1], "the expression gives nothing"),
+        (expected[2], "nothing is written here"),
+    ]
 
 
 def test_an_expression_in_a_base_is_told_once_with_the_files_that_build_on_it(minimal: Path, schemas: Schemas) -> None:

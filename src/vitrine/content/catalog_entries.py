@@ -19,7 +19,7 @@ from vitrine.content.pieces import Line
 from vitrine.content.processes import Progress
 from vitrine.content.records import Block
 from vitrine.content.schema import Finding, Schemas
-from vitrine.content.written import Numbers, of_file, of_line
+from vitrine.content.written import Written, of_file, of_line
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
@@ -129,7 +129,7 @@ def entries_of(
 
 def _found(kind: Kind, value: Json, schemas: Schemas, text: bytes, line: int) -> tuple[Finding, ...]:
     struck = [Finding("text.xml", at, said, XML_TEXT, on_key=on_key) for at, said, on_key in not_xml(value)]
-    return (*schemas.findings(kind.schema, value, written=lambda at: of_line(text, line).at(at)), *struck)
+    return (*schemas.findings(kind.schema, value, written=lambda at: of_line(text, line).number(at)), *struck)
 
 
 def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
@@ -138,19 +138,19 @@ def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
     if parsed.lost:
         _lose(source.kind, told)
     told_there, flaws = frozenset((*parsed.unrendered, *parsed.flawed)), parsed.flaws()
-    numbers = cache(lambda: of_file(around.folder, source, tree.spots_of(around.folder, source)))
+    file = cache(lambda: of_file(around.folder, source, tree.spots_of(around.folder, source)))
     for index, value in enumerate(orjson.loads(parsed.data)):
         number = index if parsed.listed else None
         found: tuple[Finding, ...] = ()
         if not parsed.valid:
-            written = partial(_written, numbers, () if number is None else (number,))
+            written = partial(_number, file, () if number is None else (number,))
             findings = around.schemas.findings(source.kind.schema, value, written=written)
             found = (*findings, *flaws.get(number, ()))
         yield Entry(source, value, None, b"", number, found, told_there)
 
 
-def _written(numbers: Callable[[], Numbers], document: Pointer, pointer: Pointer) -> str | None:
-    return numbers().at((*document, *pointer))
+def _number(file: Callable[[], Written], document: Pointer, pointer: Pointer) -> str | None:
+    return file().number((*document, *pointer))
 
 
 def _lose(kind: Kind, told: Told) -> None:

@@ -17,9 +17,9 @@ from vitrine.content.layers import assemble, origin
 from vitrine.content.listing import CATALOG, KINDS, SITE, Source
 from vitrine.content.model import Document, Documents, Layer
 from vitrine.content.processes import Progress
-from vitrine.content.schema import Finding, Schemas
+from vitrine.content.schema import NOTHING, Finding, Schemas
 from vitrine.content.tree import Parsed
-from vitrine.content.written import Numbers, of_file
+from vitrine.content.written import Written, of_file
 from vitrine.content.yaml import Json, Malformed
 from vitrine.problems import Place, Pointer, Problem
 
@@ -91,7 +91,7 @@ class _Check:
         self.broken: list[tuple[Document, list[Finding]]] = []
         self.users: Mapping[str, set[str]] = {}
         self.spots: dict[str, dict[Pointer, yaml.Spot]] = {}
-        self.numbers: dict[str, Numbers] = {}
+        self.written: dict[str, Written] = {}
 
     def run(self) -> Checked:
         own, names = self._site()
@@ -226,10 +226,7 @@ class _Check:
 
         def written(pointer: Pointer) -> str | None:
             layer, at = origin(document, Finding("", pointer, ""))
-            path = layer.path
-            if path not in self.numbers:
-                self.numbers[path] = of_file(self.folder, self.by_path[path], self._spots(path))
-            return self.numbers[path].at(at if layer.index is None else (layer.index, *at))
+            return self._written(layer.path).number(at if layer.index is None else (layer.index, *at))
 
         return self.schemas.findings(f"{document.kind}.json", document.value, written=written)
 
@@ -299,6 +296,8 @@ class _Check:
                 place = (spot.key if finding.on_key and spot.key else spot.value) if spot else None
                 shown = finding.pointer if layer.index is None else (layer.index, *finding.pointer)
                 found = finding.found + self._line(finding)
+                if found == NOTHING and expressions.OPENING in self._written(path).text(whole):
+                    found = "the expression gives nothing"
                 problem = Problem(
                     finding.rule, path, found, place, shown, finding.allowed, finding.about, finding.nearest
                 )
@@ -342,3 +341,8 @@ class _Check:
             except (Malformed, OSError):  # changed since it was read
                 self.spots[path] = {}
         return self.spots[path]
+
+    def _written(self, path: str) -> Written:
+        if path not in self.written:
+            self.written[path] = of_file(self.folder, self.by_path[path], self._spots(path))
+        return self.written[path]

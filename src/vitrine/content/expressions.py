@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from vitrine.content.yaml import Json
-from vitrine.problems import Pointer, nearest
+from vitrine.problems import Pointer, cut, nearest
 
 if TYPE_CHECKING:
     from jinja2.nodes import Node
@@ -38,13 +38,14 @@ _EXPRESSION = re.compile(r"""\{\{((?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|(?!\}\}
 class Unreadable(Exception):
     """An expression that has no text: what was found, what is allowed, the nearest known name.
 
-    ``name`` is the name that is not defined, where that is the fault.
+    ``name`` is the name that is not defined, where that is the fault. ``more``: what else is wrong with the same text.
     """
 
     found: str
     allowed: str
     nearest: str = ""
     name: str = ""
+    more: "tuple[Unreadable, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ def render(value: Json, names: Names, report: Callable[[Unrendered], None]) -> J
                         "the expressions of the file make too much text", f"at most {MAX_MADE:,} characters"
                     )
             except Unreadable as fault:
-                report(Unrendered(pointer, fault, fault.name in names))
+                for each in (fault, *fault.more):
+                    report(Unrendered(pointer, each, each.name in names))
                 return part
             return text
         if isinstance(part, dict):
@@ -100,10 +102,21 @@ def any_in(value: Json) -> bool:
 def evaluate(text: str, names: Mapping[str, str]) -> str:
     """One text with its expressions evaluated; the rest verbatim. Raises Unreadable."""
     pieces: list[str] = []
+    faults: dict[str, Unreadable] = {}
     end = 0
-    for match in _expressions(text):
-        pieces += text[end : match.start()], _result(match.group(1).strip(), names)
-        end = match.end()
+    try:
+        for match in _expressions(text):
+            try:
+                pieces += text[end : match.start()], _result(match.group(1).strip(), names)
+            except Unreadable as fault:
+                faults.setdefault(fault.found, fault)
+            end = match.end()
+    except Unreadable as fault:  # beyond which nothing can be read
+        faults.setdefault(fault.found, fault)
+    if faults:
+        first, *more = faults.values()
+        first.more = tuple(more)
+        raise first
     return "".join(pieces) + text[end:]
 
 
@@ -158,7 +171,7 @@ def _explained(error: Exception, expression: str, names: Mapping[str, str]) -> U
     if isinstance(error, UndefinedError) and (match := re.match(r"'([^']*)' is undefined", message)):
         known = ", ".join(sorted(names)) or "none"
         return Unreadable(
-            f"the name '{match[1]}' is not defined",
+            f"the name '{cut(match[1])}' is not defined",
             f"the names of site.yaml: {known}",
             nearest(match[1], names),
             match[1],
@@ -194,7 +207,7 @@ def _compiled(expression: str) -> Callable[..., Any]:
         for child in node.iter_child_nodes():
             if isinstance(child, nodes.Filter) and child.name not in FILTERS:
                 allowed = "the filters " + ", ".join(FILTERS)
-                raise Unreadable(f"the filter '{child.name}' is not known", allowed, nearest(child.name, FILTERS))
+                raise Unreadable(f"the filter '{cut(child.name)}' is not known", allowed, nearest(child.name, FILTERS))
             if not isinstance(child, admitted) or (isinstance(child, nodes.Name) and child.name in WORDS):
                 raise Unreadable(f"{_shown(expression)} is more than is read here", _ALLOWED)
             refuse(child)
