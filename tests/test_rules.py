@@ -662,8 +662,25 @@ def test_a_changed_configuration_needs_a_version_not_released_before(minimal: Pa
     )
     assert found(minimal, schemas, against) == [f"{expected} app.configVersion config/configVersion"]
     assert found(minimal, schemas, Options(released={"other": {}})) == []
+    edit(minimal, ("apps/one.yaml", "platform: iPhone", "platform: iPhon"))
+    assert found(minimal, schemas, against) == [
+        "apps/one.yaml:2:11 schema.enum platform",
+        f"{expected} app.configVersion config/configVersion",
+    ]
+    edit(minimal, ("apps/one.yaml", "platform: iPhon", "platform: iPhone"))
     edit(minimal, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: "2"'))
     assert found(minimal, schemas, against) == []
+
+
+def test_the_order_of_keys_is_part_of_a_configuration(minimal: Path, schemas: Schemas) -> None:
+    documents = check(minimal, schemas).documents
+    assert documents is not None
+    released = {"one": documents.app[0].value["config"]}
+    poor = "    poorWifiMaxSecsLatency: 6\n    poorNonWifiMaxSecsLatency: 10\n"
+    turned = "    poorNonWifiMaxSecsLatency: 10\n    poorWifiMaxSecsLatency: 6\n"
+    edit(minimal, ("apps/one.yaml", poor, turned))
+    (problem,) = problems(minimal, schemas, Options(released=released))
+    assert problem.rule == "app.configVersion"
 
 
 def test_the_version_is_told_where_the_base_says_it(minimal: Path, schemas: Schemas) -> None:

@@ -104,7 +104,7 @@ class _Check:
         self.findings += told.findings
         placeholders = self._placeholders(documents)
         if self.options.released is not None:
-            self.findings += rules.unbumped(documents, self.options.released)
+            self.findings += rules.unbumped(case, self.options.released)
         self.problems = [self._with_users(problem) for problem in self.problems] + self._located()
         problems = sorted([*self.problems, *told.problems], key=Problem.order)
         shown, more = problems[: self.options.most], told.more + len(problems[self.options.most :])

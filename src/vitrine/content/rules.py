@@ -6,6 +6,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import orjson
+
 from vitrine.content import model
 from vitrine.content.case import Case
 from vitrine.content.expressions import WORDS
@@ -292,11 +294,16 @@ def placeholders(documents: Documents) -> list[tuple[Document, Pointer]]:
     return [(app, pointer) for app in documents.app for pointer in walk(app.value["config"], ("config",))]
 
 
-def unbumped(documents: Documents, released: Mapping[str, Any]) -> Found:
-    """Applications whose configuration differs from the released one (by application) under the same configVersion."""
-    for app in documents.app:
+def unbumped(case: Case, released: Mapping[str, Any]) -> Found:
+    """Applications whose configuration differs from the released one (by application) under the same configVersion.
+
+    As apps get it: the order of its keys is part of it.
+    """
+    for app in case.having("app", ("name",), ("config",)):
         old = released.get(app.value["name"])
         new = app.value["config"]
-        if old is not None and old != new and old.get("configVersion") == new["configVersion"]:
+        if old is None or old.get("configVersion") != new["configVersion"]:
+            continue
+        if orjson.dumps(old) != orjson.dumps(new):
             found = f"the configuration changed, and configVersion is still {new['configVersion']!r}"
             yield app, Finding("app.configVersion", ("config", "configVersion"), found, "a version not released before")
