@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from test_yaml import values
-from trees import APP, CONFIG, DIGEST, edit, found, problems, unmark, write
+from trees import APP, CONFIG, DIGEST, edit, found, place, problems, unmark, write
 from vitrine.content.check import check
 from vitrine.content.layers import merge
 from vitrine.content.schema import Schemas
@@ -95,13 +95,27 @@ def test_a_wrong_value_in_a_base_is_told_once_with_all_that_build_on_it(layered:
     assert told(layered, schemas) == [(f"{expected} schema.type", "apps/one.yaml", "apps/two.yaml")]
 
 
-def test_a_wrong_value_that_another_file_replaces_harms_no_one_who_builds_on_that(
+def test_a_wrong_value_in_a_base_is_told_with_those_who_get_it_and_with_all_where_each_replaces_it(
     layered: Path, schemas: Schemas
 ) -> None:
     (expected,) = edit(layered, ("apps/_a.yaml", "appLayout: [shop, bag]", "appLayout: ‸shop"))
     assert told(layered, schemas) == [(f"{expected} schema.type", "apps/one.yaml")]
     edit(layered, ("apps/one.yaml", "extends: _a.yaml", "extends: _b.yaml"))
-    assert told(layered, schemas) == []
+    assert told(layered, schemas) == [(f"{expected} schema.type", "apps/one.yaml", "apps/two.yaml")]
+
+
+def test_a_base_need_not_be_whole_but_what_it_says_is_right(layered: Path, schemas: Schemas) -> None:
+    expected = edit(
+        layered,
+        ("apps/_b.yaml", "extends: _a.yaml\n", "extends: _a.yaml\nplatform: ‸iPhon\napiKeys: ‸nonsense\n‸bogus: 1\n"),
+        ("apps/_b.yaml", "config:\n", "config:\n  errorMessages: null\n  poorNetwork: {networkTimeIntervalCheck: 5}\n"),
+        ("apps/two.yaml", "config:\n", "bogus: null\nconfig:\n  errorMessages: {noNetworkError: a}\n"),
+        ("apps/two.yaml", "{noNetworkError: a}", "{poorNetworkError: a, noNetworkError: b, configFileError: c}"),
+    )
+    assert told(layered, schemas) == [
+        (f"{place} schema.{rule}", "apps/two.yaml")
+        for place, rule in zip(expected, ("enum", "type", "additionalProperties"), strict=True)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -147,6 +161,33 @@ def test_null_removes_what_the_base_says(layered: Path, schemas: Schemas) -> Non
     assert found(layered, schemas) == [f"{expected[0]} schema.required config"]
 
 
+@pytest.mark.parametrize(
+    ("path", "new", "what", "nearest"),
+    [
+        ("apps/two.yaml", "config:\n  ‸errorMessagez: null\n", "'errorMessagez'", "errorMessages"),
+        ("apps/two.yaml", "config:\n  appConfig: {‸bagg: null}\n", "'bagg'", "bag"),
+        ("apps/two.yaml", "config:\n  appLayout: {‸bag: null}\n", "'bag'", ""),
+        ("apps/_b.yaml", "config:\n  ‸errorMessagez: null\n", "'errorMessagez'", "errorMessages"),
+    ],
+)
+def test_a_null_that_removes_nothing_is_told(
+    layered: Path, schemas: Schemas, path: str, new: str, what: str, nearest: str
+) -> None:
+    (expected,) = edit(layered, (path, "config:\n", new))
+    told = [problem for problem in problems(layered, schemas) if problem.rule == "extends.null"]
+    assert [(place(problem), problem.found, problem.nearest) for problem in told] == [
+        (expected, f"null removes nothing: what this file builds on has no {what} here", nearest)
+    ]
+
+
+def test_null_is_a_value_where_nothing_is_built_on(minimal: Path, schemas: Schemas) -> None:
+    expected = edit(minimal, ("apps/one.yaml", "config:", "‸platfrom: null\nextends: ‸null\nconfig:"))
+    assert found(minimal, schemas) == [
+        f"{expected[0]} schema.additionalProperties platfrom",
+        f"{expected[1]} schema.type extends",
+    ]
+
+
 def test_without_extends_what_is_missing_is_told_where_it_should_stand(minimal: Path, schemas: Schemas) -> None:
     (expected,) = edit(
         minimal,
@@ -186,6 +227,17 @@ def test_without_extends_what_is_missing_is_told_where_it_should_stand(minimal: 
         ),
         ({"apps/one.yaml": app("one", "extends: ‸one.yaml")}, [("extends.missing",)]),
         ({"apps/one.yaml": app("one", "extends: ‸../site.yaml")}, [("extends.missing",)]),
+        # a base stands in the same folder
+        (
+            {"apps/_a.yaml": CONFIG, "apps/x/_b.yaml": "extends: ‸../_a.yaml\n"}
+            | {"apps/x/two.yaml": app("two", "extends: _b.yaml", digest=SECOND)},
+            [("schema.pattern", "apps/x/two.yaml")],
+        ),
+        (
+            {"apps/_a.yaml": CONFIG, "apps/x/two.yaml": app("two", "extends: ‸../_a.yaml", digest=SECOND)},
+            [("schema.pattern",)],
+        ),
+        ({"apps/_my gemeinsäm.yml": CONFIG, "apps/one.yaml": app("one", "extends: _my gemeinsäm.yml")}, []),
         ({"apps/one.yaml": app("one", "extends: ‸[_a.yaml]"), "apps/_a.yaml": CONFIG}, [("schema.type",)]),
         # a base is one object
         (
@@ -236,6 +288,16 @@ def test_a_missing_base_is_told_with_what_there_is(layered: Path, schemas: Schem
         "one of _a.yaml, _b.yaml",
         schemas["app.json"]["properties"]["extends"]["description"],
         "_a.yaml",
+    )
+
+
+def test_a_base_of_another_folder_is_not_offered(layered: Path, schemas: Schemas) -> None:
+    write(layered, {"apps/x/three.yaml": app("three", "extends: _a.yaml", digest="c" * 64)})
+    (problem,) = problems(layered, schemas)
+    assert (problem.found, problem.allowed, problem.nearest) == (
+        "there is no base '_a.yaml'",
+        "a file in the same folder whose name begins with _",
+        "",
     )
 
 

@@ -13,7 +13,7 @@ import orjson
 from vitrine.content import cache, expressions, listing, rules, site, tree, yaml
 from vitrine.content.case import Case
 from vitrine.content.characters import XML_TEXT, not_xml
-from vitrine.content.layers import assemble, origin
+from vitrine.content.layers import Assembly, assemble, origin
 from vitrine.content.listing import CATALOG, KINDS, SITE, Source
 from vitrine.content.model import Document, Documents, Layer
 from vitrine.content.processes import Progress
@@ -243,7 +243,10 @@ class _Check:
         return [flaw for layer in document.layers for flaw in self.flaws.get((layer.path, layer.index), ())]
 
     def _applications(self, layers: list[Layer], bases: dict[str, Layer], valid: list[Document]) -> None:
-        """The applications put together and checked; where a base is lacking, nothing is said of what is missing."""
+        """The applications put together and checked, and each base alone.
+
+        Of a base, and where one is lacking, nothing is said of what is missing.
+        """
         unreadable = frozenset(path for path in self.unreadable if self.by_path[path].kind.name == "app")
         assembly = assemble(layers, bases, unreadable)
         self.users = assembly.users
@@ -252,13 +255,19 @@ class _Check:
             self._sort_out(document, self._found(document), valid)
         for document in assembly.partial:
             found = self._found(document)
-            told = any(layer is document.layers[-1] for layer, _ in assembly.findings)
-            self.findings += [
-                (document, finding)
-                for finding in found
-                if finding.missing is None and not (told and finding.pointer == ("extends",))
-            ]
+            self._say(document, found, assembly)
             self.broken.append((document, [*found, *self._flaws(document)]))
+        for document in assembly.bases:
+            self._say(document, self._found(document), assembly)
+
+    def _say(self, document: Document, found: list[Finding], assembly: Assembly) -> None:
+        """What is found in a document that is not whole, but for what is missing and what `extends` was told of."""
+        told = {finding.pointer for layer, finding in assembly.findings if layer is document.layers[-1]}
+        self.findings += [
+            (document, finding)
+            for finding in found
+            if finding.missing is None and not (finding.pointer == ("extends",) and ("extends",) in told)
+        ]
 
     def _application_layers(
         self, file: Parsed, values: list[Json], layers: list[Layer], bases: dict[str, Layer]

@@ -2,7 +2,7 @@
 
 import posixpath
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from vitrine.content.model import Document, Layer, at
@@ -29,13 +29,20 @@ class Assembly:
     """The applications, put together; what is wrong with the way they build on each other.
 
     ``partial`` are those that build on what is not there or cannot be read: what the rest of them says.
+    ``bases`` are the bases alone, without the nulls that remove something: what each says, all may have replaced.
     ``users`` names the files that build on a file, directly or not.
     """
 
     documents: list[Document] = field(default_factory=list)
     partial: list[Document] = field(default_factory=list)
+    bases: list[Document] = field(default_factory=list)
     findings: list[tuple[Layer, Finding]] = field(default_factory=list)
     users: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def note(self, layer: Layer, finding: Finding) -> None:
+        """Something is wrong with a layer, by whichever way it was come to."""
+        if (layer, finding) not in self.findings:
+            self.findings.append((layer, finding))
 
 
 def assemble(layers: list[Layer], bases: Mapping[str, Layer], unreadable: frozenset[str]) -> Assembly:
@@ -46,15 +53,36 @@ def assemble(layers: list[Layer], bases: Mapping[str, Layer], unreadable: frozen
     assembly = Assembly()
     for layer in layers:
         chain, whole = _chain(layer, bases, unreadable, assembly)
-        value: Json = {}
-        for part in chain:
+        value = _alone(chain[0])
+        for part in chain[1:]:
+            for finding in _vain(part.value, value, ()) if whole else ():
+                assembly.note(part, finding)
             value = merge(value, part.value)
         (assembly.documents if whole else assembly.partial).append(Document("app", value, tuple(chain)))
+    assembly.bases += [Document("app", _alone(base), (base,)) for base in bases.values()]
     unused = set(bases) - set(assembly.users)
     for path in sorted(unused if not assembly.partial and not unreadable else ()):
         finding = Finding("extends.unused", (), "no application builds on this file", "bases that are used, or no `_`")
         assembly.findings.append((bases[path], finding))
     return assembly
+
+
+def _alone(layer: Layer) -> Json:
+    """What a layer says by itself: null removes something where it builds on another, and is a value elsewhere."""
+    builds = isinstance(layer.value, dict) and layer.value.get("extends") is not None
+    return merge({}, layer.value) if builds else layer.value
+
+
+def _vain(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
+    """The nulls of a patch that remove nothing."""
+    known = target if isinstance(target, dict) else {}
+    for key, value in patch.items() if isinstance(patch, dict) else ():
+        if value is not None:
+            yield from _vain(value, known.get(key), (*pointer, key))
+        elif key not in known:
+            found = f"null removes nothing: what this file builds on has no {shown(key)} here"
+            allowed = ", ".join(list(known)[:40]) or "no null"
+            yield Finding("extends.null", (*pointer, key), found, allowed, "", nearest(key, known), on_key=True)
 
 
 def _chain(
@@ -72,8 +100,8 @@ def _chain(
             finding = _wrong_base(path, named, chain, bases, unreadable)
         if path:
             assembly.users[path].add(layer.path)
-        if finding and (chain[0], finding) not in assembly.findings:
-            assembly.findings.append((chain[0], finding))
+        if finding:
+            assembly.note(chain[0], finding)
         if finding or path not in bases:
             return chain, False
         chain.insert(0, bases[path])
@@ -86,16 +114,16 @@ def _wrong_base(
     """What is wrong with building on the file ``path`` next; nothing more is said of an unreadable one."""
     folder = posixpath.dirname(chain[0].path)
     if any(part.path == path for part in chain[:-1]):
-        return Finding("extends.cycle", ("extends",), f"{named!r} builds on itself, by way of this file", "no cycle")
+        return Finding(
+            "extends.cycle", ("extends",), f"{shown(named)} builds on itself, by way of this file", "no cycle"
+        )
     if path in bases or path in unreadable:
         return None
-    known = [posixpath.relpath(base, folder or ".") for base in (*bases, *unreadable) if _is_base(base)]
-    allowed = ("one of " + ", ".join(sorted(known))) if known else "a file whose name begins with _"
-    return Finding("extends.missing", ("extends",), f"there is no base {named!r}", allowed, "", nearest(named, known))
-
-
-def _is_base(path: str) -> bool:
-    return posixpath.basename(path).startswith("_")
+    there = [posixpath.basename(base) for base in (*bases, *unreadable) if posixpath.dirname(base) == folder]
+    known = sorted(name for name in there if name.startswith("_"))
+    allowed = ("one of " + ", ".join(known)) if known else "a file in the same folder whose name begins with _"
+    found = f"there is no base {shown(named)}"
+    return Finding("extends.missing", ("extends",), found, allowed, "", nearest(named, known))
 
 
 def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
