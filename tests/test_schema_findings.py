@@ -20,6 +20,10 @@ from vitrine.problems import Failure, pointer_text
 
 OBJECT = "an object: lines of `key: value` below, indented"
 FEATURES = "BOPS, BRIDAL, MATTRESS, FURNITURE_GALLERY, VISITOR_CENTER, PERSONAL_SHOPPER, RESTAURANT"
+MOMENT = (
+    "an instant with its offset as 2026-11-27T06:00:00-05:00, a time in the site's zone as 2026-11-27 06:00, "
+    "or a day as 2026-11-27; in the years 1000 to 2999"
+)
 STORE_KEYS = (
     "storeId, storeNumber, locationNumber, divisionId, name, phoneNumber, mapUrl, address, location, timeZone, "
     "features, attributes, hours, exceptions, publish"
@@ -71,8 +75,15 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
         "publish: {from: ‸2027}\nhours:",
         "publish/from",
         "2027 is not text",
-        "an instant with its offset as 2026-11-27T06:00:00-05:00, a time in the site's zone as 2026-11-27 06:00, "
-        "or a day as 2026-11-27",
+        MOMENT,
+        "",
+    ),
+    (
+        "hours:",
+        "publish: {until: ‸9999-12-31}\nhours:",
+        "publish/until",
+        "'9999-12-31' does not have the right form",
+        MOMENT,
         "",
     ),
     ("name: First", "name: ‸1.0", "name", "1.0 is not text", 'text: put it in quotes, "1.0"', ""),
