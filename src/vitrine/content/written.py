@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vitrine.content import feed, tree, yaml
+from vitrine.content import tree, yaml
 from vitrine.content.listing import Source
 from vitrine.content.plain import NUMBER
 from vitrine.content.yaml import Malformed, Spot
@@ -49,4 +49,6 @@ def of_file(folder: Path, source: Source, spots: Mapping[Pointer, Spot]) -> Writ
 
 def of_line(line: bytes, number: int) -> Written:
     """The values of a line of a feed."""
+    from vitrine.content import feed
+
     return Written([yaml.decode(line)], feed.locate(line, number), number)
