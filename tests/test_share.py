@@ -307,10 +307,13 @@ DOCUMENT = {
 }
 
 
+LETTERS = Letters()
+
+
 def letter(**changes: Json) -> EmailMessage:
     mail = Mail("0123456789abcdef" * 2, "bob@mail.example", {**DOCUMENT, **changes}, NOW, 0)
-    data = Letters().letter(mail)
-    assert (data == Letters().letter(mail), data.isascii()) == (True, True)
+    data = LETTERS.letter(mail)
+    assert (data == LETTERS.letter(mail), data.isascii()) == (True, True)
     assert [line for line in data.split(b"\r\n") if len(line) > 998 or b"\n" in line] == []
     message = message_from_bytes(data, policy=default)
     assert isinstance(message, EmailMessage)
@@ -360,7 +363,7 @@ def test_no_name_and_no_message_makes_a_header_or_another_address(name: str, mes
     assert [each.addr_spec for each in made["Reply-To"].addresses] == ["ann@mail.example"]
     words, reply_to = parseaddr(dict(made.raw_items())["Reply-To"])
     assert (str(make_header(decode_header(words))), reply_to) == (name, "ann@mail.example")
-    assert str(made["Subject"]) == Letters().parts({**DOCUMENT, "sender": sender})[0]
+    assert str(made["Subject"]) == LETTERS.parts({**DOCUMENT, "sender": sender})[0]
     assert [each.addr_spec for each in made["To"].addresses] == ["bob@mail.example"]
     assert (list(made.keys()), len(list(made.iter_parts()))) == (list(letter().keys()), 2)
 
