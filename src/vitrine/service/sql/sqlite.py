@@ -8,7 +8,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
@@ -181,14 +181,10 @@ class SQLite:
 
     def migrate(self) -> list[str]:
         try:
-            connection = self._connect()
-            try:
-                with self._locks.turn():
-                    connection.execute("BEGIN IMMEDIATE")
-                    done = migrate(_Session(connection))
-                    connection.execute("COMMIT")
-            finally:
-                connection.close()
+            with self._locks.turn(), closing(self._connect()) as connection:  # who makes a file's WAL waits for nobody
+                connection.execute("BEGIN IMMEDIATE")
+                done = migrate(_Session(connection))
+                connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise Failure(f"{self._path}: {error}") from None
         return done
