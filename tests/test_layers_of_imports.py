@@ -48,6 +48,14 @@ def modules_after(statement: str) -> set[str]:
     return set(done.stdout.split())
 
 
+def loaded_by(*arguments: str | Path) -> tuple[str, set[str]]:
+    """What a command prints, and the modules that it loads."""
+    command = [sys.executable, "-X", "importtime", "-m", "vitrine", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = (line for line in done.stderr.splitlines() if line.startswith("import time:"))
+    return done.stdout, {line.rpartition("|")[2].strip() for line in lines}
+
+
 def foreign(modules: set[str]) -> set[str]:
     """The third-party packages among some modules."""
     return {name.partition(".")[0] for name in modules} - sys.stdlib_module_names - {"vitrine"}
@@ -112,8 +120,11 @@ def test_whether_anything_changed_is_told_with_the_standard_library_alone() -> N
 def test_a_build_with_nothing_to_do_imports_nothing_else(tmp_path: Path) -> None:
     content, out = aged(write(tmp_path / "content", small())), tmp_path / "dist"
     built(content, out)
-    command = [sys.executable, "-X", "importtime", "-m", "vitrine", "build", "--at", AT]
-    done = subprocess.run([*command, "--content", content, "--out", out], capture_output=True, text=True, check=True)
-    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    done, loaded = loaded_by("build", "--at", AT, "--content", content, "--out", out)
     heavy = {"orjson", "yaml", "jinja2", "jsonschema", "jsonschema_rs", "lxml", "tzdata", "ctypes", "multiprocessing"}
-    assert ("nothing to do" in done.stdout, "click" in loaded, loaded & heavy) == (True, True, set())
+    assert ("nothing to do" in done, "click" in loaded, loaded & heavy) == (True, True, set())
+
+
+def test_only_what_is_wrong_needs_the_library_that_says_how() -> None:
+    done, loaded = loaded_by("check", "--jobs", "1", "--content", ROOT / "content")
+    assert ("nothing wrong" in done, "jsonschema_rs" in loaded, "jsonschema" in loaded) == (True, True, False)

@@ -257,8 +257,9 @@ class _Check:
             found = self._found(document)
             self._say(document, found, assembly)
             self.broken.append((document, [*found, *self._flaws(document)]))
-        for document in assembly.bases:
-            self._say(document, self._found(document), assembly)
+        for document, whole in assembly.bases:
+            if not self.schemas.valid("app.json", whole):  # it always lacks something, and to say what takes its time
+                self._say(document, self._found(document), assembly)
 
     def _say(self, document: Document, found: list[Finding], assembly: Assembly) -> None:
         """What is found in a document that is not whole, but for what is missing and what `extends` was told of."""

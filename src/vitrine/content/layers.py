@@ -29,13 +29,14 @@ class Assembly:
     """The applications, put together; what is wrong with the way they build on each other.
 
     ``partial`` are those that build on what is not there or cannot be read: what the rest of them says.
-    ``bases`` are the bases alone, without the nulls that remove something: what each says, all may have replaced.
+    ``bases`` are the bases alone, without the nulls that remove something: what each says, all may have replaced; and
+    each with what it lacks of an application, from one that builds on it.
     ``users`` names the files that build on a file, directly or not.
     """
 
     documents: list[Document] = field(default_factory=list)
     partial: list[Document] = field(default_factory=list)
-    bases: list[Document] = field(default_factory=list)
+    bases: list[tuple[Document, Json]] = field(default_factory=list)
     findings: list[tuple[Layer, Finding]] = field(default_factory=list)
     users: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
@@ -59,7 +60,10 @@ def assemble(layers: list[Layer], bases: Mapping[str, Layer], unreadable: frozen
                 assembly.note(part, finding)
             value = merge(value, part.value)
         (assembly.documents if whole else assembly.partial).append(Document("app", value, tuple(chain)))
-    assembly.bases += [Document("app", _alone(base), (base,)) for base in bases.values()]
+    for base in bases.values():
+        user = next((document.value for document in assembly.documents if base in document.layers), {})
+        alone = _alone(base)
+        assembly.bases.append((Document("app", alone, (base,)), _laid_over(user, alone)))
     unused = set(bases) - set(assembly.users)
     for path in sorted(unused if not assembly.partial and not unreadable else ()):
         finding = Finding("extends.unused", (), "no application builds on this file", "bases that are used, or no `_`")
@@ -71,6 +75,13 @@ def _alone(layer: Layer) -> Json:
     """What a layer says by itself: null removes something where it builds on another, and is a value elsewhere."""
     builds = isinstance(layer.value, dict) and layer.value.get("extends") is not None
     return merge({}, layer.value) if builds else layer.value
+
+
+def _laid_over(below: Json, value: Json) -> Json:
+    """A value, and what another one has besides."""
+    if not (isinstance(below, dict) and isinstance(value, dict)):
+        return value
+    return {**below, **{key: _laid_over(below.get(key), item) for key, item in value.items()}}
 
 
 def _vain(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
