@@ -523,6 +523,17 @@ def test_what_has_a_fault_of_yaml_hides_nothing_else_and_nothing_follows_from_it
     ]
 
 
+def test_a_key_that_stands_twice_with_less_below_it_is_one_problem(minimal: Path, schemas: Schemas) -> None:
+    write(minimal, {"catalog/brands.yaml": "- {id: 1, name: A, url: 'https://a', name: {a: {}}}\n"})
+    for path, text in (("apps/one.yaml", "config:\n  a: 1\n"), ("stores/one.yaml", "address: {a: 1}\n")):
+        (minimal / path).write_text((minimal / path).read_text() + text)
+    assert found(minimal, schemas) == [
+        "apps/one.yaml:106:1 yaml.duplicate config",
+        "catalog/brands.yaml:1:38 yaml.duplicate 0/name",
+        "stores/one.yaml:13:1 yaml.duplicate address",
+    ]
+
+
 def test_what_is_wrong_within_an_alias_is_told_at_the_alias(minimal: Path, schemas: Schemas) -> None:
     edit(minimal, ("events/one.yaml", "name: Opening", "attributes: {A: &a ['{{ nope }}'], B: *a}\nname: A"))
     assert found(minimal, schemas) == [

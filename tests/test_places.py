@@ -54,6 +54,8 @@ FOUND: dict[str, tuple[Point, float]] = {
     "00501": (HOLTSVILLE, 0.1),
     "  02116  ": (BACK_BAY, 0.1),
     "02116 Boston": (BACK_BAY, 0.1),
+    "02116 MA": (BACK_BAY, 0.1),
+    "02116, Massachusetts": (BACK_BAY, 0.1),
     "Boston, MA 02116": (BACK_BAY, 0.1),
     "Boston 02116-0001": (BACK_BAY, 0.1),
     "12 Nowhere Street, Boston, MA 02116": (BACK_BAY, 0.1),

@@ -128,8 +128,8 @@ def test_a_build_that_is_killed_failed_until_one_succeeds(content: Path, out: Pa
         assert process.stdout
         process.stdout.readline()
         assert told(asked, schemas) == first  # it is still at work
-        with Releases(out).at_work(datetime.now(UTC)):  # as another is, which leaves its note alone
-            pass
+        with pytest.raises(OSError, match="full"), Releases(out).at_work(datetime.now(UTC)):
+            raise OSError("full")  # of another build, which leaves the note alone
         process.kill()
     value = told(asked, schemas)
     assert value == {

@@ -540,6 +540,16 @@ def test_a_server_that_falls_silent_is_told_in_bounded_time_and_found_again(rest
     database.close()
 
 
+def test_a_statement_may_take_as_long_as_the_operator_says(restarting: PostgresServer) -> None:
+    restarting.stop()
+    restarting.settings = {**restarting.settings, "statement_timeout": "30s"}
+    restarting.start()
+    database = open_database(restarting.url())
+    database.migrate()
+    assert database.read(lambda shop: shop.consents._run("SELECT 1 FROM pg_sleep(12)")) == [(1,)]
+    database.close()
+
+
 @pytest.mark.parametrize("is_standby", [False, True])
 def test_a_server_that_takes_no_writes_is_a_refusal_until_it_does(restarting: PostgresServer, is_standby: bool) -> None:
     database = open_database(restarting.url())

@@ -205,6 +205,12 @@ REFUSED: list[tuple[str, str, str, str]] = [
     ("a: &x {b: 1}\nc: {‸<<: *x, d: 1}", "yaml.key", "the merge key <<, which is not read here", MERGE),
     ("? ‸[a]\n: b", "yaml.key", "a list or an object as a key", "text as a key"),
     (
+        "a:\n  ‸{{ base_url }}: b",
+        "yaml.key",
+        "text that begins with '{{', without quotes",
+        'quotes around it, as in "{{ base_url }}/logo.png"',
+    ),
+    (
         "url: ‸{{ base_url }}/logo.png",
         "yaml.key",
         "text that begins with '{{', without quotes",

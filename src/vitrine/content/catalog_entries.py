@@ -137,7 +137,7 @@ def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
     told.note(parsed.problems)
     if parsed.lost:
         _lose(source.kind, told)
-    told_there, flaws = frozenset((*parsed.unrendered, *parsed.flawed)), parsed.flaws()
+    told_there, flaws = frozenset((*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))), parsed.flaws()
     file = cache(lambda: of_file(around.folder, source, tree.spots_of(around.folder, source)))
     for index, value in enumerate(orjson.loads(parsed.data)):
         number = index if parsed.listed else None
@@ -145,7 +145,9 @@ def _of_yaml(source: Source, around: Around, told: Told) -> Iterator[Entry]:
         if not parsed.valid:
             written = partial(_number, file, () if number is None else (number,))
             findings = around.schemas.findings(source.kind.schema, value, written=written)
-            found = (*findings, *flaws.get(number, ()))
+            flawed = flaws.get(number, [])
+            findings = [each for each in findings if not any(tree.follows(each.pointer, flaw) for flaw in flawed)]
+            found = (*findings, *flawed)
         yield Entry(source, value, None, b"", number, found, told_there)
 
 

@@ -300,7 +300,7 @@ class _Check:
                 whole = pointer if layer.index is None else (layer.index, *pointer)
                 if whole in self.unrendered.get(path, ()) and finding.rule != "expression":
                     continue
-                if any(finding.pointer == flaw.pointer for flaw in self._flaws(document)):
+                if any(tree.follows(finding.pointer, flaw) for flaw in self._flaws(document)):
                     continue
                 spot = yaml.spot(spots, whole)
                 place = (spot.key if finding.on_key and spot.key else spot.value) if spot else None

@@ -44,7 +44,7 @@ class Parsed:
     valid: bool = True
     lost: bool = False
     unrendered: list[Pointer] = field(default_factory=list)
-    flawed: list[Pointer] = field(default_factory=list)
+    flawed: list[tuple[str, Pointer]] = field(default_factory=list)
     documents: list[Json] = field(default_factory=list)
 
     @property
@@ -65,17 +65,23 @@ class Parsed:
     def flaws(self) -> dict[int | None, list[Finding]]:
         """Where YAML's faults are in the documents, by their numbers in a list: nothing follows from what is there."""
         found: dict[int | None, list[Finding]] = defaultdict(list)
-        for pointer in self.flawed:
+        for rule, pointer in self.flawed:
             match pointer:
                 case (int(number), *rest) if self.listed:
-                    found[number].append(Finding("yaml", tuple(rest), ""))
+                    found[number].append(Finding(rule, tuple(rest), ""))
                 case _:
-                    found[None].append(Finding("yaml", pointer, ""))
+                    found[None].append(Finding(rule, pointer, ""))
         return found
 
     def open(self) -> None:
         """Make its documents from their JSON."""
         self.documents = orjson.loads(self.data)
+
+
+def follows(pointer: Pointer, flaw: Finding) -> bool:
+    """Whether what is found at a place follows from YAML's fault: of a key that stands twice all that is below it."""
+    whole = flaw.rule == "yaml.duplicate"
+    return pointer == flaw.pointer or (whole and pointer[: len(flaw.pointer)] == flaw.pointer)
 
 
 Brief = list[Json] | None
@@ -189,7 +195,7 @@ def _read(folder: Path, source: Source, names: expressions.Names | None, schemas
             text = text_of(folder, source)
             value, faults = loaded(text)
             parsed.problems += [malformed(source.path, fault) for fault in faults]
-            parsed.flawed = [fault.pointer for fault in faults]
+            parsed.flawed = [(fault.rule, fault.pointer) for fault in faults]
             parsed.listed = isinstance(value, list)
             if expressions.OPENING in text:
                 value = _rendered(value, text, names, parsed)

@@ -267,11 +267,12 @@ class _Reader:
     def _no_key(self, event: Any, pointer: Pointer) -> Malformed:
         """What is wrong with a list or an object as a key: most often an expression lacks its quotes."""
         start = event.start_mark.index
-        if self._text[start - 1 : start + 1] == "{{":
+        second = self._text.startswith("{{", start - 1) and start > 0
+        if second or self._text.startswith("{{", start):
             found = "text that begins with '{{', without quotes"
             allowed = 'quotes around it, as in "{{ base_url }}/logo.png"'
             fault = self._malformed("yaml.key", event, found, allowed, pointer)
-            return replace(fault, place=replace(fault.place, column=fault.place.column - 1))
+            return replace(fault, place=replace(fault.place, column=fault.place.column - second))
         return self._malformed("yaml.key", event, "a list or an object as a key", "text as a key", pointer)
 
     def _past(self, event: Any, pointer: Pointer) -> None:

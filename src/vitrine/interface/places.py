@@ -71,9 +71,10 @@ def _zip(code: str, content: Content) -> Point | None:
 
 
 def _zip_and_city(text: str, content: Content) -> Point | None:
-    """`02116 Boston`; before a street it is a house's number."""
+    """`02116 Boston`, `02116 MA`; before a street it is a house's number."""
     match = _ZIP.match(text)
-    return _zip(match[1], content) if match and _city(text[match.end() :].strip(" ,"), None, content) else None
+    rest = text[match.end() :].strip(" ,") if match else ""
+    return _zip(match[1], content) if match and (_state(rest) or _city(rest, None, content)) else None
 
 
 def _city_and_state(text: str, content: Content) -> Point | None:

@@ -105,11 +105,10 @@ class Releases:
 
         draft = self.out / f".{BUILDING}-{os.getpid()}"
         try:
-            if self._held():
-                yield
-                return
-            file = open(draft, "wb", buffering=0)  # noqa: SIM115 -- closed below
+            file = None if self._held() else open(draft, "wb", buffering=0)  # noqa: SIM115 -- closed below
         except OSError:  # no folder yet, or none to write into: then there is no note
+            file = None
+        if file is None:
             yield
             return
         with file:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
+from threading import Lock
 from typing import Any
 from unicodedata import combining, normalize
 
@@ -46,8 +47,13 @@ def _city(city: str, state: str | None) -> Point | None:
             found = _filter(city=spelling, **({"state": state} if state else {}))
             if found:
                 return _largest(found)
-    codes = (code for name in names for code in _suburbs().get(_letters(name), ()))
+    with _MAKING:  # or each thread that asks first would make them, all more slowly
+        suburbs = _suburbs()
+    codes = (code for name in names for code in suburbs.get(_letters(name), ()))
     return _largest([entry for code in codes for entry in _known(code) if state in (None, entry["state"])])
+
+
+_MAKING = Lock()
 
 
 @cache

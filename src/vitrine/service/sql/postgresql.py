@@ -71,6 +71,10 @@ UNION ALL SELECT set_config('statement_timeout', '10s', false) WHERE current_set
 """An answer promises that it was kept, whatever the server's default is; and no request waits for ever for a lock."""
 
 
+_ALLOWED = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
+"""Milliseconds that a statement may take, which an operator may have set longer than ours."""
+
+
 class Connection(psycopg.Connection[Row]):
     """A connection that is closed when its server falls silent.
 
@@ -104,10 +108,10 @@ class Connection(psycopg.Connection[Row]):
 
     def knock(self, patience: float) -> None:
         """Raises OperationalError where the server says nothing for so long."""
-        self.patience = patience
+        usual, self.patience = self.patience, patience
         self.autocommit = True
         self.execute("")
-        self.patience = SILENCE_SECONDS
+        self.patience = usual
 
 
 Pool = ConnectionPool[Connection]
@@ -411,6 +415,8 @@ _ABANDONED: list[Pool] = []
 
 def _configure(connection: Connection) -> None:
     connection.execute(_CONFIGURE)
+    ((allowed,),) = connection.execute(_ALLOWED).fetchall()
+    connection.patience = max(SILENCE_SECONDS, allowed / 1000 + 1)
     connection.commit()
 
 

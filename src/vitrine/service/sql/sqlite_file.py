@@ -3,6 +3,7 @@
 import fcntl
 import os
 import re
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -160,7 +161,7 @@ def restore(copy: Path, path: Path) -> Path | None:
             _settle(path)
             if path.exists():
                 before = path.with_name(f"{path.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
-                os.link(path, before)
+                _keep(path, before)
             _put(part, path)
     except sqlite3.Error as error:
         raise Failure(f"{copy} cannot be restored: {error}") from None
@@ -232,6 +233,15 @@ class _Reading:
 
 def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, timeout=30)
+
+
+def _keep(path: Path, before: Path) -> None:
+    """A second name for a file that is about to be replaced; a copy where the file system has no links."""
+    try:
+        os.link(path, before)
+    except OSError:
+        shutil.copy2(path, before)
+        _sync(before)
 
 
 def _put(part: Path, target: Path) -> None:
