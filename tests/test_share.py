@@ -231,6 +231,17 @@ def test_a_sender_may_send_so_many(shop: Service) -> None:
     assert len(waiting(shop)) == 5
 
 
+@pytest.mark.parametrize("kind", ["application", "sender"])
+def test_more_recipients_than_could_ever_be_sent_to_are_too_many(
+    tmp_path: Path, database: Database, schemas: Schemas, kind: str
+) -> None:
+    settings = {"maxRecipients": 30, "limits": {kind: {"most": 2, "minutes": 60}}}
+    shop = Service(load(release(tmp_path, share=settings), schemas), database)
+    words = ["recipientEmailAddress: must be at most 2 addresses, not 3"]
+    assert reasons(shop.post(PATH, to(*numbered(3)))) == (400, words)
+    assert shop.post(PATH, to(*numbered(2))).status == 200
+
+
 def test_a_recipient_gets_so_many_whoever_sends_them(shop: Service) -> None:
     for sender in numbered(3, "s"):
         assert shop.post(PATH, to("bob@mail.example", sender=sender)).status == 200

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from vitrine.content.model import Content, zone
@@ -15,7 +15,15 @@ from vitrine.interface.operation import FromStore, Moment, Operation, Outcome
 from vitrine.interface.ports import Store
 from vitrine.problems import Fault, Refusal
 
-LIMITS = {"application": (1000, 60), "sender": (20, 60), "recipient": (10, 24 * 60)}
+
+class Limit(NamedTuple):
+    """So many mails in so many minutes."""
+
+    most: int
+    minutes: int
+
+
+LIMITS = {"application": Limit(1000, 60), "sender": Limit(20, 60), "recipient": Limit(10, 24 * 60)}
 """How many mails in how many minutes, where site.yaml says nothing else."""
 
 MAX_RECIPIENTS = 10
@@ -34,10 +42,12 @@ def share(store: Store, content: Content, call: Call, moment: Moment) -> Outcome
     """Put a mail for each recipient into the outbox: for all of them, or for none."""
     body = {name: text for name, text in call.body.items() if text.strip()}
     settings = content.setting("share") or {}
-    people = _people(body, settings.get("maxRecipients", MAX_RECIPIENTS))
+    limits = LIMITS | {kind: Limit(**limit) for kind, limit in settings.get("limits", {}).items()}
+    most = min(limits["application"].most, limits["sender"].most)  # more at once would be too many at any time
+    people = _people(body, min(most, settings.get("maxRecipients", MAX_RECIPIENTS)))
     today = moment.now.astimezone(zone(content.setting("time_zone"))).date().isoformat()
     promotion, coupon = _shared(content, body, today)
-    _limit(store, settings.get("limits", {}), str(call.application), people, moment.now)
+    _limit(store, limits, str(call.application), people, moment.now)
     sent_by = _sent_by(content, settings)
     document = {
         "from": sent_by,
@@ -95,7 +105,7 @@ def _people(body: Mapping[str, str], most: int) -> _People:
     return _People(sender, name, recipients)
 
 
-def _limit(store: Store, settings: Mapping[str, Any], application: str, people: _People, at: datetime) -> None:
+def _limit(store: Store, limits: Mapping[str, Limit], application: str, people: _People, at: datetime) -> None:
     """Count the mails of the application, of the sender, to each recipient. Raises Refusal for one too many.
 
     Always in the same order, or two requests would wait for each other.
@@ -104,11 +114,10 @@ def _limit(store: Store, settings: Mapping[str, Any], application: str, people: 
     counted += [("sender", people.sender.lower(), "senderEmailAddress")] * len(people.recipients)
     counted += [("recipient", each, "recipientEmailAddress") for each in sorted(map(str.lower, people.recipients))]
     for kind, who, where in counted:
-        most, minutes = LIMITS[kind]
-        limit = settings.get(kind, {"most": most, "minutes": minutes})
+        limit = limits[kind]
         name = f"share {kind} {sha256(who.encode()).hexdigest()}"  # the store keeps no address for this
-        if wait := store.limits.count(name, limit["most"], limit["minutes"] * 60, at):
-            words = f"at most {limit['most']} mails in {limit['minutes']} minutes for one {kind}"
+        if wait := store.limits.count(name, limit.most, limit.minutes * 60, at):
+            words = f"at most {limit.most} mails in {limit.minutes} minutes for one {kind}"
             raise Refusal("too_many", (Fault(where, words),), (("Retry-After", str(wait)),))
 
 
