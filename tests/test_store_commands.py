@@ -57,6 +57,7 @@ def test_migrate_prints_its_steps_and_then_has_nothing_to_do(engine: Engine) -> 
     ("url", "message"),
     [
         ("mysql://root:secret@host/x", "--database mysql://host/x: must be sqlite:///PATH"),
+        ("postgresql:/vitrine:secret@host/x", "--database postgresql:…: must be postgresql://…"),
         ("sqlite://host/x", "--database sqlite://host/x: must be sqlite:///PATH"),
         (
             "sqlite:///x?mode=ro",

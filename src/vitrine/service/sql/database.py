@@ -112,6 +112,8 @@ def sqlite_path(url: str) -> Path | None:
     """
     parts = urlsplit(url)
     if parts.scheme in ("postgresql", "postgres"):
+        if not url[len(parts.scheme) :].startswith("://"):  # the rest may hold a password
+            raise Failure(f"--database {parts.scheme}:…: must be {parts.scheme}://…")
         return None
     if parts.scheme == "sqlite" and ("?" in url or "#" in url):
         raise Failure(f"--database {url}: has no parts after ? or #; in the name of a file they are %3F and %23")
