@@ -425,11 +425,13 @@ def test_limits_of_different_names_and_sizes_do_not_meet(database: Database) -> 
     assert [counted("b", 1, longest, NOW) for _ in range(2)] == [0, longest]
     assert counted("a", 2, 10, NOW + timedelta(seconds=9.5)) == 1
     assert counted("a", 2, 10, NOW + timedelta(seconds=10)) == 0
+    assert [counted("d", 3, 10, NOW + timedelta(seconds=second)) for second in (0, 2, 4)] == [0, 0, 0]
+    assert counted("d", 2, 10, NOW + timedelta(seconds=5)) == 7  # it was lowered: the second of three must go, too
     waits = database.read(lambda shop: [shop.limits.wait(name, 1, longest, NOW) for name in ("a", "b", "c")])
     assert waits == [longest + 10, longest, 0]
     kept = NOW + timedelta(seconds=longest)
     gone = [database.write(partial(pruned, at=at)) for at in (kept, kept + timedelta(days=1, seconds=5))]
-    assert (gone, database.read(lambda shop: shop.limits.wait("b", 1, longest, NOW))) == ([0, 1], 0)
+    assert (gone, database.read(lambda shop: shop.limits.wait("b", 1, longest, NOW))) == ([0, 2], 0)
 
 
 # -- the commands ------------------------------------------------------------------------------------------------

@@ -117,6 +117,12 @@ def test_what_is_refused_for_good_is_dead_at_once_and_may_be_tried_again(
     assert counts(database) == {"ended dead": 1, "ended sent": 2}
 
 
+def test_pauses_between_tries_double_up_to_four_hours() -> None:
+    pauses = [Patience().pause(attempt) / 60 for attempt in range(12)]
+    usual = [1, 2, 4, 8, 16, 32, 64, 128, 240, 240, 240, 240]
+    assert [0.75 <= pause / minutes <= 1.25 for pause, minutes in zip(pauses, usual, strict=True)] == [True] * 12
+
+
 def test_what_is_put_off_too_often_is_dead_and_not_lost(database: Database, server: MailServer) -> None:
     server.rcpt[BOB] = ["450 never"] * 9
     promise(database, BOB)
