@@ -53,7 +53,7 @@ NOTHING = "nothing is written here"
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-Written = Callable[[Pointer], str | None]
+NumberAt = Callable[[Pointer], str | None]
 """How the number at a place is written; None where that is not known."""
 
 
@@ -275,7 +275,7 @@ class Schemas:
         return self._slow[name]
 
     def findings(
-        self, name: str, value: Json, limit: int | None = None, written: Written = lambda pointer: None
+        self, name: str, value: Json, limit: int | None = None, written: NumberAt = lambda pointer: None
     ) -> list[Finding]:
         """Everything that is wrong with ``value`` by the schema ``name``; nothing exactly when it is valid.
 
@@ -291,7 +291,7 @@ class Schemas:
             found += [finding for finding in more if (finding.pointer, finding.missing) not in places]
         return found
 
-    def _findings(self, name: str, value: Json, limit: int | None, written: Written) -> list[Finding]:
+    def _findings(self, name: str, value: Json, limit: int | None, written: NumberAt) -> list[Finding]:
         shape = self.shape(name)
         fractions = list(islice(_fractions(shape, value, (), written), limit))
         if self.validator(name).is_valid(value):
@@ -349,7 +349,7 @@ def _refs(schema: Any) -> Iterator[str]:
         yield from _refs(part)
 
 
-def _fractions(shape: Shape | None, value: Json, pointer: Pointer, written: Written) -> Iterator[Finding]:
+def _fractions(shape: Shape | None, value: Json, pointer: Pointer, written: NumberAt) -> Iterator[Finding]:
     """Whole numbers that are written with a fraction of zero."""
     if shape is None:
         return
@@ -374,7 +374,7 @@ def _about(shape: Shape, pointer: Pointer) -> str:
     return ""
 
 
-def _explain(error: Any, shape: Shape, written: Written) -> Iterator[Finding]:
+def _explain(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
     """One error of jsonschema in an editor's words."""
     keyword, value, instance = error.validator, error.validator_value, error.instance
     pointer: Pointer = tuple(error.absolute_path)

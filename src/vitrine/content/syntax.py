@@ -66,7 +66,7 @@ _CONFLICT_MARK = re.compile("^<{7} ", re.MULTILINE)
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _KEY = re.compile(":(?:[ \t]|$)")
 _KEY_NO_BLANK = re.compile(r"[ ]*(?:-[ ]+)*+[^:\r\n]+:(?!//)[^ \t\r\n]")  # a no-break space is no blank
-_LINE_END = re.compile("\r\n|\r|\n")
+LINE_END = re.compile("\r\n|\r|\n")
 
 # What follows on the same line as something whole, and what begins a line that fits nowhere.
 _FOLLOWS = (
@@ -197,6 +197,6 @@ def _place(mark: Any) -> Place:
 
 def place_after(text: str) -> Place:
     """The place of what follows a text."""
-    lines = _LINE_END.split(text)
+    lines = LINE_END.split(text)
     line, column = len(lines), len(lines[-1]) + 1
     return Place(line, column, line, column + 1)

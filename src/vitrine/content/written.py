@@ -1,6 +1,5 @@
 """How values are written in their file: 5.10, of which everyone else only knows that it is 5.1."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +7,9 @@ from pathlib import Path
 from vitrine.content import tree, yaml
 from vitrine.content.listing import Source
 from vitrine.content.plain import NUMBER
+from vitrine.content.syntax import LINE_END
 from vitrine.content.yaml import Malformed, Spot
 from vitrine.problems import Pointer
-
-_LINE_END = re.compile("\r\n|\r|\n")
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ def of_file(folder: Path, source: Source, spots: Mapping[Pointer, Spot]) -> Writ
     try:
         if source.path.endswith(".jsonl"):
             return Written((folder / source.path).read_bytes().decode("utf-8-sig", "replace").split("\n"), spots)
-        return Written(_LINE_END.split(tree.text_of(folder, source)), spots)
+        return Written(LINE_END.split(tree.text_of(folder, source)), spots)
     except (Malformed, OSError):  # changed since it was read
         return Written((), {})
 
