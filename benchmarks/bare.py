@@ -15,8 +15,8 @@ from xml.sax.saxutils import escape
 import orjson
 import yaml
 
-from vitrine.content.listing import shipped
-from vitrine.content.schema import Schemas
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
 
 
 def xml(name: str, value: Any, parts: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""vitrine beside what one would take instead: Hugo, check-jsonschema, sourcemeta's jsonschema, and a plain copy.
+"""shopwindow beside what one would take instead: Hugo, check-jsonschema, sourcemeta's jsonschema, and a plain copy.
 
     python -m benchmarks.build [--events N] [--runs N] [--jobs N] [--cpus 0,1] [--work DIR]
 
@@ -98,14 +98,14 @@ class Bench:
         self.number += 1
         return self.work / f"{name}-{self.number}"
 
-    def vitrine(self, *arguments: str | Path) -> Command:
-        return [sys.executable, "-m", "vitrine", *arguments]
+    def shopwindow(self, *arguments: str | Path) -> Command:
+        return [sys.executable, "-m", "shopwindow", *arguments]
 
     def build(self, content: Path, out: Path) -> Command:
-        return self.vitrine("build", "--content", content, "--out", out, *self.jobs)
+        return self.shopwindow("build", "--content", content, "--out", out, *self.jobs)
 
     def check(self) -> Command:
-        return self.vitrine("check", "--content", self.content, *self.jobs)
+        return self.shopwindow("check", "--content", self.content, *self.jobs)
 
     def hugo_build(self) -> Command:
         out = self.fresh("hugo-out")
@@ -176,7 +176,7 @@ def cold(bench: Bench, results: Results, runs: int) -> None:
         "copy": lambda: bench.copy(release / "releases"),
         "copy with links": lambda: bench.copy(release / "releases", "--preserve=links"),
         "check": bench.check,
-        "help": lambda: [_beside_python("vitrine"), "--help"],
+        "help": lambda: [_beside_python("shopwindow"), "--help"],
         "python": lambda: [sys.executable, "-c", "pass"],
     }
     if bench.hugo:
@@ -208,7 +208,7 @@ def again(bench: Bench, results: Results, runs: int) -> None:
 
 
 def weigh(bench: Bench, results: Results) -> None:
-    """The memory of a cold build, of Hugo and of vitrine: the middle one of three looks, in turns."""
+    """The memory of a cold build, of Hugo and of shopwindow: the middle one of three looks, in turns."""
     found: dict[str, list[int]] = defaultdict(list)
     for _ in range(3):
         found["build"].append(peak_memory(bench.build(bench.content, bench.fresh("out"))))
@@ -225,7 +225,7 @@ def table(results: Results) -> Iterator[str]:
     """The lines of a Markdown table."""
     processors = len(os.sched_getaffinity(0))
     goal = 0.4 if processors >= 4 else 0.6
-    yield "| What | vitrine | Beside | Ratio | Goal | |"
+    yield "| What | shopwindow | Beside | Ratio | Goal | |"
     yield "|---|---|---|---|---|---|"
     yield from _beside(results, "Cold build", "build", "hugo", "Hugo", goal)
     yield from _beside(results, "Cold build", "build", "bare script", "a bare script in Python", None)
@@ -240,7 +240,7 @@ def table(results: Results) -> Iterator[str]:
         mine = results.memory["build"]
         ours, theirs = f"{mine / 2**20:.0f} MiB", f"Hugo {hugo / 2**20:.0f} MiB"
         yield _row("Memory of a cold build", ours, theirs, mine / hugo, 0.5)
-    yield from _beside(results, "`vitrine --help`", "help", "python", "`python -c pass`", 4.0, digits=3)
+    yield from _beside(results, "`shopwindow --help`", "help", "python", "`python -c pass`", 4.0, digits=3)
 
 
 def _beside(
@@ -281,17 +281,17 @@ def processor_times(results: Results) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="vitrine beside what one would take instead.")
+    parser = argparse.ArgumentParser(description="shopwindow beside what one would take instead.")
     parser.add_argument("--events", type=int, default=10_000, metavar="N")
     parser.add_argument("--runs", type=int, default=5, metavar="N")
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes of vitrine (default: one a processor)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="processes of shopwindow (default: one a processor)")
     parser.add_argument("--promotions", action="store_true", help="build the 1,197 real promotions, too")
     parser.add_argument("--cpus", metavar="LIST", help="the processors to use, such as 0,1 (default: all)")
     parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
     given = parser.parse_args()
     if given.cpus:
         os.sched_setaffinity(0, {int(cpu) for cpu in given.cpus.split(",")})
-    work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-build-"))
+    work = given.work or Path(tempfile.mkdtemp(prefix="shopwindow-build-"))
     bench, results = Bench(work, given.jobs), Results()
     data = real_content.read(real_content.data_folder())
     real_content.convert(data, bench.content, given.events, promotions=given.promotions)

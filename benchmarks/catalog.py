@@ -31,14 +31,15 @@ import orjson
 
 from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
-from vitrine.content.listing import shipped
-from vitrine.content.model import Content
-from vitrine.content.schema import Schemas
-from vitrine.interface.answer import answer
-from vitrine.interface.bind import bind
-from vitrine.interface.call import Call, Request
-from vitrine.interface.ports import Question
-from vitrine.release.index import Index, Sources, open_index, renderer, write
+from shopwindow.catalog.index.opened import Opened, Sources, open_index, renderer, write
+from shopwindow.catalog.protocol import Question
+from shopwindow.content.documents import decode
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.answer import answer
+from shopwindow.interface.bind import bind
+from shopwindow.interface.call import Call, Request
+from shopwindow.shop import INTERFACE
 
 SEED = 20130621
 VOCABULARY = 40_000
@@ -192,7 +193,7 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
         lines(folder / "inventory"),
         lines(folder / "reviews"),
     )
-    content = Content({"site": SITE, "promotions": []})
+    content = decode({"format": 1, "site": SITE}, INTERFACE.kinds, INTERFACE.clocks)
     write(out, sources, renderer(content), jobs)
 
 
@@ -253,15 +254,19 @@ def beside(what: str, ours: Reading, raw: Reading, asked: Sequence[Any], goal: f
     return Rates(what, *found, goal)
 
 
-def reads(index: Index, source: random.Random) -> Iterator[Rates]:
+def reads(index: Opened, source: random.Random) -> Iterator[Rates]:
     """Answers in JSON, from a Call on, beside their statements."""
-    content = Content({"format": 1, "monday": "2013-06-17", "site": SETTINGS, "stores": [], "promotions": []})
-    content.catalog = index
+    content = decode(
+        {"format": 1, "monday": "2013-06-17", "site": SETTINGS, "stores": [], "promotions": []},
+        INTERFACE.kinds,
+        INTERFACE.clocks,
+    )
+    content = content.with_indexes({"catalog": index})
     schemas = Schemas([shipped("schemas")])
     database = index.database
 
     def call(path: str, query: str = "") -> Call:
-        return bind(Request(path, query), None)
+        return bind(Request(path, query), None, INTERFACE)
 
     def answered(asked: tuple[Call, Any]) -> object:
         return answer(asked[0], content, schemas)
@@ -318,7 +323,7 @@ SHARES = ((0.0, 0.001, 0.5), (0.001, 0.05, 0.4), (0.05, 0.3, 0.1))
 """Of the products that a phrase finds, from and to; and of the phrases: at a million under 1,000, 50,000, 300,000."""
 
 
-def phrases(index: Index, count: int) -> dict[str, list[str]]:
+def phrases(index: Opened, count: int) -> dict[str, list[str]]:
     """Seeded phrases of one to three words, by how many products they find."""
     source, speech = random.Random(SEED), language()
     limits = [(index.active * least, index.active * most, count * share) for least, most, share in SHARES]
@@ -335,7 +340,7 @@ def phrases(index: Index, count: int) -> dict[str, list[str]]:
     return {f"up to {most:,.0f}": kept for kept, (_, most, _) in zip(found, limits, strict=True)}
 
 
-def searches(index: Index, asked: dict[str, list[str]]) -> dict[str, list[float]]:
+def searches(index: Opened, asked: dict[str, list[str]]) -> dict[str, list[float]]:
     """Milliseconds of each phrase, facets and twelve products included, by how many products it finds."""
     times: dict[str, list[float]] = {}
     for name, found in asked.items():
@@ -417,7 +422,7 @@ def main() -> int:
     if given.build:
         build(given.build, given.out, given.jobs)
         return 0
-    work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-catalog-"))
+    work = given.work or Path(tempfile.mkdtemp(prefix="shopwindow-catalog-"))
     work.mkdir(exist_ok=True)
     try:
         if given.again:

@@ -88,7 +88,7 @@ EDITS: dict[str, tuple[str, Callable[[Products], Products]]] = {
 
 def measured(folder: Path, out: Path, jobs: int | None) -> Iterator[Again]:
     """Each edit: the release before built, then the edit made, built with its help, and built from nothing."""
-    command = [sys.executable, "-m", "vitrine", "build", "--content", str(folder), "--out", str(out)]
+    command = [sys.executable, "-m", "shopwindow", "build", "--content", str(folder), "--out", str(out)]
     command += ["--jobs", str(jobs)] if jobs else []
     time.sleep(SETTLED)
     anew = run([*command, "--no-cache"])

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TEST = Path(__file__).resolve().parent.parent / "tests" / "test_openapi.py"
+TEST = Path(__file__).resolve().parent.parent / "tests" / "slow" / "test_openapi_fuzzed.py"
 
 
 def main() -> int:
@@ -19,7 +19,7 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=2000, metavar="N", help="requests an operation and kind")
     examples = parser.parse_args().examples
     command = [sys.executable, "-m", "pytest", "-q", "-k", "generated", str(TEST)]
-    return subprocess.run(command, env={**os.environ, "VITRINE_FUZZ_EXAMPLES": str(examples)}).returncode
+    return subprocess.run(command, env={**os.environ, "SHOPWINDOW_FUZZ_EXAMPLES": str(examples)}).returncode
 
 
 if __name__ == "__main__":

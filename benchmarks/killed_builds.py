@@ -25,7 +25,7 @@ from pathlib import Path
 
 import orjson
 
-from vitrine.release.publish import Releases
+from shopwindow.release.publish import Releases
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SETTLED = 2.2
@@ -33,14 +33,14 @@ SETTLED = 2.2
 
 CHANGES = {"os.link", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.symlink", "os.chmod", "os.utime"}
 KNOWN = {"releases", "current", "current.json", "history.jsonl", ".lock", ".cache", ".cache/documents"}
-KNOWN |= {".cache/last.json", ".cache/reads", ".cache/catalog", ".cache/catalog-pieces", ".trash", "last-build.json"}
+KNOWN |= {".cache/reads", ".cache/catalog", ".cache/catalog-pieces", ".trash", "last-build.json"}
 
 
 # -- in the killed process ---------------------------------------------------------------------------------------
 
 
 def launch(point: int, out: str, arguments: Sequence[str]) -> None:
-    """Run vitrine and end this whole process group just before its ``point``-th event below ``out`` (0: never).
+    """Run shopwindow and end this whole process group just before its ``point``-th event below ``out`` (0: never).
 
     Counted over all processes of the build, but not in the thread that settles now and then, for nobody knows how
     often it does. Prints the number of events where the build came to its end.
@@ -65,7 +65,7 @@ def launch(point: int, out: str, arguments: Sequence[str]) -> None:
         if number + 1 == point:
             os.killpg(0, signal.SIGKILL)
 
-    from vitrine.cli import main
+    from shopwindow.cli import main
 
     sys.addaudithook(hook)
     try:
@@ -134,7 +134,7 @@ def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
 
 def _build(case: Case, out: Path) -> str:
     """One build to its end; what it printed. Raises RuntimeError where it fails."""
-    command = [sys.executable, "-m", "vitrine", *case.arguments(out)]
+    command = [sys.executable, "-m", "shopwindow", *case.arguments(out)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"exit status {done.returncode}: {done.stdout}")
@@ -185,7 +185,7 @@ def at_random(case: Case, work: Path, count: int, seed: int = 1) -> Summary:
     length, chance = (time.monotonic() - started) * 1.8, random.Random(seed)  # several builds at once take longer
 
     def kill(after: float, everyone: bool, out: Path) -> str:
-        command = [sys.executable, "-m", "vitrine", *case.arguments(out)]
+        command = [sys.executable, "-m", "shopwindow", *case.arguments(out)]
         build = subprocess.Popen(command, stdout=subprocess.DEVNULL, process_group=0)
         time.sleep(after)
         (os.killpg if everyone else os.kill)(build.pid, signal.SIGKILL)
@@ -267,7 +267,7 @@ def after_next(case: Case, out: Path) -> list[str]:
     except RuntimeError as error:
         return [f"the next build failed: {error}"]
     wrong = damaged(out)
-    told = Releases(out).told()
+    told = Releases(out).recorded()
     if current(out) != case.new or told is None or told.id != case.new:
         wrong.append(f"after the next build {current(out)} is current, and current.json names {told}")
     found = {path.relative_to(out).as_posix() for folder in (out, out / ".cache") for path in folder.glob("*")}
@@ -284,7 +284,7 @@ def main() -> int:
     parser.add_argument("--content", type=Path, default=CHECKOUT / "content", metavar="DIR")
     parser.add_argument("--work", type=Path, metavar="DIR", help="where to work (default: temporary)")
     given = parser.parse_args()
-    work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-killed-"))
+    work = given.work or Path(tempfile.mkdtemp(prefix="shopwindow-killed-"))
     wrong = 0
     for jobs in (1, 3):
         folder = work / f"{jobs}"

@@ -32,12 +32,14 @@ from typing import Any
 import orjson
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+from children import ends_with_us
 from engines import FAST, IMMEDIATE, PostgresServer, postgresql_server
-from shops import ORDERS, PHONE, SECRET, SECRET_TEXT
+from shops import ORDERS, PHONE, SECRET, SECRET_TEXT, UNLIMITED
 from shops import release as shop_release
-from vitrine.interface.codes import digest
-from vitrine.service.sql.database import Database, open_database
-from vitrine.service.sql.issuing import keep
+from shopwindow.retail.codes.issuing import keep
+from shopwindow.retail.codes.text import digest
+from shopwindow.service.database.database import Database, open_database
+from shopwindow.shop import INTERFACE
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 ADDRESS = "127.0.0.1"
@@ -53,7 +55,7 @@ ISSUED = 3000
 
 @dataclass
 class Service:
-    """`vitrine serve` in a process group of its own. It can be killed and started again, on the same port."""
+    """`shopwindow serve` in a process group of its own. It can be killed and started again, on the same port."""
 
     folder: Path
     out: Path
@@ -63,13 +65,19 @@ class Service:
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "vitrine", "serve", "--out", str(self.out), "--database", self.database]
+        command = [sys.executable, "-m", "shopwindow", "serve", "--out", str(self.out), "--database", self.database]
         command += ["--bind", f"{ADDRESS}:{self.port}", "--admin", "", "--workers", str(self.workers)]
-        environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), "VITRINE_ACCESS_LOG": "0"}
-        environment["VITRINE_CODE_SECRET"] = SECRET_TEXT
+        environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), "SHOPWINDOW_ACCESS_LOG": "0"}
+        environment["SHOPWINDOW_CODE_SECRET"] = SECRET_TEXT
         with (self.folder / "service.log").open("ab") as log:
             self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, cwd=self.folder, env=environment, start_new_session=True
+                command,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=ends_with_us,
             )
 
     def await_up(self) -> None:
@@ -225,7 +233,7 @@ def _code(pair: int, number: int) -> str | None:
 
 def prepared(url: str, clients: int) -> None:
     """The store before the service starts: the codes are issued."""
-    database = open_database(url)
+    database = open_database(url, INTERFACE.tables)
     database.migrate()
     codes = [f"KILL-{pair:03}-{number:06}" for pair in range((clients + 1) // 2) for number in range(ISSUED)]
     keep(database, {1: [digest(code, SECRET) for code in codes]}, SECRET, datetime.now(UTC))
@@ -234,7 +242,7 @@ def prepared(url: str, clients: int) -> None:
 
 def faults(url: str, load: Load) -> Iterator[str]:
     """What is wrong with the store after all that."""
-    database = open_database(url)
+    database = open_database(url, INTERFACE.tables)
     try:
         for what, sql in _HALVES.items():
             if (number := _rows(database, sql)[0][0]) != 0:
@@ -255,7 +263,7 @@ def faults(url: str, load: Load) -> Iterator[str]:
 
 
 def _rows(database: Database, sql: str) -> list[Any]:
-    return database.read(lambda shop: shop._session.run(sql))
+    return database.read(lambda shop: shop.session.run(sql))
 
 
 _HALVES = {
@@ -267,7 +275,7 @@ _HALVES = {
     " (SELECT count(*) FROM bag_lines WHERE bag_lines.bag = bags.guid) <> 2",
     "kept answers that are empty": "SELECT count(*) FROM retries WHERE outcome = ''",
     "kept answers without their choice": f"SELECT count(*) FROM retries WHERE path = '{OPT_IN[1:]}' AND NOT EXISTS"
-    " (SELECT 1 FROM consent_history WHERE consent_history.device = retries.idempotency_key)",
+    " (SELECT 1 FROM consent_history WHERE consent_history.device = retries.device)",
     "bags more or less than kept answers for them": "SELECT (SELECT count(*) FROM bags) -"
     f" (SELECT count(*) FROM retries WHERE path = '{BAGS[1:]}')",
 }
@@ -342,9 +350,11 @@ def _free_port() -> int:
 
 
 def sample(work: Path) -> tuple[Path, str]:
-    """A release of the sample content: its output directory, and a key."""
-    out = work / "dist"
-    command = [sys.executable, "-m", "vitrine", "build", "--content", str(CHECKOUT / "content"), "--out", str(out)]
+    """A release of the sample content, which lets one address write as fast as it can: output directory and a key."""
+    out, content = work / "dist", Path(shutil.copytree(CHECKOUT / "content", work / "content"))
+    with (content / "site.yaml").open("ab") as site:
+        site.write(b"\nlimits: " + orjson.dumps(UNLIMITED) + b"\n")
+    command = [sys.executable, "-m", "shopwindow", "build", "--content", str(content), "--out", str(out)]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "src")}
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
     return out, (CHECKOUT / "content" / "sample-keys.txt").read_text(encoding="utf-8").split()[1]
@@ -358,12 +368,12 @@ def main() -> int:
     parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     given = parser.parse_args()
-    work = Path(tempfile.mkdtemp(prefix="vitrine-killed-"))
+    work = Path(tempfile.mkdtemp(prefix="shopwindow-killed-"))
     kinds = ["all", "worker"] + (["server", "server-at-once"] if given.database == "postgresql" else [])
     many = [kinds[number % len(kinds)] for number in range(given.kills)]
     options = {"clients": given.clients, "workers": given.workers, "seed": given.seed}
     try:
-        out, key = shop_release(work / "shop"), PHONE
+        out, key = shop_release(work / "shop", limits=UNLIMITED), PHONE
         if given.database == "sqlite":
             summary = killed(work, out, key, f"sqlite:///{work / 'store.sqlite'}", many, **options)
         else:

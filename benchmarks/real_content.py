@@ -2,8 +2,8 @@
 
     python -m benchmarks.real_content FOLDER [--events N] [--raw] [--build OUT]
 
-`VITRINE_DATA` names the folder of the data (default: ../shared/data beside the checkout). The same arguments give the
-same bytes. The data has no events: they are made, with the prose of real products, and spread over the stores.
+`SHOPWINDOW_DATA` names the folder of the data (default: ../shared/data beside the checkout). The same arguments give
+the same bytes. The data has no events: they are made, with the prose of real products, and spread over the stores.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vitrine.content import yaml
+from shopwindow.content import yaml
 
 Record = dict[str, Any]
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -61,7 +61,7 @@ class Data:
 
 def data_folder() -> Path:
     """Where the data is, or would be."""
-    return Path(os.environ.get("VITRINE_DATA") or CHECKOUT.parent / "shared" / "data")
+    return Path(os.environ.get("SHOPWINDOW_DATA") or CHECKOUT.parent / "shared" / "data")
 
 
 def read(folder: Path) -> Data:
@@ -291,12 +291,12 @@ def main() -> int:
     try:
         data = read(data_folder())
     except OSError as error:
-        parser.exit(2, f"{error.filename}: {error.strerror}; set VITRINE_DATA to the folder of the data\n")
+        parser.exit(2, f"{error.filename}: {error.strerror}; set SHOPWINDOW_DATA to the folder of the data\n")
     convert(data, given.folder, given.events, raw=given.raw)
     print(f"{given.folder}: {len(data.stores):,} stores, {given.events:,} events, {len(data.coupons):,} promotions")
     if given.build is None:
         return 0
-    command = [sys.executable, "-m", "vitrine", "build", "--content", str(given.folder), "--out", str(given.build)]
+    command = [sys.executable, "-m", "shopwindow", "build", "--content", str(given.folder), "--out", str(given.build)]
     return subprocess.run(command, check=False).returncode
 
 

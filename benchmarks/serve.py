@@ -29,10 +29,11 @@ from typing import Any
 
 from benchmarks import real_content
 from benchmarks.measure import Command, proportional
-from vitrine.content.listing import shipped
-from vitrine.content.schema import Schemas
-from vitrine.service import server
-from vitrine.service.serving import load
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
+from shopwindow.service import server
+from shopwindow.service.serving import load
+from shopwindow.shop import INTERFACE
 
 ADDRESS = "127.0.0.1"
 KEY = "benchmarkbenchmarkbench1"
@@ -119,14 +120,14 @@ def release(work: Path, events: int) -> Path:
     app.write_text(
         text.replace("\napiKeys:\n", f"\napiKeys:\n  - {sha256(KEY.encode()).hexdigest()}\n", 1), encoding="utf-8"
     )
-    command: Command = [sys.executable, "-m", "vitrine", "build", "--content", content, "--out", out]
+    command: Command = [sys.executable, "-m", "shopwindow", "build", "--content", content, "--out", out]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return out
 
 
 def questions(out: Path) -> tuple[list[str], list[str], list[str]]:
     """Events of some stores, searches around the same stores, and everything that a store may be asked for."""
-    stores = load(out, Schemas([shipped("schemas")])).content.stores()
+    stores = load(out, INTERFACE, Schemas([shipped("schemas")])).content.documents("store")
     asked = stores[:: max(1, len(stores) // ASKED)][:ASKED]
     events = [f"/store/v1/events?storeId={store['storeId']}" for store in asked]
     places = [
@@ -165,11 +166,11 @@ def _length(connection: HTTPConnection, path: str) -> int:
 
 
 @contextmanager
-def vitrine(work: Path, out: Path, memo: int) -> Iterator[tuple[int, int]]:
+def shopwindow(work: Path, out: Path, memo: int) -> Iterator[tuple[int, int]]:
     """The service with a memo of so many MiB, and its access log in a file: its port, and its worker's process."""
     port, admin = free_port(), free_port()
     command: Command = [
-        *(sys.executable, "-m", "vitrine", "serve", "--out", out, "--workers", "1", "--threads", "1"),
+        *(sys.executable, "-m", "shopwindow", "serve", "--out", out, "--workers", "1", "--threads", "1"),
         *("--bind", f"{ADDRESS}:{port}", "--admin", f"{ADDRESS}:{admin}", "--memo", str(memo)),
     ]
     with open(work / f"access-{memo}.log", "ab") as log, running(command, port, stdout=log) as process:
@@ -189,9 +190,9 @@ def bare(length: int) -> Callable[..., list[bytes]]:
 
 
 def serve_bare(port: int, length: int) -> None:
-    """Serve it as `vitrine serve` serves."""
+    """Serve it as `shopwindow serve` serves."""
     os.environ["BARE_LENGTH"] = str(length)
-    server.run("benchmarks.serve:make_bare", (ADDRESS, port), workers=1, threads=1)
+    server.run("benchmarks.serve:make_bare", (ADDRESS, port), workers=1, threads=1, http="wsgi")
 
 
 def make_bare() -> Callable[..., list[bytes]]:
@@ -217,11 +218,11 @@ def nginx(folder: Path, configuration: str, port: int) -> Iterator[int]:
 
 
 def edge(work: Path, out: Path, port: int) -> str:
-    """What `vitrine edge nginx` prints."""
+    """What `shopwindow edge nginx` prints."""
     keys, printed = work / "keys", work / "edge.conf"
     keys.write_text(f"iphone {KEY}\n")
     command: Command = [
-        *(sys.executable, "-m", "vitrine", "edge", "nginx", "--out", out, "--keys", keys),
+        *(sys.executable, "-m", "shopwindow", "edge", "nginx", "--out", out, "--keys", keys),
         *("--listen", f"{ADDRESS}:{port}"),
     ]
     with open(printed, "wb") as stream:
@@ -303,7 +304,7 @@ def bench(work: Path, events: int, rounds: int, seconds: int) -> Results:
     out = release(work, events)
     about_events, near, every = questions(out)
     with ExitStack() as servers:
-        live = {memo: servers.enter_context(vitrine(work, out, memo)) for memo in (32, 0)}
+        live = {memo: servers.enter_context(shopwindow(work, out, memo)) for memo in (32, 0)}
         lengths = [mean_length(live[0][0], paths) for paths in (about_events, near)]
         contenders = []
         for name, paths, length in (("events", about_events, lengths[0]), ("radius", near, lengths[1])):
@@ -386,7 +387,7 @@ def main() -> int:
     if given.bare:
         serve_bare(*given.bare)
         return 0
-    work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-serve-"))
+    work = given.work or Path(tempfile.mkdtemp(prefix="shopwindow-serve-"))
     work.mkdir(parents=True, exist_ok=True)
     try:
         results = bench(work, given.events, given.rounds, given.seconds)

@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -32,14 +33,15 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from benchmarks.killed_service import sample
 from benchmarks.serve import ADDRESS, free_port, running
 from engines import PostgresServer, postgresql_server
-from vitrine.service import server
-from vitrine.service.metrics import Metrics
-from vitrine.service.running import Backstage
-from vitrine.service.serving import Watch
-from vitrine.service.sql.database import Result
-from vitrine.service.sql.session import Row
-from vitrine.service.sql.shop import Shop
-from vitrine.service.wsgi import Application, application
+from shopwindow.interface.table import Row, Tables
+from shopwindow.service import server
+from shopwindow.service.database.database import Load, Result
+from shopwindow.service.database.tables import declared
+from shopwindow.service.metrics import Metrics
+from shopwindow.service.running import Backstage
+from shopwindow.service.serving import Watch
+from shopwindow.service.wsgi import Application, application
+from shopwindow.shop import INTERFACE
 
 CLIENTS, ASKING = 64, 2
 """Connections and threads of wrk."""
@@ -131,17 +133,25 @@ class _Nothing:
 class Unstored:
     """The port Database: actions are called, and nothing is stored."""
 
-    def write(self, work: Callable[[Shop], Result], *, repeatable: bool = False) -> Result:
-        return work(Shop(_Nothing()))
+    tables = declared(INTERFACE.tables)
 
-    def read(self, work: Callable[[Shop], Result]) -> Result:
-        return work(Shop(_Nothing()))
+    def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
+        return work(Tables(_Nothing(), self.tables))
+
+    def read(self, work: Callable[[Tables], Result]) -> Result:
+        return work(Tables(_Nothing(), self.tables))
 
     def migrate(self) -> list[str]:
         return []
 
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
     def fault(self) -> str:
         return ""
+
+    def load(self) -> Load:
+        return Load()
 
     def close(self) -> None:
         pass
@@ -149,7 +159,7 @@ class Unstored:
 
 def make_unstored() -> Application:
     """The service whose requests are checked and not stored."""
-    watch = Watch(Path(os.environ["VITRINE_OUT"]))
+    watch = Watch(Path(os.environ["SHOPWINDOW_OUT"]), INTERFACE)
     return application(lambda environ: watch(), Metrics(), Backstage(Unstored()))
 
 
@@ -202,7 +212,7 @@ class Place:
 def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[int]:
     """The service on a database; ``before``: what its command is given to."""
     port = free_port()
-    command = [*before, sys.executable, "-m", "vitrine", "serve", "--out", str(place.out), "--database", database]
+    command = [*before, sys.executable, "-m", "shopwindow", "serve", "--out", str(place.out), "--database", database]
     command += ["--bind", f"{ADDRESS}:{port}", "--admin", "", "--workers", str(workers)]
     command += [
         "--threads",
@@ -225,7 +235,7 @@ def other(place: Place, factory: str, workers: int, **environment: str) -> Itera
     """The same server with another callable of this module."""
     port, metrics = free_port(), place.work / f"metrics-{factory}-{workers}"
     metrics.mkdir(exist_ok=True)
-    given = {"VITRINE_OUT": str(place.out), "PROMETHEUS_MULTIPROC_DIR": str(metrics), **environment}
+    given = {"SHOPWINDOW_OUT": str(place.out), "PROMETHEUS_MULTIPROC_DIR": str(metrics), **environment}
     command = [
         sys.executable,
         "-m",
@@ -343,7 +353,7 @@ def bench(place: Place, postgresql: PostgresServer | None, given: Any) -> Result
         servers["ours slowed"] = lambda workers: ours(place, f"sqlite:///{path('slow')}", workers, *SLOWED)
     if postgresql:
         url = postgresql.create_database()
-        command = [sys.executable, "-m", "vitrine", "migrate", "--database", url]
+        command = [sys.executable, "-m", "shopwindow", "migrate", "--database", url]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         servers["pool"] = lambda workers: other(place, "make_pool", workers, POOL_URL=url)
         servers["postgresql"] = lambda workers: ours(place, url, workers)
@@ -423,9 +433,11 @@ def main() -> int:
         return 0
     if given.serve:
         factory, port, workers, threads, pin = given.serve
-        server.run(f"benchmarks.writes:{factory}", (ADDRESS, int(port)), int(workers), int(threads), pin=bool(pin))
+        http = "wsgi" if factory == make_pool.__name__ else "1"
+        place, numbers = (ADDRESS, int(port)), (int(workers), int(threads))
+        server.run(f"benchmarks.writes:{factory}", place, *numbers, pin=bool(pin), http=http)
         return 0
-    work = given.work or Path(tempfile.mkdtemp(prefix="vitrine-writes-"))
+    work = given.work or Path(tempfile.mkdtemp(prefix="shopwindow-writes-"))
     work.mkdir(parents=True, exist_ok=True)
     try:
         with ExitStack() as stack:

@@ -14,9 +14,9 @@ import dicttoxml
 import orjson
 from lxml import etree
 
-from vitrine.content.listing import shipped
-from vitrine.content.schema import Schemas
-from vitrine.interface.formats import XML
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.formats import XML
 
 RECORDS = 100
 EVENT = {

@@ -11,12 +11,13 @@ import orjson
 from nginx import Answer
 from releases import app, built, coupon, promotion, site, store, write
 from served import called
-from vitrine.content.schema import Schemas
-from vitrine.service.logfile import LogFile
-from vitrine.service.running import Backstage
-from vitrine.service.serving import Serving, load
-from vitrine.service.sql.database import Database
-from vitrine.service.wsgi import Application, application
+from shopwindow.content.schema import Schemas
+from shopwindow.service.database.database import Database
+from shopwindow.service.logfile import LogFile
+from shopwindow.service.running import Backstage
+from shopwindow.service.serving import Serving, load
+from shopwindow.service.wsgi import Application, application
+from shopwindow.shop import INTERFACE
 
 Json = Any
 PHONE, TABLET, SILENT = "PhonePhonePhonePhone1234", "TabletTabletTablet123456", "SilentSilentSilent123456"
@@ -88,7 +89,7 @@ class Service:
 
 def service(folder: Path, schemas: Schemas, database: Database | None = None, **settings: Json) -> Service:
     """A service on a release of its own, with a mobile log in ``folder``."""
-    return Service(load(release(folder, **settings), schemas), database, folder / "log")
+    return Service(load(release(folder, **settings), INTERFACE, schemas), database, folder / "log")
 
 
 def said(answer: Answer) -> Json:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vitrine.content.model import Content
-from vitrine.interface.ports import Catalog
-from vitrine.release.index import Sources, open_index, renderer, write
+from shopwindow.catalog.index.opened import Sources, open_index, renderer, write
+from shopwindow.catalog.protocol import Catalog
+from shopwindow.content.documents import Content
 
 Json = Any
 

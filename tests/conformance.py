@@ -8,11 +8,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import quote
 
 from catalogs import SETTINGS, files
+from nginx import ADDRESS, Answer, ask
 from releases import app, coupon, event, promotion, site, store
+from shops import UNLIMITED
 
 Json = Any
 AT = "2026-11-24T12:00:00-05:00"
@@ -47,7 +50,9 @@ def _documents(base: str) -> dict[str, Json]:
     }
     url = f"https://api.shop.example{base}"
     return {
-        "site.yaml": site(base_url=url, origins=[PAGE, MOBILE_PAGE], lifetimes=lifetimes, catalog=SETTINGS),
+        "site.yaml": site(
+            base_url=url, origins=[PAGE, MOBILE_PAGE], lifetimes=lifetimes, catalog=SETTINGS, limits=UNLIMITED
+        ),
         "apps/phone.yaml": {**app("phone", appLayout=["shop", "bag"]), "apiKeys": [digest(PHONE)]},
         "apps/tablet.yaml": {**app("tablet", appLayout=[]), "apiKeys": [digest(TABLET), digest(OLD_TABLET)]},
         "stores/all.yaml": list(_STORES),
@@ -1231,14 +1236,18 @@ def _options() -> Iterator[Case]:
 def _origins() -> Iterator[Case]:
     body = json_bytes({"promotionDetailsResponse": [P5, P7, P11]})
     for origin in (PAGE, MOBILE_PAGE):
-        readable = {"access-control-allow-origin": origin, "access-control-expose-headers": "ETag, Retry-After"}
+        readable = {
+            "access-control-allow-origin": origin,
+            "access-control-expose-headers": "ETag, Retry-After, X-Request-Id",
+        }
         preflight = {
             "allow": METHODS,
             "cache-control": "no-store",
             **readable,
             "access-control-allow-methods": METHODS,
             "access-control-allow-headers": (
-                "x-svc-webservice-client-id, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key"
+                "x-svc-webservice-client-id, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key,"
+                " X-Request-Id"
             ),
             "access-control-max-age": "600",
             "vary": "Origin",
@@ -1290,3 +1299,28 @@ def outside() -> Iterator[Case]:
         yield from refused("no_mapping", target, "the path is not one of the interface", absolute=True)
     yield from refused("no_mapping", "mobile/api", "the path is not one of the interface", absolute=True)
     yield from refused("no_key", "v2/promotions", sent={KEY: ""}, absolute=True)
+
+
+# -- asking a server -------------------------------------------------------------------------------------------------
+
+
+def target(base: str, case: Case) -> str:
+    return f"/{case.target}" if case.absolute else f"{base}/{case.target}"
+
+
+def expected(case: Case) -> Answer:
+    return Answer(case.status, dict(case.headers), case.body)
+
+
+def differing(port: int, base: str, cases: list[Case]) -> list[tuple[str, Answer, Answer]]:
+    """The cases that a server answers otherwise, with what is owed and what came."""
+    found = []
+    connection = HTTPConnection(ADDRESS, port, timeout=10)
+    for case in cases:
+        came = ask(connection, target(base, case), case.sent, case.method, case.data)
+        if came != expected(case):
+            found.append((str(case), expected(case), came))
+        if case.data:  # nobody reads it, so the server may hang up
+            connection.close()
+    connection.close()
+    return found

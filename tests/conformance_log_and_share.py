@@ -13,7 +13,10 @@ LOG, SHARE = "v2/utility/mobilelog", "v3/promotions/share"
 MAX_BODY = 1024 * 1024
 SETTINGS: dict[str, Json] = {
     "origins": [PAGE],
-    "share": {"maxRecipients": 3, "limits": {"sender": {"most": 3, "minutes": 60}}},
+    "share": {
+        "maxRecipients": 3,
+        "limits": {"address": {"most": 100, "minutes": 60}, "sender": {"most": 3, "minutes": 60}},
+    },
 }
 ALL_CODES = {
     **CODES,

@@ -131,6 +131,8 @@ SUPC = "v3/order/supc"
 DONE = {"success": True}
 LIVE, OVER, TO_COME, GONE = 1, 2, 3, 99
 """Promotions of the shop."""
+GUESSING = "R-{run}"
+"""The reservation of wrong codes: of one that all runs share, more would come in a minute than are admitted."""
 
 
 def order(code: str | None, number: str = "1001", reservation: Json = "R7", **more: Json) -> Json:
@@ -176,7 +178,7 @@ def _codes() -> Iterator[Script]:
     yield Script(
         "reasons",
         (
-            declined(400, "INVALID_CODE", order("NONE-{run}")),
+            declined(400, "INVALID_CODE", order("NONE-{run}", reservation=GUESSING)),
             declined(400, "PROMOTION_EXPIRED", order(a)),
             declined(400, "PROMOTION_NOT_STARTED", order(b)),
             declined(400, "PROMOTION_WITHDRAWN", order(c)),
@@ -189,7 +191,7 @@ def _codes() -> Iterator[Script]:
             expired(order(None), sent={"Cookie": f"a=b; supc={b}; c"}),
             expired(order(None), sent={"Cookie": f'supc="{b}"; supc={a}'}),
             declined(400, "promoCode: is missing", order(None), sent={"Cookie": f"SUPC={b}"}),
-            declined(400, "INVALID_CODE", order("NONE-{run}"), sent={"Cookie": f"supc={b}"}),
+            declined(400, "INVALID_CODE", order("NONE-{run}", reservation=GUESSING), sent={"Cookie": f"supc={b}"}),
         ),
         {a: LIVE, b: LIVE},
         {b: ("1001", "R7")},

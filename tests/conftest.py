@@ -1,18 +1,68 @@
-"""What every test may ask for: schemas, sample content, the smallest valid content, both engines of the store."""
+"""How tests run, and what each may ask for: schemas, sample content, the smallest valid content, both engines."""
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from engines import database, engine, postgresql
+from examples import USUAL
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
 from trees import MINIMAL, write
-from vitrine.content.listing import shipped
-from vitrine.content.schema import Schemas
 
 __all__ = ["database", "engine", "postgresql"]
 
 SAMPLE = Path(__file__).parent.parent / "content"
+
+QUICK = {
+    "test_bind",
+    "test_catalog_conformance",
+    "test_catalog_paths",
+    "test_catalog_views",
+    "test_expressions",
+    "test_feed",
+    "test_fields",
+    "test_formats",
+    "test_kinds",
+    "test_layers",
+    "test_negotiation",
+    "test_openapi",
+    "test_report",
+    "test_rules",
+    "test_schema_findings",
+    "test_schemas",
+    "test_views",
+    "test_words",
+    "test_yaml",
+}
+"""Modules that start no server and take a second or two each: what `pytest -m quick` runs in half a minute.
+
+Other tests are marked where they stand.
+"""
+
+settings.register_profile("ci", deadline=None, max_examples=USUAL, print_blob=True)  # processes share processors
+settings.register_profile("nightly", settings.get_profile("ci"), max_examples=10 * USUAL)
+settings.load_profile("ci")  # another one by `--hypothesis-profile`
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """With `-n auto`: as many processes as processors where everything runs, none where files or tests are named.
+
+    Somebody who names a test wants its output, or a debugger; and a process more costs two seconds of start.
+    """
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return 0
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of the modules in ``QUICK``."""
+    for item in items:
+        if item.path.stem in QUICK:
+            item.add_marker(pytest.mark.quick)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,8 @@
 """Both engines of the store, real ones: a SQLite file, and a PostgreSQL server that the tests start for themselves."""
 
+import fcntl
 import importlib.util
+import json
 import os
 import pwd
 import shutil
@@ -17,8 +19,10 @@ from typing import Any
 
 import pytest
 
+from children import ends_with_us
 from nginx import ADDRESS, free_port
-from vitrine.service.sql.database import Database, open_database
+from shopwindow.service.database.database import Database, open_database
+from shopwindow.shop import INTERFACE
 
 ENGINES = ("sqlite", "postgresql")
 FAST, IMMEDIATE = SIGINT, SIGQUIT
@@ -34,21 +38,21 @@ class Engine:
 
     def open(self) -> Database:
         """A connection to it, as another process would have one."""
-        return open_database(self.url)
+        return open_database(self.url, INTERFACE.tables)
 
 
-def engine_of(request: pytest.FixtureRequest, name: str, folder: Path) -> Engine:
-    """An empty database: a file in ``folder``, or one of this run's server."""
+def engine_of(request: pytest.FixtureRequest, name: str, folder: Path, *, migrated: bool = False) -> Engine:
+    """An empty database: a file in ``folder``, or one of this run's server, there ``migrated`` if that is wanted."""
     if name == "sqlite":
         return Engine(name, f"sqlite:///{folder / 'store.sqlite'}")
     server: PostgresServer = request.getfixturevalue("postgresql")
-    return Engine(name, server.create_database())
+    return Engine(name, server.create_migrated() if migrated else server.create_database())
 
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
     """A test that asks for this runs on each engine."""
-    return engine_of(request, request.param, tmp_path)
+    return engine_of(request, request.param, tmp_path, migrated="database" in request.fixturenames)
 
 
 @pytest.fixture
@@ -60,14 +64,56 @@ def database(engine: Engine) -> Iterator[Database]:
     database.close()
 
 
+SHARED = {"fsync": "off", "full_page_writes": "off", "autovacuum": "off", "max_connections": "300"}
+"""How the server of a run is started. It does not sync: the machine stays up, and no kill loses anything."""
+
+
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator["PostgresServer"]:
-    """The one PostgreSQL server of this run. It does not sync: the machine stays up, and no kill loses anything."""
-    with postgresql_server({"fsync": "off", "max_connections": "300"}) as server:
+def postgresql(tmp_path_factory: pytest.TempPathFactory) -> Iterator["PostgresServer"]:
+    """The one PostgreSQL server of this run, whichever process of the run wants it first."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with shared_server(folder) as server:
         yield server
 
 
+# -- one server for several processes ----------------------------------------------------------------------------
+
+
+@contextmanager
+def shared_server(folder: Path) -> Iterator["PostgresServer"]:
+    """The server that the processes of a run share by files in ``folder``; the first to come starts and stops it.
+
+    Whoever uses it holds a shared lock of one file, which the kernel gives back for a process that is killed. So the
+    process that started the server knows when nobody uses it any more.
+    """
+    with (folder / "postgresql.turn").open("w") as turn, (folder / "postgresql.users").open("w") as users:
+        where = folder / "postgresql.json"
+        fcntl.flock(turn, fcntl.LOCK_EX)  # one at a time looks whether there is a server, and starts it
+        fcntl.flock(users, fcntl.LOCK_SH)  # waits while the server stops
+        if where.exists():
+            fcntl.flock(turn, fcntl.LOCK_UN)
+            programs, data, port = json.loads(where.read_text())
+            yield PostgresServer(Path(programs), Path(data), port)
+            return
+        with postgresql_server(SHARED) as server:
+            migrated = open_database(server.create_database(TEMPLATE), INTERFACE.tables)
+            migrated.migrate()
+            migrated.close()
+            where.write_text(json.dumps([str(server.programs), str(server.folder), server.port]))
+            fcntl.flock(turn, fcntl.LOCK_UN)
+            try:
+                yield server
+                fcntl.flock(users, fcntl.LOCK_EX)  # until all others have given theirs back
+            finally:
+                where.unlink()
+
+
 # -- a PostgreSQL server -----------------------------------------------------------------------------------------
+
+TEMPLATE = "migrated"
+"""The database that others are copied from, on the server of a run: it has this program's form and holds nothing."""
 
 
 @dataclass
@@ -82,7 +128,7 @@ class PostgresServer:
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def url(self, name: str = "postgres") -> str:
-        return f"postgresql://vitrine@{ADDRESS}:{self.port}/{name}"
+        return f"postgresql://shopwindow@{ADDRESS}:{self.port}/{name}"
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
@@ -90,7 +136,9 @@ class PostgresServer:
         command = [f"{self.programs}/postgres", "-D", f"{self.folder}/data", "-k", str(self.folder)]
         command += ["-h", ADDRESS, "-p", str(self.port), *settings]
         with (self.folder / "log").open("ab") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **_account())
+            process = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=self.folder, preexec_fn=ends_with_us, **_account()
+            )
         self.process = process
         ready = [f"{self.programs}/pg_isready", "-q", "-h", ADDRESS, "-p", str(self.port)]
         deadline = time.monotonic() + 60
@@ -120,26 +168,30 @@ class PostgresServer:
             for each in stopped:
                 os.kill(each, SIGCONT)
 
-    def create_database(self) -> str:
-        """A new database; its URL."""
+    def create_database(self, name: str = "", template: str = "template1") -> str:
+        """A new database, by another name than those that other processes give; its URL."""
         import psycopg
 
-        name = f"shop{next(self.numbers)}"
+        name = name or f"shop_{os.getpid()}_{next(self.numbers)}"
         with psycopg.connect(self.url(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         return self.url(name)
+
+    def create_migrated(self) -> str:
+        """A new database in this program's form, on the server of a run; its URL."""
+        return self.create_database(template=TEMPLATE)
 
 
 @contextmanager
 def postgresql_server(settings: Mapping[str, str] | None = None) -> Iterator[PostgresServer]:
     """A server that is stopped and deleted at the end."""
     programs = required()
-    folder = Path(tempfile.mkdtemp(prefix="vitrine-postgresql-"))  # not below a test's own, which is root's alone
+    folder = Path(tempfile.mkdtemp(prefix="shopwindow-postgresql-"))  # not below a test's own, which is root's alone
     server = PostgresServer(programs, folder, free_port(), settings or {})
     try:
         if account := _account():
             os.chown(folder, account["user"], account["group"])
-        command = [f"{programs}/initdb", "-D", f"{folder}/data", "-U", "vitrine", "-A", "trust", "-E", "UTF8"]
+        command = [f"{programs}/initdb", "-D", f"{folder}/data", "-U", "shopwindow", "-A", "trust", "-E", "UTF8"]
         options = ["--locale=C", "--no-sync", "--no-instructions"]
         done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=folder, **account)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -157,7 +209,7 @@ def required() -> Path:
     if found is not None and not missing:
         return found
     reason = f"{', '.join(missing)} not installed" if missing else "there is no PostgreSQL here"
-    if os.environ.get("VITRINE_REQUIRE_ALL") == "1":
+    if os.environ.get("SHOPWINDOW_REQUIRE_ALL") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
 

@@ -17,9 +17,12 @@ from typing import Any
 
 import pytest
 
+from children import ends_with_us
+
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
 ADDRESS = "127.0.0.1"
-BESIDE_THE_POINT = ("date", "server", "connection")
+BESIDE_THE_POINT = ("date", "server", "connection", "x-request-id")
+"""Headers that say nothing about an answer: its own time, server, connection and name."""
 
 _MAIN = """\
 {user}
@@ -45,7 +48,7 @@ def required() -> str:
     if NGINX is not None:
         return NGINX
     reason = "there is no nginx here"
-    if os.environ.get("VITRINE_REQUIRE_ALL") == "1":
+    if os.environ.get("SHOPWINDOW_REQUIRE_ALL") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
 
@@ -57,10 +60,13 @@ def free_port() -> int:
         return port
 
 
-def written(folder: Path, configuration: str) -> list[str]:
-    """The command for an nginx with this configuration in its http context."""
+def written(folder: Path, configuration: str, user: str = "root") -> list[str]:
+    """The command for an nginx with this configuration in its http context.
+
+    ``user``: whom its workers are, where this is root. By default root, for pytest's own folders are for nobody else.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    user = "user root;" if os.geteuid() == 0 else ""  # else it becomes nobody, who may not read a test's folder
+    user = f"user {user};" if os.geteuid() == 0 else ""
     (folder / "edge.conf").write_text(configuration)
     (folder / "nginx.conf").write_text(_MAIN.format(user=user, folder=folder))
     return [required(), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
@@ -73,9 +79,9 @@ def tested(folder: Path, configuration: str) -> str:
 
 
 @contextmanager
-def running(folder: Path, configuration: str, port: int) -> Iterator[None]:
+def running(folder: Path, configuration: str, port: int, user: str = "root") -> Iterator[None]:
     """An nginx with this configuration, which makes it listen on ``port``."""
-    process = subprocess.Popen(written(folder, configuration))
+    process = subprocess.Popen(written(folder, configuration, user), preexec_fn=ends_with_us)
     try:
         _await(process, port)
         yield

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from vitrine.interface.ports import SORTS, Facet, Question
-from vitrine.release.index import Index, Sources, open_index, write
+from shopwindow.catalog.index.opened import Opened, Sources, open_index, write
+from shopwindow.catalog.protocol import SORTS, Facet, Question
 
 Document = dict[str, Any]
 URL = "https://www.example.com/"
@@ -48,7 +48,7 @@ def review(number: int, about: int, rating: int, day: str = "2013-06-21") -> Doc
     }
 
 
-def index(folder: Path, *products: Document, **more: Any) -> Index:
+def index(folder: Path, *products: Document, **more: Any) -> Opened:
     """The index of some products, in one category unless others are given."""
     path = folder / f"catalog-{len(list(folder.iterdir()))}.sqlite"
     write(path, Sources(**{"categories": [category(1)], "products": products, **more}), jobs=1)

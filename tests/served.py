@@ -1,24 +1,26 @@
 """Real servers of a release on loopback, and how they are asked."""
 
 import os
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-from nginx import ADDRESS, Answer, ask, free_port
+from children import ends_with_us
+from nginx import ADDRESS, BESIDE_THE_POINT, Answer, ask, free_port
 
 SOURCES = Path(__file__).parent.parent / "src"
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment for a server: nothing of VITRINE_ but what is given."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("VITRINE_", "PROMETHEUS_"))}
+    """The environment for a server: nothing of SHOPWINDOW_ but what is given."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SHOPWINDOW_", "PROMETHEUS_"))}
     return {**kept, "PYTHONPATH": str(SOURCES), "PYTHONUNBUFFERED": "1", **more}
 
 
@@ -46,9 +48,9 @@ class Server:
             connection.close()
 
     def workers(self) -> list[int]:
-        """The processes that answer. Where workers are spawned, multiprocessing's tracker is a child as well."""
+        """The processes that answer."""
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [int(pid) for pid in children if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        return [int(pid) for pid in children]
 
     def told(self, path: str) -> Answer:
         """What the admin address says."""
@@ -66,8 +68,10 @@ def running(folder: Path, command: list[str], port: int, admin: int = 0, **env: 
     out, err = folder / "stdout", folder / "stderr"
     with out.open("wb") as stdout, err.open("wb") as stderr:
         kept = folder.absolute()
-        env = {"VITRINE_DATABASE": f"sqlite:///{kept}/store.sqlite", "VITRINE_LOG_DIR": f"{kept}/log", **env}
-        process = subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment(**env))
+        env = {"SHOPWINDOW_DATABASE": f"sqlite:///{kept}/store.sqlite", "SHOPWINDOW_LOG_DIR": f"{kept}/log", **env}
+        process = subprocess.Popen(
+            command, stdout=stdout, stderr=stderr, env=environment(**env), preexec_fn=ends_with_us
+        )
     server = Server(port, admin, process, out, err)
     try:
         _await(server)
@@ -96,11 +100,29 @@ def _await(server: Server) -> None:
     raise AssertionError(f"nobody listens: {server.err.read_text()}")
 
 
+def within(seconds: float, told: Callable[[], bool]) -> bool:
+    """Whether something comes true in time."""
+    deadline = time.monotonic() + seconds
+    while not told():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def metric(server: Server, name: str, **labels: str) -> float | None:
+    """A value of /metrics."""
+    inner = ",".join(f'{key}="{value}"' for key, value in labels.items())
+    line = f"{name}{{{inner}}}" if labels else name
+    found = re.search(rf"^{re.escape(line)} (\S+)$", server.told("/metrics").body.decode(), re.MULTILINE)
+    return float(found[1]) if found else None
+
+
 @contextmanager
 def granian(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Server]:
-    """`vitrine serve` of a folder of releases."""
+    """`shopwindow serve` of a folder of releases."""
     port, admin = free_port(), free_port()
-    command = [sys.executable, "-m", "vitrine", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
+    command = [sys.executable, "-m", "shopwindow", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
     command += ["--admin", f"{ADDRESS}:{admin}", *options]
     with running(folder, command, port, admin, **env) as server:
         yield server
@@ -111,12 +133,12 @@ def gunicorn(folder: Path, out: Path, **env: str) -> Iterator[Server]:
     """The callable behind gunicorn, with the options that it needs."""
     port = free_port()
     command = [sys.executable, "-m", "gunicorn", "--bind", f"{ADDRESS}:{port}", "--limit-request-line", "0"]
-    command += ["--worker-class", "gthread", "vitrine.service.wsgi:make()"]
-    with running(folder, command, port, 0, VITRINE_OUT=str(out), **env) as server:
+    command += ["--worker-class", "gthread", "shopwindow.service.wsgi:make()"]
+    with running(folder, command, port, 0, SHOPWINDOW_OUT=str(out), **env) as server:
         yield server
 
 
-_WAITRESS = "import sys, waitress; from vitrine.service.wsgi import make; waitress.serve(make(), listen=sys.argv[1])"
+_WAITRESS = "import sys, waitress; from shopwindow.service.wsgi import make; waitress.serve(make(), listen=sys.argv[1])"
 
 
 @contextmanager
@@ -124,7 +146,7 @@ def waitress(folder: Path, out: Path) -> Iterator[Server]:
     """The callable behind waitress."""
     port = free_port()
     command = [sys.executable, "-c", _WAITRESS, f"{ADDRESS}:{port}"]
-    with running(folder, command, port, VITRINE_OUT=str(out)) as server:
+    with running(folder, command, port, SHOPWINDOW_OUT=str(out)) as server:
         yield server
 
 
@@ -133,11 +155,11 @@ def uwsgi(folder: Path, out: Path) -> Iterator[Server]:
     """The callable behind uWSGI."""
     port = free_port()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "served_by_uwsgi.py").write_text("from vitrine.service.wsgi import make\n\napplication = make()\n")
+    (folder / "served_by_uwsgi.py").write_text("from shopwindow.service.wsgi import make\n\napplication = make()\n")
     command = ["uwsgi", "--http", f"{ADDRESS}:{port}", "--http-keepalive", "--buffer-size", "32768"]
     command += ["--module", "served_by_uwsgi", "--pythonpath", str(folder), "--virtualenv", sys.prefix]
     command += ["--master", "--lazy-apps", "--threads", "4", "--die-on-term"]
-    with running(folder, command, port, VITRINE_OUT=str(out)) as server:
+    with running(folder, command, port, SHOPWINDOW_OUT=str(out)) as server:
         yield server
 
 
@@ -155,6 +177,7 @@ def called(application: Any, target: str, headers: Mapping[str, str], method: st
         "SERVER_NAME": "localhost",
         "SERVER_PORT": "80",
         "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": "localhost",
         "wsgi.version": (1, 0),
         "wsgi.url_scheme": "http",
         "wsgi.input": io.BytesIO(body),
@@ -173,6 +196,6 @@ def called(application: Any, target: str, headers: Mapping[str, str], method: st
     data = b"".join(parts)
     found: dict[str, Any] = {}
     for name, value in started[1]:
-        key = name.lower()
-        found[key] = [found[key], value] if key in found else value
+        if (key := name.lower()) not in BESIDE_THE_POINT:
+            found[key] = [found[key], value] if key in found else value
     return Answer(int(started[0].split()[0]), found, data)

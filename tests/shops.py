@@ -13,17 +13,18 @@ from typing import Any
 from nginx import Answer
 from releases import app, built, promotion, site, write
 from served import called
-from vitrine.content.listing import shipped
-from vitrine.content.model import Content
-from vitrine.content.schema import Schemas
-from vitrine.interface.bind import bind
-from vitrine.interface.body import Bodies
-from vitrine.interface.call import Request
-from vitrine.interface.operation import FromStore, Moment, Outcome
-from vitrine.service.running import Backstage
-from vitrine.service.serving import Serving, load
-from vitrine.service.sql.database import Database
-from vitrine.service.wsgi import application
+from shopwindow.content.documents import Content
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.bind import bind
+from shopwindow.interface.body import Bodies
+from shopwindow.interface.call import Request
+from shopwindow.interface.operation import FromStore, Moment, Outcome
+from shopwindow.service.database.database import Database
+from shopwindow.service.running import Backstage
+from shopwindow.service.serving import Serving, load
+from shopwindow.service.wsgi import application
+from shopwindow.shop import INTERFACE
 
 Json = Any
 PHONE, TABLET = "PhonePhonePhonePhone1234", "TabletTabletTablet123456"
@@ -33,6 +34,11 @@ SECRET_TEXT = "a secret of the tests, and of nothing else"
 SECRET = SECRET_TEXT.encode()
 NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
 JSON, XML = "application/json", "application/xml"
+
+
+_MANY = {"most": 1_000_000_000, "minutes": 1}
+UNLIMITED = {name: {"address": _MANY, "application": _MANY} for name in ("optIns", "logLines", "newBags")}
+"""Limits of site.yaml that no test of many writes reaches."""
 
 
 def documents(**settings: Json) -> dict[str, Json]:
@@ -68,7 +74,7 @@ class Shopping:
     app: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        serving = Serving("test", self.content, self.schemas)
+        serving = Serving("test", INTERFACE, self.content, self.schemas)
         backstage = Backstage(self.database, secret=self.secret)
         object.__setattr__(self, "app", application(partial(constant, serving), None, backstage))
 
@@ -90,7 +96,7 @@ class Shopping:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         sent |= {"content-type": JSON} if data else {}
         request = Request(path, query, sent, method, len(data), data, address)
-        call = bind(request, application, bodies=Bodies(self.schemas, self.content))
+        call = bind(request, application, INTERFACE, bodies=Bodies(self.schemas, self.content))
         source = call.operation.source
         assert isinstance(source, FromStore)
         run = self.database.write if source.writes else self.database.read
@@ -116,4 +122,4 @@ def constant(serving: Serving, request: object) -> Serving:
 
 def shopping(database: Database, out: Path, **more: Any) -> Shopping:
     schemas = Schemas([shipped("schemas")])
-    return Shopping(database, load(out, schemas).content, schemas, **more)
+    return Shopping(database, load(out, INTERFACE, schemas).content, schemas, **more)

@@ -55,7 +55,7 @@ def names(folder: Path) -> set[str]:
 
 def test_schemas_and_templates_travel_in_the_wheel(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
-        held = {name.removeprefix("vitrine/") for name in archive.namelist()}
+        held = {name.removeprefix("shopwindow/") for name in archive.namelist()}
     shipped = {name for name in held if name.startswith(("schemas/", "templates/"))}
     assert shipped == names(ROOT / "schemas") | names(ROOT / "templates")
     assert "py.typed" in held
@@ -64,18 +64,18 @@ def test_schemas_and_templates_travel_in_the_wheel(wheel: Path) -> None:
 def test_tests_and_content_stay_out_of_the_wheel(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         tops = {name.split("/")[0] for name in archive.namelist()}
-    assert {top.partition("-")[0] for top in tops} == {"vitrine"}
+    assert {top.partition("-")[0] for top in tops} == {"shopwindow"}
 
 
 def test_the_installed_command_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
     command = (
-        "import vitrine.cli, vitrine.content.listing as l; print(vitrine.cli.__file__); print(l.shipped('schemas'))"
+        "import shopwindow.cli as c, shopwindow.content.listing as l; print(c.__file__); print(l.shipped('schemas'))"
     )
     places = run(installed / "python", "-c", command, cwd=tmp_path).splitlines()
     assert [Path(place).is_relative_to(installed.parent) for place in places] == [True, True]
 
 
-@pytest.mark.parametrize("command", [["vitrine"], ["python", "-m", "vitrine"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["shopwindow"], ["python", "-m", "shopwindow"]], ids=" ".join)
 def test_it_builds_content_in_an_empty_directory(installed: Path, tmp_path: Path, command: list[str]) -> None:
     copied(SAMPLE, tmp_path / "empty" / "content")
     expected = built(SAMPLE, tmp_path / "dist")
@@ -85,6 +85,6 @@ def test_it_builds_content_in_an_empty_directory(installed: Path, tmp_path: Path
 
 def test_it_writes_the_configuration_of_the_edge(installed: Path, tmp_path: Path) -> None:
     copied(SAMPLE, tmp_path / "content")
-    run(installed / "vitrine", "build", "--at", AT, cwd=tmp_path)
+    run(installed / "shopwindow", "build", "--at", AT, cwd=tmp_path)
     keys = tmp_path / "content" / "sample-keys.txt"
-    assert "server {" in run(installed / "vitrine", "edge", "nginx", "--keys", keys, cwd=tmp_path)
+    assert "server {" in run(installed / "shopwindow", "edge", "nginx", "--keys", keys, cwd=tmp_path)

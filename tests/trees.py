@@ -1,11 +1,15 @@
 """What the tests of content share: the smallest valid tree, edits with marks in them, and what a check finds."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from vitrine.content.check import Options, check
-from vitrine.content.schema import Schemas
-from vitrine.problems import Problem, pointer_text
+from shopwindow.content.check import Options, check
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.collections import declared
+from shopwindow.interface.loading import program_schemas
+from shopwindow.problems import Problem, pointer_text
+from shopwindow.shop import INTERFACE
 
 MARK = "‸"
 """Stands in an edit where a problem is to be found; it is not written."""
@@ -181,7 +185,13 @@ def unmark(folder: Path, *paths: str) -> list[str]:
 
 def problems(folder: Path, schemas: Schemas, options: Options | None = None) -> list[Problem]:
     """What a check of a folder finds; documents if and only if it finds nothing."""
-    checked = check(folder, schemas, options)
+    options = options or Options()
+    interface = INTERFACE
+    if (folder / "collections.yaml").is_file():
+        known = declared(folder, INTERFACE, program_schemas(INTERFACE, folder / "schemas"))
+        schemas, interface = known.schemas, known.interface
+        options = replace(options, problems=known.problems, unread=known.unread)
+    checked = check(folder, schemas, interface, options)
     assert (checked.documents is None) == bool(checked.problems)
     return checked.problems
 

@@ -1,0 +1,34 @@
+"""The command `shopwindow`, and `python -m shopwindow`, which is the same."""
+
+import os
+import sys
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import TextIO
+
+from shopwindow import cli
+
+
+def main() -> None:
+    """Run a command and end with its status."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # an encoding that lacks a character shall not end a command
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        cli.main(prog_name="shopwindow")
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            _flush(stream)
+
+
+def _flush(stream: TextIO) -> None:
+    """Nobody reads any more, or the disk is full: then Python shall not try again at the end, and print a traceback."""
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        with open(os.devnull, "wb") as nowhere, suppress(OSError, ValueError):
+            os.dup2(nowhere.fileno(), stream.fileno())
+
+
+if __name__ == "__main__":
+    main()

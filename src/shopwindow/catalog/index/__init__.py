@@ -1,0 +1,1 @@
+"""The index behind the catalog: one SQLite file, its rows, search and facets."""

@@ -1,0 +1,266 @@
+"""Words of shoppers and products: text → words → stems, the same for both; how near two words are. Pure."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from itertools import pairwise
+
+MAX_WORD = 40
+_WORD = re.compile(r"[^\W_]+")
+_APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
+_POSSESSIVE = re.compile("['’ʼ`´]s(?![a-z])")
+_HYPHENS = "-‐‑–"
+_JOINED = re.compile(rf"[^\W_]+(?:[{_HYPHENS}][^\W_]+)+")
+_LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
+
+_STOP_WORDS = (
+    "a an and are as at be by for from has have i in into is it its me my of on or our some that the their them"
+    " these this those to us was we were which will with you your"
+)
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+"""Words that say nothing of what is sought: neither indexed nor asked for."""
+
+POLITE_OPENING = re.compile(
+    r"^(?:(?:hi |hello |please )?"
+    r"(?:(?:i am |im |we are )?(?:looking|searching|shopping) for"
+    r"|(?:i|we) (?:want|need|would like|d like|am after)(?: to (?:buy|get|find))?"
+    r"|(?:do you|have you|you) (?:have|sell|carry|got)"
+    r"|where (?:can|do|could) i (?:buy|find|get)"
+    r"|(?:can|could) (?:i|you) (?:buy|find|get|show)(?: me)?"
+    r"|(?:show|find|get) me"
+    r") (?=.))?(?:(?:a |some |the )?pairs? of (?=.))?"
+)
+"""How a sentence begins that only asks, in words with single blanks between them."""
+
+PURPOSES = frozenset(("for", "with", "without"))
+PREPOSITIONS = PURPOSES.union(("in", "of", "from", "by", "on"))
+"""What stands before one of them is the thing sought, before one of `PURPOSES` without doubt: a lantern for camping is
+a lantern, but a set of knives may be knives."""
+
+IRREGULAR = {
+    "knives": "knife", "wives": "wife", "lives": "life", "wolves": "wolf", "calves": "calf", "halves": "half",
+    "elves": "elf", "shelves": "shelf", "bookshelves": "bookshelf", "selves": "self", "leaves": "leaf",
+    "loaves": "loaf", "thieves": "thief", "sheaves": "sheaf", "scarves": "scarf", "hooves": "hoof",
+    "dwarves": "dwarf", "wharves": "wharf", "handkerchieves": "handkerchief", "kerchieves": "kerchief",
+    "feet": "foot", "geese": "goose", "teeth": "tooth", "mice": "mouse", "lice": "louse",
+    "oxen": "ox", "people": "person", "persons": "person", "pence": "penny", "cacti": "cactus", "fungi": "fungus",
+    "octopi": "octopus", "nuclei": "nucleus", "radii": "radius", "alumni": "alumnus", "stimuli": "stimulus",
+    "syllabi": "syllabus", "foci": "focus", "bacteria": "bacterium", "appendices": "appendix", "indices": "index",
+    "matrices": "matrix", "vertices": "vertex", "axes": "axe", "analyses": "analysis", "oases": "oasis",
+    "crises": "crisis", "potatoes": "potato", "tomatoes": "tomato", "heroes": "hero", "echoes": "echo",
+    "mangoes": "mango", "volcanoes": "volcano", "torpedoes": "torpedo", "lenses": "lens", "canvases": "canvas",
+    "gases": "gas", "atlases": "atlas", "buses": "bus", "pyjamas": "pajama", "pyjama": "pajama",
+    "jewellery": "jewelry", "jewelery": "jewelry", "grey": "gray", "colour": "color", "colours": "color",
+    "aluminium": "aluminum", "doughnut": "donut", "doughnuts": "donut", "whisky": "whiskey", "whiskies": "whiskey",
+    "yoghurt": "yogurt", "tyre": "tire", "tyres": "tire", "moustache": "mustache", "cosy": "cozy",
+    "men": "man", "mens": "man", "male": "man", "males": "man", "gents": "man", "gentleman": "man",
+    "gentlemen": "man", "women": "woman", "womens": "woman", "female": "woman", "females": "woman",
+    "ladies": "woman", "lady": "woman", "ladys": "woman", "womans": "woman", "mans": "man",
+    "boys": "boy", "girls": "girl", "children": "child", "childrens": "child", "childs": "child", "kids": "child",
+    "kid": "child", "babies": "baby", "toddlers": "toddler", "tees": "tee", "tv": "television",
+    "tvs": "television", "telly": "television",
+}  # fmt: skip
+"""Plurals that no rule gives, two spellings of one word, and the many words for whom a product is made."""
+
+_WHOLE = (
+    "lens canvas gas atlas bias christmas texas alias pancreas news series species chess dress glass brass cross"
+    " bedding clothing dressing stocking painting earring wedding pudding icing topping lighting ceiling herring"
+    " morning evening building sibling darling duckling dumpling inning lining ring king wing string spring swing"
+    " sling thing nothing something anything everything during hundred naked sacred kindred embed shred"
+    " rug cutting filling housing railing siding shaving baking being"
+)
+WHOLE = frozenset(_WHOLE.split())
+"""Words that end as an inflected one does, and are words of their own: a dress is no dressing."""
+
+_VOWEL = re.compile("[aeiouy]")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order: no case, no accents, no apostrophes; men's is men."""
+    return _WORD.findall(_folded(text))
+
+
+def indexed(text: str) -> list[str]:
+    """The words under which a text is found: without stop words; t-shirt also as tshirt."""
+    folded = _folded(text)
+    found = [word for word in _WORD.findall(folded) if word not in STOP_WORDS]
+    if any(hyphen in folded for hyphen in _HYPHENS):
+        found += ("".join(_WORD.findall(joined)) for joined in _JOINED.findall(folded))
+    return found
+
+
+def _folded(text: str) -> str:
+    text = _POSSESSIVE.sub("", text.lower()).translate(_APOSTROPHES)
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(_LETTERS)
+
+
+@lru_cache(maxsize=1 << 17)
+def stem(word: str) -> str:
+    """What a word's forms have in common: its plural, past and -ing form share it. Letters a-z and digits.
+
+    It is conservative: what shares a stem is the same thing in a shop. A word of another script is spelt by its bytes,
+    so that any reader of the index takes it for one word.
+    """
+    if not word.isascii():
+        return "u" + word.encode().hex()
+    word = word[:MAX_WORD]
+    if word in IRREGULAR:
+        return _without_e(IRREGULAR[word])
+    if len(word) <= 3 or not word.isalpha():
+        return word
+    return _without_e(_without_ending(_singular(word)))
+
+
+def _singular(word: str) -> str:
+    if word in WHOLE or word.endswith(("ss", "us", "is")) or not word.endswith("s"):
+        return word
+    if word.endswith("ies"):
+        return word[:-1] if len(word) == 4 else word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes", "uses")) and len(word) > 4:
+        return word[:-1] if word.endswith(("auses", "ouses")) else word[:-2]
+    return word[:-1]
+
+
+def _without_ending(word: str) -> str:
+    """Without -ing and -ed, where four letters are left: rugged is no rug."""
+    if word in WHOLE:
+        return word
+    for ending in ("ing", "ed"):
+        kept = word.removesuffix(ending)
+        if kept != word and _VOWEL.search(kept) and not kept.endswith("e"):
+            if kept[-2:-1] == kept[-1:] and (kept[-1] not in "lsz" or (kept[-1] == "l" and len(kept) > 5)):
+                kept = kept[:-1]
+            return kept if len(kept) >= 4 else word
+    return word
+
+
+def _without_e(word: str) -> str:
+    if word.endswith("ie") and len(word) > 4:
+        return word[:-2] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("e") and not word.endswith("ee") else word
+
+
+# -- spelling ----------------------------------------------------------------------------------------------------
+
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+"""The rows of a keyboard; each is moved half a key to the right of the one above."""
+
+
+def _neighbours() -> dict[str, set[str]]:
+    near: dict[str, set[str]] = {}
+    for above, row in zip((None, *_KEYS), _KEYS, strict=False):
+        pairs = list(pairwise(row))
+        if above:
+            pairs += [*zip(row, above, strict=False), *zip(row, above[1:], strict=False)]
+        for one, other in pairs:
+            near.setdefault(one, set()).add(other)
+            near.setdefault(other, set()).add(one)
+    return near
+
+
+NEIGHBOURS = _neighbours()
+VOWELS = frozenset("aeiou")
+SOUNDS = tuple(map(frozenset, ("ckqsxz", "fpv", "dt", "gj", "mn", "bv")))
+"""Letters that are taken for one another by ear."""
+
+FORM = 7
+"""How many letters of a word its `forms` are made of."""
+
+FAR = {4: 0.65, 5: 0.85, 6: 1.0, 7: 1.3, 8: 1.5}
+"""By a word's length, how much it may cost to make another of it; longer words `FARTHEST`, shorter ones nothing.
+
+A word that the shop does not know is more often something that it does not sell than a bad misspelling.
+"""
+FARTHEST = 2.0
+FIRST = 0.8
+"""What it costs beside that the first letter is another, unless the first two are swapped: few err there."""
+
+_DOER = re.compile("[eo]rs?$")
+_DOUBLE = re.compile(r"(.)\1")
+_ALIKE = re.compile("(?:[eo]r|re)s?$")
+SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED = 0.5, 0.6, 0.6, 0.6, 0.7
+BESIDE, MISSING, LETTER, ANOTHER = 0.8, 0.85, 0.9, 1.6
+"""What one edit costs: y for i, two letters swapped, a letter doubled or not, a vowel left out or put in, one vowel for
+another; a letter whose key or sound is near, any letter left out, any put in, any for another."""
+
+
+def forms(word: str, deletions: int) -> set[str]:
+    """A word's first letters, and what is left of them when some are left out: near words have one in common."""
+    found = {word[:FORM]}
+    last = found
+    for _ in range(deletions):
+        last = {form[:place] + form[place + 1 :] for form in last for place in range(len(form))}
+        found = found | last
+    return found
+
+
+def numbers(word: str) -> list[str]:
+    """A word, and where it has six letters or more its other number: rasberry may be meant for raspberries."""
+    if len(word) < 6:
+        return [word]
+    if word.endswith("s"):
+        return [word, _singular(word)]
+    return [word, word[:-1] + "ies" if word.endswith("y") else word + "s"]
+
+
+def reach(word: str) -> int:
+    """How many edits a word may be away from what it was meant to be."""
+    return 0 if len(word) < 4 or not (word.isascii() and word.isalpha()) else 1 if len(word) < 6 else 2
+
+
+def edits(one: str, other: str) -> float | None:
+    """What it costs to make ``other`` of ``one``, a word misspelt; None: too much."""
+    most = reach(one)
+    if abs(len(one) - len(other)) > most or (_DOER.search(one) and not _ALIKE.search(other)):
+        return None  # a printer is nothing printed
+    if one[:-1] == other and one[-1] in "aiou":
+        return None  # a harmonica is nothing harmonic
+    if len(other) < 4 and _DOUBLE.sub(r"\1", one) != other:
+        return None  # a mugg is a mug, but lego is no leg
+    before: list[tuple[int, float]] = []
+    row: list[tuple[int, float]] = [(0, 0.0)]
+    for column in range(1, len(other) + 1):
+        row.append(_more(row[-1], _single(other, column, MISSING)))
+    for line, letter in enumerate(one, 1):
+        last, before, row = before, row, [_more(row[0], _single(one, line))]
+        for column, wanted in enumerate(other, 1):
+            ways = [
+                _more(before[column], _single(one, line)),
+                _more(row[column - 1], _single(other, column, MISSING)),
+                before[column - 1] if letter == wanted else _more(before[column - 1], _replaced(letter, wanted)),
+            ]
+            if line > 1 and column > 1 and letter != wanted and (letter, one[line - 2]) == (other[column - 2], wanted):
+                ways.append(_more(last[column - 2], SWAPPED))
+            row.append(min(ways, key=_cost))
+    count, cost = row[-1]
+    if one[0] != other[0] and one[:2] != other[1::-1]:
+        cost += FIRST
+    return cost if count <= most and cost <= FAR.get(len(one), FARTHEST) else None
+
+
+def _cost(way: tuple[int, float]) -> float:
+    return way[1]
+
+
+def _more(so_far: tuple[int, float], cost: float) -> tuple[int, float]:
+    return so_far[0] + 1, so_far[1] + cost
+
+
+def _single(word: str, place: int, letter_cost: float = LETTER) -> float:
+    """What a letter too many costs: less where it doubles its neighbour, or is a vowel."""
+    letter = word[place - 1]
+    if place > 1 and letter == word[place - 2]:
+        return DOUBLED
+    return VOWEL if letter in VOWELS else letter_cost
+
+
+def _replaced(letter: str, wanted: str) -> float:
+    if letter in VOWELS and wanted in VOWELS:
+        return VOWELS_CHANGED
+    if {letter, wanted} == {"i", "y"}:
+        return SAME_SOUND
+    near = wanted in NEIGHBOURS.get(letter, ()) or any(letter in sound and wanted in sound for sound in SOUNDS)
+    return BESIDE if near else ANOTHER

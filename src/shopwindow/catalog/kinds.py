@@ -1,0 +1,32 @@
+"""What the catalog consists of: streamed kinds, for there may be millions, which only the catalog's index holds."""
+
+from shopwindow.content.kinds import EACH, Kind, Reference
+
+
+def _kind(name: str, folder: str, *ids: str, references: tuple[Reference, ...] = ()) -> Kind:
+    return Kind(
+        name,
+        f"catalog/{folder}",
+        f"catalog/{name}.json",
+        ids,
+        scheduled=False,
+        streamed=True,
+        references=references,
+    )
+
+
+CATEGORY = _kind("category", "categories", "id")
+BRAND = _kind("brand", "brands", "name", "id")
+SYNONYM = _kind("synonym", "synonyms")
+PRODUCT = _kind(
+    "product",
+    "products",
+    "id",
+    references=(Reference(("categories", EACH), "category"), Reference(("members", EACH), "product")),
+)
+INVENTORY = _kind("inventory", "inventory", "upc")
+REVIEW = _kind("review", "reviews", "id", references=(Reference(("product",), "product"),))
+RECOMMENDATION = _kind("recommendation", "recommendations", "product", references=(Reference(("product",), "product"),))
+
+KINDS = (CATEGORY, BRAND, SYNONYM, PRODUCT, INVENTORY, REVIEW, RECOMMENDATION)
+"""In the order in which a check needs them: what is referred to comes before what refers to it."""

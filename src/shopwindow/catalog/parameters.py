@@ -1,0 +1,153 @@
+"""Kinds of parameter that only the catalog's operations have."""
+
+import re
+from dataclasses import dataclass, field
+from math import inf
+from typing import ClassVar
+
+from shopwindow.catalog.protocol import Range
+from shopwindow.interface import fields
+from shopwindow.interface.formats import sayable
+from shopwindow.interface.kinds import Ids, Schema, Text, plain
+from shopwindow.problems import nearest
+
+# -- ids with a selector (product detail v4) ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Ids, and what is asked of each: names in lower case; None where nothing is said."""
+
+    ids: tuple[int, ...]
+    mask: fields.Mask | None = None
+
+
+@dataclass(frozen=True)
+class IdsSelected:
+    """Ids by comma, then perhaps in parentheses what is asked of them: `520910(productdetails(price),upcs)`.
+
+    ``words`` may stand outermost; further in, names mean what they mean to `_fields`.
+    """
+
+    words: tuple[str, ...]
+    ids: Ids = field(default_factory=Ids)
+    identifies: ClassVar[bool] = True
+
+    def parse(self, text: str) -> Selection:
+        before, opened, rest = text.partition("(")
+        ids = self.ids.parse(before)
+        if not opened:
+            return Selection(ids)
+        if not rest.rstrip().endswith(")"):
+            raise ValueError("lacks a closing parenthesis at the end")
+        mask = fields.parse(rest.rstrip()[:-1].lower())
+        for word, _ in mask:
+            if word not in self.words:
+                close = nearest(word, self.words)
+                hint = f"; did you mean {close}?" if close else ""
+                raise ValueError(f"may select {', '.join(self.words)}, not {word[:40]!r}{hint}")
+        return Selection(ids, mask)
+
+    def format(self, value: Selection) -> str:
+        ids = self.ids.format(value.ids)
+        return ids if value.mask is None else f"{ids}({fields.format(value.mask)})"
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": r"^[0-9]{1,16}(,[0-9]{1,16})*(\([a-z0-9,()]+\))?$"}
+
+
+# -- filters by facet --------------------------------------------------------------------------------------------
+
+MAX_PARAMETER_VALUES = 100
+MAX_VALUE = 1000
+
+
+@dataclass(frozen=True)
+class Values:
+    """One value, or several in brackets: `PINK`, `[PINK,YELLOW]`. A value alone may hold commas."""
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        inner = text[1:-1].split(",") if len(text) > 1 and text[0] == "[" and text[-1] == "]" else [text]
+        found = sorted({part.strip() for part in inner})
+        if not all(0 < len(value) <= MAX_VALUE for value in found):
+            raise ValueError(f"must be a value, or several as [PINK,YELLOW], not {text[:40]!r}")
+        if len(found) > MAX_PARAMETER_VALUES:
+            raise ValueError(f"must be at most {MAX_PARAMETER_VALUES} values, not {len(found)}")
+        return tuple(found)
+
+    def format(self, value: tuple[str, ...]) -> str:
+        alone = len(value) == 1 and not (value[0][0] == "[" and value[0][-1] == "]")
+        return value[0] if alone else f"[{','.join(value)}]"
+
+    def schema(self) -> Schema:
+        return {"type": "string", "minLength": 1}
+
+
+_AMOUNT = r"\s*(\*|[0-9]{1,9}(?:\.[0-9]{1,2})?)\s*"
+_PRICE_RANGE = re.compile(rf"{_AMOUNT}TO{_AMOUNT}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Prices from one to another, both included, `*` for no limit; several by comma: `[0TO50]`, `[*TO10,100TO*]`."""
+
+    def parse(self, text: str) -> tuple[Range, ...]:
+        inner = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
+        found = set()
+        for part in inner.split(","):
+            match = _PRICE_RANGE.fullmatch(part)
+            if match is None:
+                raise ValueError(f"must be prices from one to another, such as [0TO50] or [500TO*], not {text[:40]!r}")
+            low, high = (None if amount == "*" else float(amount) for amount in match.groups())
+            if low is not None and high is not None and low > high:
+                raise ValueError(f"must be from the lower price to the higher, not {part[:40]!r}")
+            found.add((low, high))
+        if len(found) > MAX_PARAMETER_VALUES:
+            raise ValueError(f"must be at most {MAX_PARAMETER_VALUES} ranges, not {len(found)}")
+        return tuple(sorted(found, key=_order))
+
+    def format(self, value: tuple[Range, ...]) -> str:
+        return f"[{','.join(f'{_amount(low)}TO{_amount(high)}' for low, high in value)}]"
+
+    def schema(self) -> Schema:
+        amount = r"(\*|[0-9]{1,9}(\.[0-9]{1,2})?)"
+        return {"type": "string", "pattern": rf"^\[{amount}TO{amount}(,{amount}TO{amount})*\]$"}
+
+
+def _order(range: Range) -> tuple[float, float]:
+    low, high = range
+    return -1 if low is None else low, inf if high is None else high
+
+
+def _amount(value: float | None) -> str:
+    return "*" if value is None else plain(value)
+
+
+# -- others ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Phrase(Text):
+    """What a shopper types. The answer tells it again: what XML cannot hold becomes U+FFFD."""
+
+    maximum: int = 1000
+
+    def parse(self, text: str) -> str:
+        return super().parse(sayable(" ".join(text.split())))
+
+
+@dataclass(frozen=True)
+class ZipCode:
+    """Five digits, or ZIP+4, of which the first five count; leading zeros that were lost as in 2116 come back."""
+
+    def parse(self, text: str) -> str:
+        match = re.fullmatch(r"\s*([0-9]{3,5})(-?[0-9]{4})?\s*", text, re.ASCII)
+        if match is None or (match[2] and len(match[1]) < 5):
+            raise ValueError(f"must be a zip code of five digits, not {text[:40]!r}")
+        return match[1].zfill(5)
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": "^[0-9]{5}$"}

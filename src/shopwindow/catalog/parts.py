@@ -1,0 +1,439 @@
+"""A product's document → the pieces of its answers (wire shapes §2). Pure; the index stores some of them at build.
+
+A product here is a document as the port Catalog gives it, with its computed members.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from shopwindow.catalog.protocol import Part
+from shopwindow.catalog.rules import ends
+from shopwindow.content.documents import Content
+from shopwindow.content.yaml import Json
+from shopwindow.retail.articles import MAX_QUANTITY, most_of_one
+
+TICKET = "Ticket"
+FROM_STOCK = "POOL"
+"""How a UPC is ordered that does not say so."""
+
+
+@dataclass(frozen=True)
+class Images:
+    """Widths in pixels that go into the addresses of images; ``quality`` in percent, where it is asked for."""
+
+    width: int = 164
+    upc_width: int = 164
+    swatch_width: int = 24
+    quality: int | None = None
+
+
+PLAIN = Images()
+"""What nobody has asked otherwise: the images of the parts that the index stores."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a product's answers say that its document does not: site.yaml's `catalog`, the live promotions by id, and
+    how many of one item a bag may hold."""
+
+    image_url: str
+    product_url: str
+    promotions: Mapping[int, Json]
+    max_quantity: int = MAX_QUANTITY
+
+
+def surroundings(content: Content) -> Surroundings:
+    """Those of a release."""
+    settings = content.setting("catalog") or {}
+    promotions = {promotion["promoId"]: promotion for promotion in content.documents("promotion")}
+    urls = settings.get("image_url", ""), settings.get("product_url", "")
+    return Surroundings(*urls, promotions, most_of_one(content))
+
+
+# -- the product element: search, browse and product detail v3 ---------------------------------------------------
+
+
+def element(product: Json, around: Surroundings, images: Images = PLAIN) -> Json:
+    """The product element."""
+    return {"id": product["id"], **{key: value for part in _ELEMENT for key, value in part(product, around, images)}}
+
+
+Members = Iterable[tuple[str, Json]]
+"""Keys of an answer with their values, in order; what has no value is not among them."""
+
+
+def v3_summary(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    summary = {
+        "name": product["name"],
+        "producttype": product["typeName"],
+        "brand": product["brand"],
+        "onsale": on_sale(product),
+        "producturl": product_url(product, around),
+        "iscollection": "members" in product,
+        "available": product["available"],
+    }
+    if "startDays" in product:
+        summary["productstartdays"] = product["startDays"]
+    summary["totalreviews"] = product["reviewCount"]
+    if product["reviewCount"]:
+        summary["customerrating"] = product["rating"]
+    yield "summary", summary
+
+
+def v3_image(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    """The primary image, the additional ones, and one of each color."""
+    colors = product.get("colors", ())
+    found = [
+        {
+            "imagetype": "PRIMARY_IMAGE",
+            "imageurl": image_url(product["images"]["primary"], images.width, images, around),
+            "imagename": product["images"]["primary"],
+            "colorized": bool(colors),
+            "sequenceNumber": 0,
+            "hasMoreColors": len(colors) > 1,
+            "numberColors": len(colors),
+            "isPrimaryImage": True,
+        }
+    ]
+    for number, name in enumerate(product["images"].get("additional", ()), 1):
+        found.append(_image("ADDITIONAL_IMAGE", name, number, images.width, images, around))
+    for number, color in enumerate(colors):
+        found.append(_colorway(color, number, product, images, around))
+    yield "image", found
+
+
+def _colorway(color: Json, number: int, product: Json, images: Images, around: Surroundings) -> Json:
+    """A color's images; one that has no image of its own is shown by the product's."""
+    primary = color.get("image", product["images"]["primary"])
+    width, swatch = images.upc_width, color.get("swatch")
+    additional = [
+        _image("UPC_ADDITIONAL_IMAGE", name, position, width, images, around)
+        for position, name in enumerate(color.get("additional", ()), 1)
+    ]
+    return {
+        "type": "colorwayImage",
+        "imagetype": "COLORWAY",
+        "id": color["id"],
+        "colornormal": color["normal"],
+        "color": color["name"],
+        "upcprimaryimage": _image("UPC_PRIMARY_IMAGE", primary, 0, width, images, around),
+        **({"upcadditionalimage": additional} if additional else {}),
+        "swatchsequencenumber": number,
+        "swapoutsequencenumber": number,
+        "swatchimage": _image("SWATCH", swatch, number, images.swatch_width, images, around) if swatch else {},
+    }
+
+
+def _image(kind: str, name: str, number: int, width: int, images: Images, around: Surroundings) -> Json:
+    url = image_url(name, width, images, around)
+    return {"imagetype": kind, "imageurl": url, "imagename": name, "sequenceNumber": number}
+
+
+def image_url(name: str, width: int, images: Images, around: Surroundings) -> str:
+    """The address of an image of some width."""
+    quality = "" if images.quality is None else f"&qlt={images.quality}"
+    return f"{around.image_url}/{name}?wid={width}{quality}"
+
+
+def v3_price(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    """What the product costs; `sale` stands exactly when it is on sale (wire shapes §2)."""
+    price = product["price"]
+    regular, sale = price["regular"], price.get("sale")
+    now = regular if sale is None else sale
+    told = {"regular": _labelled(regular, "Reg.")}
+    if sale is not None:
+        told["sale"] = _labelled(sale, "Sale")
+    if not isinstance(now, dict):
+        told["current"] = _labelled(now, "Reg." if sale is None else "Sale")
+    if sale is not None and not isinstance(regular, dict):
+        told["original"] = _labelled(regular, "Orig.")
+    told |= {"pricetype": price.get("type", TICKET), "pricetypeid": price.get("typeId", 0), "onsale": on_sale(product)}
+    if "displayText" in price:
+        told["displayText"] = price["displayText"]
+    off = _percentages_off(regular, sale)
+    yield "price", told | {"percentageOff": min(off), "percentageOffHigh": max(off)}
+    if "finalPrice" in price:
+        yield "finalPrice", _final(price["finalPrice"], around)
+
+
+def _labelled(amount: Json, label: str) -> Json:
+    return {"low": amount["low"], "high": amount["high"]} if isinstance(amount, dict) else _value(amount, label)
+
+
+def _value(amount: Json, label: str) -> Json:
+    return {"value": amount, "label": label}
+
+
+def _percentages_off(regular: Json, sale: Json | None) -> list[int]:
+    """Whole percents, rounded down, at both ends of the range."""
+    if sale is None:
+        return [0]
+    return [_percent(before, now) for before, now in zip(ends(regular), ends(sale), strict=True)]
+
+
+def _percent(before: float, now: float) -> int:
+    """Rounded down on the digits as written: 0.7 of 1.0 is 30 % off, which binary fractions would make 29."""
+    high, low = Decimal(str(before)), Decimal(str(now))
+    return max(0, int((high - low) * 100 / high)) if high else 0
+
+
+def _final(final: Json, around: Surroundings) -> Json:
+    live = [around.promotions[id] for id in sorted(final.get("promotions", ())) if id in around.promotions]
+    promotions = [
+        {"promotionId": each["promoId"], "global": each["global"], "promotionName": each["promotionName"]}
+        for each in live
+    ]
+    told = {"finalPrice": final["value"], "displayFinalPrice": final["display"]}
+    return told | ({"promotions": promotions} if promotions else {})
+
+
+def v3_category(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    yield "category", [{"id": product["categories"][0], "type": "homecategory"}]
+
+
+def v3_badges(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    """Badges of promotions that are live now."""
+    live = [each for each in product.get("badges", ()) if each["promotionId"] in around.promotions]
+    told = {"new": product.get("new", False), "Rebate": "rebates" in product, "onsale": on_sale(product)}
+    if live:
+        told["promotionbadge"] = [each["badge"] for each in live]
+        told["promotionbadges"] = [{name: each[name] for name in _BADGE} for each in live]
+    yield "badges", told
+
+
+_BADGE = ("badge", "selectColor", "promotionId")
+Piece = Callable[[Json, Surroundings, Images], Members]
+_ELEMENT: tuple[Piece, ...] = (v3_summary, v3_image, v3_price, v3_category, v3_badges)
+
+# -- what product detail v3 has beside the element ---------------------------------------------------------------
+
+
+def rest3(product: Json, around: Surroundings, images: Images = PLAIN) -> Json:
+    """What product detail v3 tells after the element when nobody says what to show; never empty."""
+    return {key: value for part in _REST for key, value in part(product, around, images)}
+
+
+def v3_attribute(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    if attributes := product.get("attributes"):
+        yield "attribute", [{"name": name, "values": values} for name, values in attributes.items()]
+
+
+def v3_availability(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    yield "availability", {"available": product["available"]}
+
+
+def v3_upc(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    if upcs := upcs4(product):
+        yield "upc", lowered(upcs)
+
+
+def v3_rebate(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    if rebates := rebates4(product):
+        yield "rebate", lowered({"rebates": rebates})
+
+
+def v3_promotion(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+    if promotions := promotions4(product, around):
+        yield "promotion", lowered(promotions)
+
+
+_REST: tuple[Piece, ...] = (v3_attribute, v3_availability, v3_upc, v3_rebate)
+
+PARTS_BY_WORD: Mapping[str, tuple[Piece, ...]] = {
+    "summary": (v3_summary, v3_badges),
+    "price": (v3_price,),
+    "attribute": (v3_attribute,),
+    "promotion": (v3_promotion,),
+    "image": (v3_image,),
+    "category": (v3_category,),
+    "availability": (v3_availability,),
+    "rebate": (v3_rebate,),
+    "upc": (v3_upc,),
+    "review": (),  # asks the catalog
+}
+"""What each word of product detail v3's `show` asks for (interface 4.9)."""
+
+ORDER: tuple[Piece, ...] = (*_ELEMENT, *_REST, v3_promotion)
+"""In which order the pieces stand."""
+
+
+def lowered(value: Json) -> Json:
+    """The same with all keys in lower case: v3 tells in lower case what v4 tells (wire shapes §2)."""
+    if isinstance(value, dict):
+        return {key.lower(): lowered(part) for key, part in value.items()}
+    return [lowered(part) for part in value] if isinstance(value, list) else value
+
+
+# -- product detail v4 -------------------------------------------------------------------------------------------
+
+
+def detail4(product: Json, around: Surroundings) -> Json:
+    """The `productDetails` of a product, but for its collections and members, which no document holds alone."""
+    shipping = product.get("shipping", {})
+    told: dict[str, Json] = {"summary": _summary4(product, around)}
+    told["badges"] = {"new": product.get("new", False), **({"onsale": True} if on_sale(product) else {})}
+    told["shipping"] = {
+        **{name: shipping[key] for name, key in _SHIPPING if key in shipping},
+        "giftWrappable": product.get("giftWrappable", False),
+        "giftMessageable": product.get("giftMessageable", False),
+    }
+    if attributes := product.get("attributes"):
+        told["attributes"] = [_attribute4(name, values) for name, values in attributes.items()]
+    told["primaryImage"] = _named("PRIMARY_IMAGE", product["images"]["primary"], 0)
+    if additional := product["images"].get("additional"):
+        told["additionalImages"] = [_named("ADDITIONAL_IMAGE", name, 1 + n) for n, name in enumerate(additional)]
+    told["brand"] = {"brandname": product["brand"]}
+    if "brandId" in product:
+        told["brand"]["brandid"] = product["brandId"]
+    if "corpclass" in product:
+        told["corpclass"] = product["corpclass"]
+    if product["available"]:
+        told["price"] = price4(product["price"], product["price"].get("typeId", 0))
+    if colors := product.get("colors"):
+        told["colorMap"] = [_color4(color, number) for number, color in enumerate(colors)]
+    if sizes := product.get("sizes"):
+        told["SizeMap"] = [
+            {"sizeid": size["id"], "sizenormal": size["normal"], "sequenceNumber": number}
+            for number, size in enumerate(sizes)
+        ]
+    told["availability"] = {"available": product["available"]}
+    return told | {"urlmetadata": {"urls": _urls(around)}}
+
+
+_SHIPPING = (("shippingMethods", "methods"), ("returnConstraint", "returnConstraint"), ("notes", "notes"))
+
+
+def _summary4(product: Json, around: Surroundings) -> Json:
+    told = {
+        "name": product["name"],
+        "productURL": product_url(product, around),
+        "description": product["description"],
+        "typeName": product["typeName"],
+        "available": product["available"],
+        "productStartDays": product.get("startDays"),
+        "metricNumberOfReviews": product["reviewCount"],
+        "metricRating": product["rating"] if product["reviewCount"] else None,
+        "isNew": product.get("new", False),
+        "maxQuantity": min(around.max_quantity, product.get("maxQuantity", around.max_quantity)),
+        "bullets": product.get("bullets"),
+        "active": product.get("active", True),
+        "defaultCategoryId": product["categories"][0],
+        "giftWrappable": product.get("giftWrappable", False),
+        "visible": product.get("visible", True),
+        "checkInStoreEligibility": product.get("storeEligible", True),
+        "productGroup": product.get("productGroup", product["typeName"]),
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _attribute4(name: str, values: list[str]) -> Json:
+    """A number says the order of several values; one needs none."""
+    if len(values) == 1:
+        return {"name": name, "values": [{"value": values[0]}]}
+    return {"name": name, "values": [{"value": value, "seqnum": 1 + number} for number, value in enumerate(values)]}
+
+
+def _named(kind: str, name: str, number: int) -> Json:
+    return {"imagetype": kind, "imagename": name, "sequenceNumber": number}
+
+
+def price4(price: Json, type_id: int) -> Json:
+    """A price as v4 tells it: `original` only beside a sale price."""
+    regular, sale = price["regular"], price.get("sale")
+    told = {"retail": _retail(regular if sale is None else sale, "" if sale is None else "Sale")}
+    if sale is not None:
+        told["original"] = _retail(regular, "Reg.")
+    return told | {"pricetype": type_id, "onsale": sale is not None}
+
+
+def _retail(amount: Json, label: str) -> Json:
+    low, high = ends(amount)
+    value = {"low": low, "high": high} if high != low else {"low": low}
+    return {"pricevalue": value, **({"pricelabel": label} if label else {})}
+
+
+def _color4(color: Json, number: int) -> Json:
+    told = {
+        "colorwayid": color["id"],
+        "imagetype": "COLORWAY",
+        "colornormal": color["normal"],
+        "color": color["name"],
+        "swatchimage": _named("SWATCH", color["swatch"], number) if "swatch" in color else {},
+    }
+    if "image" in color:
+        told["upcprimaryimage"] = _named("UPC_PRIMARY_IMAGE", color["image"], number)
+    return told
+
+
+def _urls(around: Surroundings) -> list[Json]:
+    """How an image's address is made of its name; nobody knows of size charts."""
+    made = f"{around.image_url}/{{imagename}}?wid={{width}}&qlt={{quality}}"
+    return [{"urltype": kind, "urlformat": made} for kind in ("Image", "Swatch")]
+
+
+def upcs4(product: Json) -> list[Json]:
+    """The `upcs` of a product, as its document lists them."""
+    return [{"upcnumber": int(upc["upc"]), "upcDetails": _upc4(upc, product)} for upc in product.get("upcs", ())]
+
+
+def _upc4(upc: Json, product: Json) -> Json:
+    attributes = [
+        {"name": name, "values": [{"value": value} for value in values]}
+        for name, values in upc.get("attributes", {}).items()
+    ]
+    available = upc["available"]
+    return {
+        "skuid": upc["sku"],
+        "active": upc.get("active", True),
+        **({"colorwayid": upc["color"]} if "color" in upc else {}),
+        **({"sizeid": upc["size"]} if "size" in upc else {}),
+        **({"attributes": attributes} if attributes else {}),
+        "price": price4(upc.get("price", product["price"]), product["price"].get("typeId", 0)),
+        "availability": {
+            "available": available,
+            "orderMethod": upc.get("orderMethod", FROM_STOCK),
+            "upcId": upc["sku"],
+        },
+    }
+
+
+def rebates4(product: Json) -> list[Json]:
+    """The `rebates` of a product, by id."""
+    return [
+        {"rebateId": each["id"], **{name: each[name] for name in ("description", "url") if name in each}}
+        for each in sorted(product.get("rebates", ()), key=lambda rebate: rebate["id"])
+    ]
+
+
+def promotions4(product: Json, around: Surroundings) -> list[Json]:
+    """The `promotions` of a product that are live, by id."""
+    live = [around.promotions[id] for id in sorted(product.get("promotions", ())) if id in around.promotions]
+    return [
+        {"promotionID": each["promoId"], **{name: each[name] for name in _PROMOTION_PROPERTIES if name in each}}
+        for each in live
+    ]
+
+
+_PROMOTION_PROPERTIES = ("promotionType", "description", "offerDescription", "legalDisclaimer")
+
+# -- both --------------------------------------------------------------------------------------------------------
+
+
+def on_sale(product: Json) -> bool:
+    """Whether the product is on sale: `summary`, `price` and `badges` agree (wire shapes §2)."""
+    return "sale" in product["price"]
+
+
+def product_url(product: Json, around: Surroundings) -> str:
+    """The product's own address, or the one that site.yaml makes for all."""
+    url: str = product.get("url") or around.product_url.replace("{id}", str(product["id"]))
+    return url
+
+
+PART_VIEWS: Mapping[Part, Callable[[Json, Surroundings], Json]] = {
+    "element": element,
+    "rest3": rest3,
+    "detail4": detail4,
+}
+"""What the index may store of a product as JSON, by name."""

@@ -1,0 +1,94 @@
+"""The commands: each parses, calls one function and returns a status. What one needs, it imports itself."""
+
+import os
+from importlib import import_module
+from typing import Any
+
+import click
+
+COMMANDS = {
+    "check": ("content", "Say everything that is wrong with the content."),
+    "show": ("content", "Print what an app would get, from the working tree."),
+    "build": ("releases", "Check the content, write a release and activate it."),
+    "releases": ("releases", "List the releases, the newest first."),
+    "rollback": ("releases", "Activate an earlier release, and pin it."),
+    "activate": ("releases", "Make a release the current one, and unpin."),
+    "diff": ("releases", "What changes between two releases, and the URLs to purge."),
+    "prune": ("releases", "Delete old releases."),
+    "verify": ("releases", "Compare every file of a release with its digest."),
+    "catalog": ("catalog", "The product catalog: feeds imported."),
+    "serve": ("service", "Answer requests from the current release."),
+    "migrate": ("database", "Bring the database to this program's form."),
+    "backup": ("database", "Copy a SQLite database, also while it is in use."),
+    "restore": ("database", "Put a backup in a SQLite database's place."),
+    "prune-database": ("database", "Remove what the database keeps for a while only."),
+    "maintain": ("maintain", "Build, mail, back up and prune: what a timer calls."),
+    "optins": ("database", "Who opted in or out."),
+    "mail": ("mail", "Send the mails of the outbox."),
+    "logs": ("logs", "The mobile log."),
+    "codes": ("codes", "Single-use codes: issue, import, report."),
+    "key": ("edge", "API keys."),
+    "edge": ("edge", "What stands in front of the files."),
+}
+"""Command → the module that holds it, and its line in the overview: `shopwindow --help` imports none of them."""
+
+ALIASES = {"switch": "activate", "prune-store": "prune-database"}
+"""Names that commands had before, and still answer to; no overview lists them."""
+
+FAILED = 4
+"""Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use, is click's."""
+
+
+class _Commands(click.Group):
+    """Commands in the order of use; a Failure is a sentence, not a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"shopwindow.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        _offer_interface(command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from shopwindow.problems import Failure, Misuse, in_words
+
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # click's to handle: the reader has gone
+        except Misuse as misuse:
+            option = f"--{misuse.argument} " if misuse.argument else ""
+            raise click.UsageError(f"{option}{misuse}") from None
+        except (Failure, OSError) as failure:
+            said = in_words(failure) if isinstance(failure, OSError) else str(failure)
+            click.echo(f"shopwindow: {said}", err=True)
+            ctx.exit(FAILED)
+
+
+def _offer_interface(command: click.Command) -> None:
+    """Give a command, and those below it, the option --interface."""
+    from shopwindow.cli.steps import interface_option
+
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _offer_interface(below)
+    elif not any(parameter.name == "interface" for parameter in command.params):
+        command.params.append(interface_option())
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.version_option(package_name="shopwindow")
+def main() -> None:
+    """Check content written in YAML and publish it as releases of JSON and XML files."""
+    from shopwindow.renamed import refuse_former_variables
+
+    refuse_former_variables(os.environ)

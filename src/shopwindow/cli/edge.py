@@ -1,0 +1,134 @@
+"""`key` and `edge`: keys, and what stands in front of the files."""
+
+import json
+from pathlib import Path
+
+import click
+
+from shopwindow import library
+from shopwindow.cli import audit
+from shopwindow.cli.steps import CONTENT, OUT, interface
+from shopwindow.edge.nginx import TEMPLATE, EdgeLimits, write
+
+
+@click.group()
+def key() -> None:
+    """API keys."""
+
+
+@key.command("new")
+@click.argument("app")
+@CONTENT
+def new_key(app: str, content: str) -> None:
+    """Make an API key for the application APP. It is printed once; content holds only its digest."""
+    names = library.applications(interface(), Path(content))
+    if names is None:  # as it is while an application's first key is lacking
+        words = f"the content has problems (`shopwindow check`), so {app!r} was not looked up among the applications"
+        click.echo(f"shopwindow: {words}", err=True)
+    elif app not in names:
+        raise click.UsageError(library.unknown_application(app, names))
+    key, digest = library.new_key()
+    audit.record("key new", application=app)
+    click.echo(f"{app} {key}")
+    click.echo(
+        "give the key to the app and to the edge's keys file; add its digest to apiKeys in the content:", err=True
+    )
+    click.echo(f"  - {digest}", err=True)
+
+
+@click.group()
+def edge() -> None:
+    """What stands in front of the files."""
+
+
+@edge.command("nginx")
+@CONTENT
+@OUT
+@click.option("--keys", required=True, metavar="FILE", help="A line `<application> <key>` each; kept out of git.")
+@click.option(
+    "--service", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="What answers the rest."
+)
+@click.option("--listen", default="80", show_default=True, metavar="ADDRESS", help="Where nginx listens.")
+@click.option(
+    "--rate",
+    type=click.IntRange(0, 100_000),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="Requests a second that one client may send to the service; 0: no limit. Files are not counted.",
+)
+@click.option(
+    "--burst",
+    type=click.IntRange(0, 100_000),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="How many above the rate are let through at once.",
+)
+@click.option(
+    "--requests",
+    type=click.IntRange(0, 65_535),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Requests of one client at work in the service at the same time; 0: no limit.",
+)
+@click.option(
+    "--templates",
+    metavar="DIR",
+    help="A folder whose nginx.conf is used instead of the program's own. It is yours: content brings none.",
+)
+@click.option(
+    "--write",
+    "target",
+    metavar="FILE",
+    help="Write it there, readable by its owner alone, whole or not at all; without this it is printed.",
+)
+def edge_nginx(
+    content: str,
+    out: str,
+    keys: str,
+    service: str,
+    listen: str,
+    rate: int,
+    burst: int,
+    requests: int,
+    templates: str | None,
+    target: str | None,
+) -> None:
+    """Print nginx's configuration for the current release (for its http context), or write it to a file.
+
+    It holds API keys: use --write, or see to it that nobody else may read what it is printed to.
+    """
+    own = Path(content) / "templates" / TEMPLATE
+    if own.exists() and not templates:
+        click.echo(f"shopwindow: {own} is not used: a template for nginx comes from --templates DIR alone", err=True)
+    text, warnings = library.nginx_configuration(
+        interface(),
+        Path(content),
+        Path(out),
+        Path(keys),
+        service=service,
+        listen=listen,
+        limits=EdgeLimits(rate, burst, requests),
+        templates=Path(templates) if templates else None,
+    )
+    for warning in warnings:
+        click.echo(f"shopwindow: {keys}: {warning}", err=True)
+    if target is None:
+        click.echo(text, nl=False)
+        return
+    write(Path(target), text)
+    click.echo(f"{target}: written; nginx takes it with `nginx -t && nginx -s reload`")
+
+
+@edge.command("openapi")
+@CONTENT
+@OUT
+def edge_openapi(content: str, out: str) -> None:
+    """Print the interface as an OpenAPI 3.1 document, with examples from the current release.
+
+    Schemas of the content folder, where it is there, come before the program's own.
+    """
+    document = library.openapi_document(interface(), Path(content), Path(out))
+    click.echo(json.dumps(document, indent=1, ensure_ascii=False))

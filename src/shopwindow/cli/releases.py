@@ -1,0 +1,250 @@
+"""`build` and what operates releases."""
+
+import gc
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shopwindow import library
+from shopwindow.cli import audit
+from shopwindow.cli.steps import (
+    AT,
+    CONTENT,
+    JOBS,
+    MAX_PROBLEMS,
+    MAX_UNPACKED,
+    NOT_ACTIVATED,
+    OUT,
+    PROBLEMS,
+    documents_of,
+    interface,
+    print_placeholders,
+    print_problems,
+    progress_bar,
+)
+from shopwindow.interface.operation import FromContent, FromStore, Operation
+from shopwindow.library import Activated, Build
+from shopwindow.problems import pointer_text
+from shopwindow.release.build import MAX_FILES, Built
+from shopwindow.release.changes import Change
+
+SHOWN = 10
+"""Ids of changed documents that a build prints for each kind: a line of a terminal holds some ten."""
+
+MAX_VALUE = 200
+"""Characters of a value that `diff` prints: two of them are a few lines of a terminal."""
+
+EDGE_CHANGED = "the edge's configuration must be written and reloaded (shopwindow edge nginx)"
+
+
+@click.command()
+@CONTENT
+@OUT
+@AT
+@JOBS
+@MAX_PROBLEMS
+@MAX_UNPACKED
+@click.option(
+    "--list",
+    "listing",
+    is_flag=True,
+    help="Each operation: pre-rendered, with its number of files, or dynamic. Writes nothing.",
+)
+@click.option("--no-cache", is_flag=True, help="Read and write everything again; the release is the same.")
+@click.option(
+    "--allow-files",
+    "allowed",
+    type=click.IntRange(min=1),
+    default=MAX_FILES,
+    show_default=True,
+    metavar="N",
+    help="How many files the release may have.",
+)
+def build(
+    content: str,
+    out: str,
+    at: str | None,
+    jobs: int | None,
+    most: int,
+    unpacked: int,
+    listing: bool,
+    no_cache: bool,
+    allowed: int,
+) -> None:
+    """Check the content, write a release and activate it. Exit 0; 1: problems; 3: written, but `current` is pinned."""
+    gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
+    if listing:
+        _list_operations(content, at, jobs)
+        return
+    started = time.perf_counter()
+    done = library.build(
+        interface(),
+        Path(content),
+        Path(out),
+        at=at,
+        jobs=jobs,
+        most=most,
+        unpacked=unpacked * 1024**3,
+        fresh=no_cache,
+        allowed=allowed,
+        steps=progress_bar,
+    )
+    if done.built is None:
+        print_problems(done.checked, Path(content), "text")
+        sys.exit(PROBLEMS)
+    _print_built(done.built, _outcome(done, done.built))
+    print_placeholders(done.checked, content)
+    click.echo(f"{time.perf_counter() - started:.2f} s")
+    if done.current != done.built.id:
+        sys.exit(NOT_ACTIVATED)
+
+
+def _outcome(done: Build, built: Built) -> str:
+    """Return what became of `current`, in words."""
+    if done.activated:
+        return f"current; {EDGE_CHANGED}" if built.edge_changed else "current"
+    if done.current == built.id:
+        what = "nothing to do" if built.existed else "its files were written again"
+        pin = "; `current` is pinned, builds activate nothing until `shopwindow activate` does" if done.pinned else ""
+        return f"it is current already: {what}{pin}"
+    unpins = f"`shopwindow activate {built.id[:12]}` activates and unpins"
+    return f"not activated: `current` is pinned to {(done.current or '')[:12]}; {unpins}"
+
+
+def _print_built(built: Built, outcome: str) -> None:
+    click.echo(f"release {built.id[:12]}: {built.files} files, {outcome}")
+    if not built.existed:
+        click.echo(f"  {built.written} written, {built.files - built.written} linked, {built.removed} removed")
+    for kind, ids in built.documents.items():
+        more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
+        click.echo(f"  changed: {kind}{'s' * (len(ids) > 1)} {', '.join(ids[:SHOWN])}{more}")
+    click.echo(f"  changes by itself next at {built.next_change}")
+
+
+def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
+    documents = documents_of(content)
+    for operation, files in library.counted(interface(), Path(content), documents, at=at, jobs=jobs):
+        where = f"dynamic: {_why_dynamic(operation)}" if files is None else f"pre-rendered, {files} files"
+        click.echo(f"{operation.method} {operation.path}  {where}")
+
+
+def _why_dynamic(operation: Operation) -> str:
+    if isinstance(operation.source, FromContent):
+        return "it names no entries to pre-render"
+    return "it is in the database" if isinstance(operation.source, FromStore) else "only the running service knows"
+
+
+@click.command()
+@OUT
+def releases(out: str) -> None:
+    """List the releases, the newest first."""
+    listed = library.releases(Path(out))
+    if not listed:
+        click.echo(f"{out}: there is no release; `shopwindow build` makes one", err=True)
+    for release in listed:
+        marks = " current" * release.current + " pinned" * release.pinned
+        size = f"{release.files:>7} files  {f'{release.size / 1024:,.0f} KiB':>12}"
+        holds = f"{'damaged':>{len(size)}}" if release.damaged else size
+        built = f"{release.built[:19]}Z" if release.built else "(not recorded)      "
+        click.echo(f"{release.id[:12]}  {built}  {holds}{marks}")
+
+
+@click.command()
+@click.argument("id", required=False)
+@OUT
+@click.option("--reason", default="", help="Why, for the history.")
+def rollback(id: str | None, out: str, reason: str) -> None:
+    """Activate release ID, or the newest that was never rolled back from, and pin it."""
+    _print_activated(library.roll_back(Path(out), id, reason))
+    click.echo("pinned: builds activate nothing until `shopwindow activate` does")
+
+
+@click.command()
+@click.argument("id", required=False)
+@OUT
+@click.option("--latest", is_flag=True, help="The release of the last build.")
+@click.option("--reason", default="", help="Why, for the history.")
+def activate(id: str | None, out: str, latest: bool, reason: str) -> None:
+    """Make release ID, or that of the last build, the current one, and unpin. `switch` is the same command."""
+    if (id is None) != latest:
+        raise click.UsageError("name a release, or say --latest")
+    _print_activated(library.activate(Path(out), id, reason))
+
+
+def _print_activated(done: Activated) -> None:
+    previous = f", previous {done.previous[:12]}" if done.previous else ""
+    click.echo(f"current is {done.id[:12]}{previous}")
+    if done.edge_changed:
+        click.echo(EDGE_CHANGED)
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@OUT
+@click.option("--urls", "only_urls", is_flag=True, help="Only the URLs to purge, one a line; needs only the manifests.")
+def diff(a: str, b: str, out: str, only_urls: bool) -> None:
+    """What changes from release A to release B, by document, and the URLs to purge."""
+    if only_urls:
+        for url in library.urls_to_purge(Path(out), a, b):
+            click.echo(url)
+        return
+    differing = library.difference(interface(), Path(out), a, b)
+    for change in differing.changes:
+        click.echo(_sentence(change))
+    click.echo(f"{len(differing.urls)} URLs to purge" + ":" * bool(differing.urls))
+    for url in differing.urls:
+        click.echo(f"  {url}")
+    if differing.urls:
+        kept = f"within {differing.lifetime} s"
+        click.echo(f"dynamic responses, to other queries, leave the caches by themselves {kept}")
+
+
+def _sentence(change: Change) -> str:
+    name = f"{change.kind} {change.id}"
+    if isinstance(change.old, dict) and isinstance(change.new, dict):
+        return ": ".join((name, *filter(None, [pointer_text(change.pointer)]), "its keys stand in another order"))
+    if not change.pointer:
+        return f"{name}: {'appears' if change.old is None else 'disappears'}"
+    return f"{name}: {pointer_text(change.pointer)}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _value(value: Any) -> str:
+    """Return a value as `diff` prints it; what is not there says so, for null never stands in content."""
+    text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+
+
+@click.command()
+@OUT
+@click.option("--keep", type=click.IntRange(min=1), required=True, metavar="N", help="How many of the newest to keep.")
+def prune(out: str, keep: int) -> None:
+    """Delete old releases; never the current one, nor one that was current in the last hour."""
+    deleted, kept = library.prune(Path(out), keep)
+    audit.record("prune", out=out, deleted=deleted)
+    click.echo(f"{len(deleted)} releases deleted, {kept} kept")
+
+
+@click.command()
+@click.argument("id", required=False, default="current")
+@OUT
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Set times and modes again that a copy has lost (cp, rsync without -t): both follow from the bytes.",
+)
+def verify(id: str, out: str, repair: bool) -> None:
+    """Compare every file of a release (default: the current one) with its digest."""
+    if repair:
+        number = library.repair(Path(out), id)
+        click.echo(f"{number:,} files had another time or mode than their bytes give; they are set again")
+    release, wrong = library.verify(Path(out), id)
+    for line in wrong:
+        click.echo(line)
+    if wrong:
+        sys.exit(PROBLEMS)
+    click.echo(f"release {release[:12]} is intact")

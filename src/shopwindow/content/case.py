@@ -1,0 +1,119 @@
+"""What the rules look at: the documents, or those of their parts that are sound, and when each is live."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from shopwindow.content import documents, schedule
+from shopwindow.content.documents import Document, Documents
+from shopwindow.content.kinds import Kind
+from shopwindow.content.schedule import ALWAYS, Window
+from shopwindow.content.schema import Finding
+from shopwindow.problems import Pointer
+
+
+@dataclass
+class Case:
+    """The documents of a check, so far as they are sound, and when each of them is live.
+
+    ``documents`` are the valid ones. ``broken`` are those that their schema refuses, each with what it finds: a rule
+    looks at the parts about which the schema finds nothing. ``unknown`` names the kinds of which some file could not
+    be read: a reference to one of those is no problem, since its target may be in that file.
+    """
+
+    documents: Documents
+    kinds: Sequence[Kind]
+    broken: list[tuple[Document, list[Finding]]] = field(default_factory=list)
+    unknown: frozenset[str] = frozenset()
+    zone: ZoneInfo | None = field(init=False)
+    windows: dict[int, Window | None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.kinds = [kind for kind in self.kinds if not kind.streamed]
+        self.findings = {id(document): findings for document, findings in self.broken}
+        sites = self.having("site", ("time_zone",))
+        try:
+            self.zone = schedule.zone(sites[0].value["time_zone"]) if sites else None
+        except (ValueError, KeyError):
+            self.zone = None
+        self.windows = {}
+        for kind in self.kinds:
+            for document in self.having(kind.name) if kind.scheduled else ():
+                if not self.sound(document, ("publish",)):
+                    self.windows[id(document)] = None
+                elif "publish" in document.value:
+                    self.windows[id(document)] = self._window(document)
+
+    def _window(self, document: Document) -> Window | None:
+        try:
+            window = schedule.window(document.value, self.zone) if self.zone else None
+        except ValueError:
+            return None
+        return window if window and window.start < window.end else None
+
+    def window(self, document: Document) -> Window | None:
+        """Return when a document is live; None where its window or the time zone is at fault, and nothing follows."""
+        return self.windows.get(id(document), ALWAYS)
+
+    def having(self, kind: str, *parts: Pointer) -> list[Document]:
+        """Return the documents of a kind in which these parts are sound, in the order of their files."""
+        valid = [self.documents.site] if kind == "site" else self.documents.of(kind)
+        others = [document for document, _ in self.broken if document.kind == kind]
+        if kind == "site" and (others or not self.documents.site.value):
+            valid = []
+        sound = [other for other in others if all(self.sound(other, part) for part in parts)]
+        return sorted(valid + sound, key=_position) if sound else valid
+
+    def sound(self, document: Document, part: Pointer, *, keys: bool = False) -> bool:
+        """Whether the schema finds nothing in this part, in what is below it, and in what it is in.
+
+        With ``keys`` only findings about which keys stand in the part itself count.
+        """
+        findings = self.findings.get(id(document))
+        return not findings or sound(findings, part, keys=keys)
+
+    def at(self, document: Document, part: Pointer) -> Any:
+        """Return a part of a document, or None where there is none."""
+        try:
+            return documents.at(document.value, part)
+        except (KeyError, IndexError):
+            return None
+
+    def entries(self, document: Document, part: Pointer) -> list[tuple[Any, Any]]:
+        """Return the sound items of a list by index, or the sound values of an object by key; [] for anything else."""
+        value = self.at(document, part)
+        if isinstance(value, dict):
+            entries = list(value.items())
+        else:
+            entries = list(enumerate(value)) if isinstance(value, list) else []
+        if id(document) not in self.findings:
+            return entries
+        return [(name, entry) for name, entry in entries if self.sound(document, (*part, name))]
+
+    def keys(self, document: Document, part: Pointer) -> list[str] | None:
+        """Return the keys of an object that its schema allows, and those that it lacks; None if it is no object."""
+        value = self.at(document, part)
+        if not isinstance(value, dict):
+            return None
+        findings = self.findings.get(id(document), ())
+        missing = [finding.missing for finding in findings if finding.missing and finding.pointer == part]
+        refused = {finding.pointer for finding in findings if finding.on_key and not finding.missing}
+        return [key for key in value if (*part, key) not in refused] + missing
+
+
+def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> bool:
+    """Whether none of a document's findings is about this part, as `Case.sound` has it."""
+    for finding in findings:
+        place = finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
+        if place == part[: len(place)]:
+            return False
+        on_key = finding.missing is not None or finding.on_key
+        if part == place[: len(part)] and (not keys or (on_key and len(place) == len(part) + 1)):
+            return False
+    return True
+
+
+def _position(document: Document) -> tuple[str, int]:
+    layer = document.layers[-1]
+    return layer.path, layer.index or 0

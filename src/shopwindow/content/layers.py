@@ -1,0 +1,160 @@
+"""A document may build on others by `extends`; they are merged by RFC 7396, the deepest base first.
+
+`assemble` follows every chain, merges it, and reports what is wrong with the way documents build on each other: a
+missing base, a cycle, a base that nothing uses, a null that removes nothing. `origin` goes the other way: from a
+finding in a merged document to the file that says the value, since editors mend files. Nothing here reads a file.
+"""
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from shopwindow.content.documents import Document, Layer, at
+from shopwindow.content.schema import Finding, shown
+from shopwindow.content.yaml import Json
+from shopwindow.problems import Pointer, nearest
+
+
+def merge(target: Json, patch: Json) -> Json:
+    """RFC 7396: objects merge by key, anything else replaces, null removes. Neither argument is changed."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            merged.pop(key, None)
+        else:
+            merged[key] = merge(merged.get(key), value)
+    return merged
+
+
+@dataclass
+class Assembly:
+    """The merged documents of a kind, and what is wrong with the way they build on each other.
+
+    ``partial``: documents of which a base is missing or unreadable, merged from the rest. ``bases``: each base by
+    itself, without the nulls that remove something, and then filled up from a document that builds on it, so that it
+    can be checked although every user may replace what it says. ``users``: path of a base → the files that build on
+    it, directly or not.
+    """
+
+    documents: list[Document] = field(default_factory=list)
+    partial: list[Document] = field(default_factory=list)
+    bases: list[tuple[Document, Json]] = field(default_factory=list)
+    findings: list[tuple[Layer, Finding]] = field(default_factory=list)
+    users: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def note(self, layer: Layer, finding: Finding) -> None:
+        """Add a finding, once: several documents may build on the layer that is at fault."""
+        if (layer, finding) not in self.findings:
+            self.findings.append((layer, finding))
+
+
+def assemble(kind: str, layers: list[Layer], bases: Mapping[str, Layer], unreadable: frozenset[str]) -> Assembly:
+    """Merge every layer of a kind that is no base with the bases that it builds on.
+
+    ``bases`` is keyed by path; ``unreadable`` holds files, bases or not, whose problem is reported already.
+    """
+    assembly = Assembly()
+    for layer in layers:
+        chain, whole = _chain(layer, bases, unreadable, assembly)
+        value = _alone(chain[0])
+        for part in chain[1:]:
+            for finding in _vain(part.value, value, ()) if whole else ():
+                assembly.note(part, finding)
+            value = merge(value, part.value)
+        (assembly.documents if whole else assembly.partial).append(Document(kind, value, tuple(chain)))
+    for base in bases.values():
+        user = next((document.value for document in assembly.documents if base in document.layers), {})
+        alone = _alone(base)
+        assembly.bases.append((Document(kind, alone, (base,)), _laid_over(user, alone)))
+    unused = set(bases) - set(assembly.users)
+    for path in sorted(unused if not assembly.partial and not unreadable else ()):
+        finding = Finding("extends.unused", (), f"no {kind} builds on this file", "bases that are used, or no `_`")
+        assembly.findings.append((bases[path], finding))
+    return assembly
+
+
+def _alone(layer: Layer) -> Json:
+    """Return what a layer says by itself. Its nulls remove something where it builds on another."""
+    builds = isinstance(layer.value, dict) and layer.value.get("extends") is not None
+    return merge({}, layer.value) if builds else layer.value
+
+
+def _laid_over(below: Json, value: Json) -> Json:
+    """Return a value, and what ``below`` has besides."""
+    if not (isinstance(below, dict) and isinstance(value, dict)):
+        return value
+    return {**below, **{key: _laid_over(below.get(key), item) for key, item in value.items()}}
+
+
+def _vain(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
+    """Yield a finding for every null of a patch that removes nothing."""
+    below = target if isinstance(target, dict) else {}
+    for key, value in patch.items() if isinstance(patch, dict) else ():
+        if value is not None:
+            yield from _vain(value, below.get(key), (*pointer, key))
+        elif key not in below:
+            message = f"null removes nothing: what this file builds on has no {shown(key)} here"
+            allowed = ", ".join(list(below)[:40]) or "no null"
+            yield Finding("extends.null", (*pointer, key), message, allowed, "", nearest(key, below), on_key=True)
+
+
+def _chain(
+    layer: Layer, bases: Mapping[str, Layer], unreadable: frozenset[str], assembly: Assembly
+) -> tuple[list[Layer], bool]:
+    """Return the layers that make a document, the deepest base first, and whether all of them are there."""
+    chain = [layer]
+    while isinstance(chain[0].value, dict) and (named := chain[0].value.get("extends")) is not None:
+        path, finding = "", None
+        if not isinstance(named, str):
+            if len(chain) > 1:  # the schema sees the merged document, and in it only the last layer's `extends`
+                finding = Finding("extends.missing", ("extends",), f"{shown(named)} is no file's name", "a file's name")
+        else:
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(chain[0].path), named))
+            finding = _wrong_base(path, named, chain, bases, unreadable)
+        if path:
+            assembly.users[path].add(layer.path)
+        if finding:
+            assembly.note(chain[0], finding)
+        if finding or path not in bases:
+            return chain, False
+        chain.insert(0, bases[path])
+    return chain, True
+
+
+def _wrong_base(
+    path: str, named: str, chain: list[Layer], bases: Mapping[str, Layer], unreadable: frozenset[str]
+) -> Finding | None:
+    """Return what is wrong with building on the file ``path`` next. An unreadable file has its problem already."""
+    folder = posixpath.dirname(chain[0].path)
+    if any(part.path == path for part in chain[:-1]):
+        return Finding(
+            "extends.cycle", ("extends",), f"{shown(named)} builds on itself, by way of this file", "no cycle"
+        )
+    if path in bases or path in unreadable:
+        return None
+    there = [posixpath.basename(base) for base in (*bases, *unreadable) if posixpath.dirname(base) == folder]
+    names = sorted(name for name in there if name.startswith("_"))
+    allowed = ("one of " + ", ".join(names)) if names else "a file in the same folder whose name begins with _"
+    message = f"there is no base {shown(named)}"
+    return Finding("extends.missing", ("extends",), message, allowed, "", nearest(named, names))
+
+
+def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
+    """Return the layer of a document that a finding is about, and the place in that layer.
+
+    It is the last layer that says the value. What is ``missing`` after merging no layer says, so the place is the line
+    with `extends`.
+    """
+    top, pointer = document.layers[-1], finding.pointer
+    if finding.missing is not None and len(document.layers) > 1:
+        return top, ("extends",)
+    for layer in reversed(document.layers):
+        try:
+            at(layer.value, pointer)
+        except (KeyError, IndexError, TypeError):
+            continue
+        return layer, pointer
+    return top, pointer[:1] if pointer and isinstance(top.value, dict) and pointer[0] in top.value else ()

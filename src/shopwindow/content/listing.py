@@ -1,0 +1,249 @@
+"""Which files of the content folder hold which kind of document."""
+
+import os
+import stat
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from shopwindow.content.kinds import SITE, Kind
+from shopwindow.problems import Problem, nearest
+
+RACY_NS = 2_000_000_000
+"""A file changed less than this ago may change again within one tick of its clock: it is always read."""
+
+
+COLLECTIONS = "collections.yaml"
+"""Declares kinds of the content folder's own (content.collections); it is no document."""
+
+OWN_FOLDERS = ("schemas", "templates")
+"""Folders of the content folder that hold no documents."""
+
+_ENDINGS = (".yaml", ".yml", ".jsonl")
+COMPRESSED = (".jsonl.gz", ".jsonl.zst")
+"""Feeds of the catalog may be compressed."""
+
+SPARSE_FROM, SPARSE = 64 * 1024 * 1024, 200
+"""A file of this size or more has at least a 200th of its bytes on the disk. File systems that compress leave a feed a
+20th; a file of nothing but holes can name any size."""
+
+SITE_FILE = "site.yaml"
+
+MAX_FOLDERS = 20
+
+
+class Source(NamedTuple):
+    """A file of the content folder, as the folder lists it."""
+
+    path: str
+    kind: Kind
+    size: int
+    changed: int
+    inode: int
+
+    @property
+    def is_feed(self) -> bool:
+        return self.path.endswith((".jsonl", *COMPRESSED))
+
+    @property
+    def is_base(self) -> bool:
+        """Whether it is no document, but a base that documents build on by `extends`."""
+        return self.kind.layered and self.path.rpartition("/")[2].startswith("_")
+
+
+def scan(folder: Path, kinds: Sequence[Kind], unread: Collection[str] = ()) -> tuple[list[Source], list[Problem]]:
+    """List every file of documents below ``folder``, sorted by path, and report what stands there that is none.
+
+    Nobody looks into the folders named in ``unread``: their collections are declared with faults.
+    """
+    scanned = _Scan(folder, kinds, unread)
+    scanned.walk(str(folder), "", None)
+    sources, problems = scanned.sources, scanned.problems
+    if not any(source.path == SITE_FILE for source in sources) and not any(p.path == SITE_FILE for p in problems):
+        problems.append(Problem("tree.site", SITE_FILE, "the file is missing", allowed="every content folder has one"))
+    sources.sort(key=lambda source: source.path)
+    return sources, problems
+
+
+class _Scan:
+    """One walk through a content folder: the sources and the problems so far."""
+
+    def __init__(self, folder: Path, kinds: Sequence[Kind], unread: Collection[str]) -> None:
+        self.root = os.path.realpath(folder)
+        self.unread = {*OWN_FOLDERS, *unread}
+        self.kinds = kinds
+        self.by_folder = {kind.folder: kind for kind in kinds}
+        self.parents = {kind.folder.rpartition("/")[0] for kind in kinds} - {""}  # such as `catalog`
+        self.sources: list[Source] = []
+        self.problems: list[Problem] = []
+
+    def walk(self, folder: str, prefix: str, kind: Kind | None) -> None:
+        """Take in one folder; ``prefix`` is its path with a slash, ``kind`` that of the documents in it."""
+        try:
+            entries = list(os.scandir(folder))
+        except OSError as error:
+            self._report("tree.unreadable", prefix.rstrip("/"), f"cannot be read: {error.strerror}")
+            return
+        for entry in entries:
+            path = prefix + entry.name
+            if entry.name.startswith(".") or _is_readme(entry.name) or path == "sample-keys.txt":
+                continue
+            status = self._status(entry, path)
+            if status is None:
+                continue
+            if stat.S_ISDIR(status.st_mode):
+                self._folder(entry, path, kind)
+            else:
+                self._file(status, path, kind)
+
+    def _status(self, entry: "os.DirEntry[str]", path: str) -> os.stat_result | None:
+        """Return what the folder says of an entry; None where it cannot be used, which is a problem."""
+        try:
+            path.encode()
+            if entry.is_symlink():
+                found = self._link(entry)
+                if found:
+                    self._report("tree.link", path, found, "a file, or a link to a file of the content folder")
+                    return None
+            return entry.stat()
+        except UnicodeEncodeError:
+            shown = path.encode(errors="backslashreplace").decode()
+            self._report("tree.name", shown, "a file name that is not UTF-8 text", "another name")
+        except OSError as error:
+            self._report("tree.unreadable", path, f"cannot be read: {error.strerror}")
+        return None
+
+    def _link(self, entry: "os.DirEntry[str]") -> str:
+        """Return what is wrong with a symbolic link: nothing where it leads to a file within the content folder."""
+        target = os.path.realpath(entry.path)
+        if not os.path.exists(target):
+            return f"a link to {os.readlink(entry.path)!r}, which does not exist"
+        if not target.startswith(self.root + os.sep):
+            return f"a link out of the content folder, to {target!r}"
+        return "a link to a folder" if os.path.isdir(target) else ""
+
+    def _folder(self, entry: "os.DirEntry[str]", path: str, kind: Kind | None) -> None:
+        if path in self.unread:
+            return
+        below = kind or self.by_folder.get(path)
+        if path in self.parents:
+            self.walk(entry.path, path + "/", None)
+        elif below is None or path.endswith((*_ENDINGS, *COMPRESSED)):
+            self._unclaimed(path, kind, is_folder=True)
+        elif path.count("/") == MAX_FOLDERS:
+            self._report("tree.depth", path, f"folders nested more than {MAX_FOLDERS} deep", "documents further up")
+        else:
+            self.walk(entry.path, path + "/", below)
+
+    def _file(self, status: os.stat_result, path: str, kind: Kind | None) -> None:
+        claimed = self._claim(path, kind)
+        if path == COLLECTIONS and stat.S_ISREG(status.st_mode):
+            return
+        if claimed is None and path != COLLECTIONS and path.partition(".")[0] not in self.unread:
+            self._unclaimed(path, kind, is_folder=False)
+        elif not stat.S_ISREG(status.st_mode):
+            self._report("tree.file", path, "not a file", "regular files and folders")
+        elif _is_sparse_feed(path, status):
+            found = f"a file of {status.st_size:,} bytes, of which {status.st_blocks * 512:,} are there"
+            self._report("tree.sparse", path, found, "a file without holes")
+        elif claimed is not None:
+            self.sources.append(Source(path, claimed, status.st_size, status.st_mtime_ns, status.st_ino))
+
+    def _claim(self, path: str, kind: Kind | None) -> Kind | None:
+        """Return the kind of the documents in a file, or None; ``kind`` is that of the folder that it is in.
+
+        A file beside the folders may hold all of a kind: `stores.jsonl`, and of a streamed kind any ending.
+        """
+        if kind is not None:
+            return kind if path.endswith(_endings(kind)) else None
+        if path == SITE_FILE:
+            return SITE
+        stem, dot, ending = path.partition(".")
+        claimed = self.by_folder.get(stem)
+        if claimed is None:
+            return None
+        endings = _endings(claimed) if claimed.streamed else (".jsonl",)
+        return claimed if dot + ending in endings else None
+
+    def _unclaimed(self, path: str, kind: Kind | None, *, is_folder: bool) -> None:
+        found = f"a {'folder' if is_folder else 'file'} that no kind of document claims"
+        top = path.partition("/")[0]
+        if kind:
+            endings = ", ".join(_endings(kind))
+            allowed = "a folder's name does not end like a file's" if is_folder else "names that end in " + endings
+            self._report("tree.unclaimed", path, found, allowed)
+        elif top in self.parents and path != top:
+            self._unclaimed_below(top, path, found, is_folder=is_folder)
+        else:
+            self._unclaimed_on_top(path, found, is_folder=is_folder)
+
+    def _unclaimed_on_top(self, path: str, found: str, *, is_folder: bool) -> None:
+        folders = dict.fromkeys(kind.folder.partition("/")[0] + "/" for kind in self.kinds)
+        if is_folder:
+            allowed = "site.yaml and the folders " + ", ".join(folders)
+            self._report("tree.unclaimed", path, found, allowed, nearest(path + "/", folders))
+            return
+        allowed = "site.yaml, and documents in the folders " + ", ".join(folders)
+        stem = path.rpartition(".")[0] or path
+        own_files = {"site": SITE_FILE, "collections": COLLECTIONS}
+        close = nearest(stem, [*(folder[:-1] for folder in folders), *own_files])
+        close = own_files.get(close, close + "/" * bool(close))
+        self._report("tree.unclaimed", path, found, allowed, close)
+
+    def _unclaimed_below(self, parent: str, path: str, found: str, *, is_folder: bool) -> None:
+        """Report what stands in a folder of kinds' folders, such as `catalog`."""
+        names = [kind.folder.rpartition("/")[2] for kind in self.kinds if kind.folder.startswith(parent + "/")]
+        stem, _, ending = path.rpartition("/")[2].partition(".")
+        close = nearest(stem, names)
+        allowed = f"folders or files named {', '.join(names)}"
+        if close and not is_folder:
+            endings = (*_ENDINGS, *COMPRESSED)
+            allowed += "; files end in " + ", ".join(endings)
+            close = f"{close}.{ending}" if f".{ending}" in endings else ""
+        self._report("tree.unclaimed", path, found, allowed, close)
+
+    def _report(self, rule: str, path: str, found: str, allowed: str = "", close: str = "") -> None:
+        self.problems.append(Problem(rule, path, found, allowed=allowed, nearest=close))
+
+
+def _is_sparse_feed(name: str, status: os.stat_result) -> bool:
+    """Whether next to nothing of a feed is on the disk. Other files are refused by their size alone."""
+    is_feed = name.endswith((".jsonl", *COMPRESSED))
+    return is_feed and status.st_size >= SPARSE_FROM and status.st_blocks * 512 * SPARSE < status.st_size
+
+
+def _is_readme(name: str) -> bool:
+    return name.upper().partition(".")[0] == "README"
+
+
+def _endings(kind: Kind) -> tuple[str, ...]:
+    return (*_ENDINGS, *COMPRESSED) if kind.streamed else _ENDINGS
+
+
+def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The schemas and templates that a content folder brings, with what the folder tells of them."""
+    for name in OWN_FOLDERS:
+        for path in below(folder / name):
+            if (found := folder / name / path).is_file():
+                yield f"{name}/{path}", found.stat()
+
+
+def below(folder: Path, ending: str = "") -> list[str]:
+    """The files below a folder whose names end so, relative to it, in order; in half of the time of `Path.rglob`.
+
+    Where an ending is wanted, a folder that is named like such a file is among them: who reads it says so.
+    """
+    start = len(str(folder)) + 1
+    return sorted(
+        os.path.join(at, name)[start:]
+        for at, folders, files in os.walk(folder)
+        for name in (*files, *(folders if ending else ()))
+        if name.endswith(ending)
+    )
+
+
+def shipped(name: str) -> Path:
+    """The folder of schemas or templates that comes with the program: in the wheel, or beside src/ in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / name
+    return inside if inside.is_dir() else package.parents[1] / name

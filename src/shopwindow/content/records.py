@@ -1,0 +1,243 @@
+"""The files of the catalog read as streams, in blocks that several processes share: never a whole feed in memory."""
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import orjson
+
+from shopwindow.content import expressions, tree, yaml
+from shopwindow.content.listing import COMPRESSED, Source
+from shopwindow.content.tree import MAX_LINE
+from shopwindow.content.yaml import Json, Malformed
+from shopwindow.problems import Failure, Place
+
+BLOCK = 4 * 1024 * 1024
+LINES_A_RUN = 2048
+"""Lines of a compressed feed that go to one process together."""
+
+STRIPED = 256 * 1024
+"""Bytes from which a compressed feed is shared among processes, each of which then unpacks all of it."""
+
+STRIPES = 8
+BUFFER = 256 * 1024
+PACKED = 4096
+"""Bytes of a .zst file that are unpacked at a time: they may hold a thousand times as many."""
+
+BROKEN = ("feed.compressed", "tree.unreadable")
+"""The rules that tell of a file, not of a line: nobody knows what it would have held from there on."""
+
+MAX_UNPACKED_BYTES = 16 * 1024**3
+"""Bytes of a feed once it is unpacked, unless an option says otherwise: ten million products have some 12 GiB."""
+
+MAX_RATIO = 200
+"""A feed unpacks to at most so many times its size; JSON of a shop is packed to a fifth or a twentieth. A megabyte of
+gzip can hold a gigabyte, which every process would unpack."""
+
+RATIO_FROM = 64 * 1024 * 1024
+"""Bytes that a feed may unpack to whatever its size is: half a second's work."""
+
+_MARK = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class FeedBlock:
+    """A part of a file: the lines of a feed that begin at ``start`` or later, and before ``end``, in bytes.
+
+    Of a compressed feed it is every ``stripes``-th run of lines, from the run ``stripe`` on; of a YAML file all of it.
+    """
+
+    source: Source
+    start: int = 0
+    end: int = 0
+    stripe: int = 0
+    stripes: int = 1
+
+
+def blocks(sources: Sequence[Source], *, shared: bool = True) -> list[FeedBlock]:
+    """The blocks of some files, in order; each file in one piece if it is not to be ``shared``."""
+    if not shared:
+        return [FeedBlock(source) for source in sources]
+    found: list[FeedBlock] = []
+    for source in sources:
+        if source.path.endswith(".jsonl"):
+            starts = range(0, max(source.size, 1), BLOCK)
+            found += [FeedBlock(source, start, min(start + BLOCK, source.size)) for start in starts]
+        elif source.is_feed and source.size >= STRIPED:
+            found += [FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in range(STRIPES)]
+        else:
+            found.append(FeedBlock(source))
+    return found
+
+
+class FeedLines:
+    """The lines of a block that are not blank, each with its number, or with what is wrong with it as a line.
+
+    Numbers count from 1, in a plain feed from the block's first line. ``count``: how many lines there were.
+    """
+
+    def __init__(self, folder: Path, block: FeedBlock, unpacked: int = MAX_UNPACKED_BYTES) -> None:
+        """``unpacked``: bytes that the feed may hold, unpacked if it is compressed."""
+        self.path, self.block, self.unpacked = folder / block.source.path, block, unpacked
+        self.count = 0
+
+    def __iter__(self) -> Iterator[tuple[int, bytes | Malformed]]:
+        size = self.block.source.size
+        is_packed = self.path.name.endswith(COMPRESSED)
+        if not is_packed and size > self.unpacked:
+            if not self.block.start:
+                yield self._too_much(f"the feed holds {size:,} bytes")
+            return
+        most = min(self.unpacked, max(RATIO_FROM, MAX_RATIO * size)) if is_packed else self.block.end or self.unpacked
+        try:
+            with _opened(self.path) as stream:
+                yield from self._read(stream, most)
+                if is_packed and stream.read(1):
+                    yield self._too_much(f"the feed unpacks to more than {most:,} bytes")
+        except _damage() as error:
+            yield self._fault("feed.compressed", f"the compressed feed is damaged: {error}", "a whole file")
+        except OSError as error:
+            yield self._fault("tree.unreadable", f"cannot be read: {error.strerror}", "a readable file")
+
+    def _read(self, stream: BinaryIO, end: int) -> Iterator[tuple[int, bytes | Malformed]]:
+        """The lines that begin before ``end``; no more is read than what the last of them may have."""
+        position = self.block.start
+        stripe, stripes = self.block.stripe, self.block.stripes
+        if position:  # a line that begins before the block belongs to the one before
+            stream.seek(position - 1)
+            position += _rest(stream, end - position + 1) - 1
+        while position < end and (line := stream.readline(MAX_LINE + 1)):
+            position += len(line)
+            number = self.count = self.count + 1
+            mine = stripes == 1 or number // LINES_A_RUN % stripes == stripe
+            if len(line) > MAX_LINE:
+                if line[-1] != 10:
+                    position += _rest(stream, end - position)
+                if mine:
+                    yield self._fault("feed.line", "a line that is too long", f"at most {MAX_LINE:,} bytes a line")
+            elif mine and not line.isspace():
+                yield number, line
+
+    def _too_much(self, found: str) -> tuple[int, Malformed]:
+        allowed = f"at most {self.unpacked:,} bytes (--max-unpacked)"
+        if self.path.name.endswith(COMPRESSED):
+            allowed += f", and at most {MAX_RATIO} times what the compressed file has"
+        return self._fault("feed.compressed", found, allowed)
+
+    def _fault(self, rule: str, found: str, allowed: str) -> tuple[int, Malformed]:
+        number = max(1, self.count)
+        return number, Malformed(rule, found, allowed, Place(number, 1, number, 2))
+
+
+def _rest(stream: BinaryIO, most: int) -> int:
+    """Skip to the end of the line, or ``most`` bytes and a little; how many bytes that were.
+
+    What is beyond belongs to another block. Each would read a line of 512 MiB to its end otherwise.
+    """
+    skipped = 0
+    while skipped < most and (line := stream.readline(MAX_LINE)):
+        skipped += len(line)
+        if line[-1] == 10:
+            break
+    return skipped
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path.name.endswith(COMPRESSED) and not path.stat().st_size:
+        raise EOFError("it is empty")  # as no compressed file is: the libraries pass over it
+    if path.name.endswith(".gz"):
+        return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
+    if path.name.endswith(".zst"):
+        library = _zstandard()  # before the object: one that is half made is closed all the same, from Python 3.13 on
+        return io.BufferedReader(_Unpacked(open(path, "rb"), library.ZstdDecompressor()), BUFFER)
+    return open(path, "rb", buffering=BUFFER)
+
+
+class _Unpacked(io.RawIOBase):
+    """What a .zst file holds. Raises EOFError where it is cut off, which the library's own reader passes over."""
+
+    def __init__(self, file: BinaryIO, frames: Any) -> None:
+        self._file = file  # closed with this
+        self._frames = frames
+        self._frame: Any = None
+        self._packed = self._left = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            packed = self._packed or self._file.read(PACKED)
+            if not packed:
+                if self._frame is not None and not self._frame.eof:
+                    raise EOFError("it ends in the middle")
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = self._frames.decompressobj()
+            self._left = self._frame.decompress(packed)
+            self._packed = self._frame.unused_data
+        count = min(len(buffer), len(self._left))
+        buffer[:count], self._left = self._left[:count], self._left[count:]
+        return count
+
+
+def _zstandard() -> Any:
+    """The library for .zst, which not every installation has."""
+    try:
+        return import_module("zstandard")
+    except ImportError:
+        words = (
+            "a .jsonl.zst feed needs the library zstandard: "
+            "install shopwindow with the extra catalog, as the README says, or pack it as .jsonl.gz"
+        )
+        raise Failure(words) from None
+
+
+def _damage() -> tuple[type[Exception], ...]:
+    """What reading a damaged compressed feed raises."""
+    known: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
+    library = sys.modules.get("zstandard")
+    return (*known, library.ZstdError) if library else known
+
+
+@dataclass(frozen=True)
+class Records:
+    """The checked documents of one kind, read anew each time: their files are not kept in memory."""
+
+    folder: Path
+    sources: Sequence[Source]
+    names: expressions.Names
+
+    def __iter__(self) -> Iterator[Json]:
+        """All of them, in the order of the files."""
+        for block in blocks(self.sources, shared=False):
+            yield from self.read(block)
+
+    def blocks(self) -> list[FeedBlock]:
+        """Parts to be read side by side, by any process, in the order of the files."""
+        return blocks(self.sources)
+
+    def read(self, block: FeedBlock) -> Iterator[Json]:
+        """The documents of a block. Raises Failure where the file was changed since it was checked."""
+        try:
+            if block.source.is_feed:
+                for _, line in FeedLines(self.folder, block):
+                    if isinstance(line, Malformed):
+                        raise line
+                    yield orjson.loads(line.removeprefix(_MARK))  # what `feed.load` found no fault with is plain JSON
+            else:
+                value = yaml.load(tree.text_of(self.folder, block.source))
+                value = expressions.render(value, self.names, lambda _: None)
+                yield from value if isinstance(value, list) else [value]
+        except (Malformed, ValueError):
+            raise Failure(f"{block.source.path}: was changed while it was read; try again") from None

@@ -1,0 +1,275 @@
+"""What no schema can state about documents of any kind: windows, unique identities, references.
+
+Each rule yields pairs of a document and what it finds in it. A rule looks at sound parts alone: where the schema has
+already found something, nothing that would follow from it is reported a second time. What is particular to one kind
+stands in that kind's ``rules``, beside everything else about it.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from shopwindow.content import schedule
+from shopwindow.content.case import Case
+from shopwindow.content.documents import Document
+from shopwindow.content.expressions import RESERVED_WORDS
+from shopwindow.content.kinds import EACH, Kind, Reference
+from shopwindow.content.schedule import ALWAYS, BEGINNING, Window
+from shopwindow.content.schema import Finding
+from shopwindow.content.site import RESERVED_NAMES
+from shopwindow.problems import Pointer, nearest
+
+RuleFindings = Iterator[tuple[Document, Finding]]
+"""What a rule yields: a document, and what is wrong in it."""
+
+DocumentUse = tuple[Document, Pointer, Any]
+"""One use of a value that must be unique: the document, where in it, the value."""
+
+
+def findings(case: Case, across: Iterable[Callable[[Case], RuleFindings]] = ()) -> RuleFindings:
+    """Yield everything that the rules find: the engine's, each kind's own, and those ``across`` kinds."""
+    for rule in (_site, _windows, _unique, _references, *across):
+        yield from rule(case)
+    for kind in case.kinds:
+        for own in kind.rules:
+            for document in case.having(kind.name):
+                for finding in own(case, document):
+                    yield document, finding
+
+
+def revised(case: Case, released: Mapping[str, Mapping[Any, Any]]) -> RuleFindings:
+    """Yield what the kinds' revisions find between the documents of a release and those of this content.
+
+    ``released`` holds the documents of the release by kind and identity.
+    """
+    for kind in case.kinds:
+        before, identity = released.get(kind.name, {}), str(kind.identity)
+        for document in case.having(kind.name, (identity,)) if kind.revisions else ():
+            value = before.get(document.value[identity])
+            for rule in kind.revisions if value is not None else ():
+                for finding in rule(case, document, value):
+                    yield document, finding
+
+
+def noticed(case: Case) -> RuleFindings:
+    """Yield what the kinds' notices point at: no problems."""
+    for kind in case.kinds:
+        for rule in kind.notices:
+            for document in case.documents.of(kind.name):
+                for finding in rule(case, document):
+                    yield document, finding
+
+
+# -- site.yaml ---------------------------------------------------------------------------------------------------
+
+
+def _site(case: Case) -> RuleFindings:
+    """The site's time zone exists, and its names are not those that templates have already."""
+    for site in case.having("site", ("time_zone",)):
+        finding = unknown_zone(("time_zone",), site.value["time_zone"])
+        if finding:
+            yield site, finding
+    taken = (*RESERVED_NAMES, *RESERVED_WORDS)
+    for site in case.having("site"):
+        for name in case.keys(site, ("names",)) or ():
+            if name in taken:
+                found = f"the name {name!r} is taken"
+                yield site, Finding("site.name", ("names", name), found, "another name", on_key=True)
+
+
+def lifetimes(case: Case, operations: Collection[str]) -> RuleFindings:
+    """Find lifetimes in site.yaml of what is no operation: ``operations`` are the names of those that may have one."""
+    allowed = ("default", *operations)
+    for site in case.having("site"):
+        for name in case.keys(site, ("lifetimes",)) or ():
+            if name not in allowed:
+                found = f"{name!r} is no operation that caches keep responses of"
+                close = nearest(name, allowed)
+                listed = ", ".join(allowed)
+                yield site, Finding("site.lifetime", ("lifetimes", name), found, listed, nearest=close, on_key=True)
+
+
+def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
+    """Return what is wrong with the name of a time zone at ``pointer``, or None."""
+    try:
+        schedule.zone(name)
+    except ValueError as error:
+        return Finding("time.zone", pointer, str(error), "a zone of the IANA database, such as America/New_York")
+    return None
+
+
+# -- publish windows ---------------------------------------------------------------------------------------------
+
+
+def _windows(case: Case) -> RuleFindings:
+    """Both ends of a publish window exist, and it opens before it closes."""
+    if case.zone is None:
+        return
+    for kind in case.kinds:
+        for document in case.having(kind.name) if kind.scheduled else ():
+            if isinstance(document.value, dict) and "publish" in document.value:
+                for finding in _window(case, document, case.zone):
+                    yield document, finding
+
+
+def _window(case: Case, document: Document, zone: ZoneInfo) -> Iterator[Finding]:
+    publish = dict(case.entries(document, ("publish",)))
+    moments: dict[str, datetime] = {}
+    for end, text in publish.items():
+        try:
+            moments[end] = schedule.instant(text, zone, ends=end == "until")
+        except ValueError as error:
+            found = str(error) if "clock" in str(error) else f"{text!r} does not exist in the calendar"
+            yield Finding("time.exists", ("publish", end), found, "a time that exists")
+    if len(moments) == 2 and moments["from"] >= moments["until"]:
+        found = f"from {publish['from']} is not before until {publish['until']}"
+        yield Finding("window.order", ("publish", "from"), found, "from before until")
+
+
+# -- identities --------------------------------------------------------------------------------------------------
+
+
+def _unique(case: Case) -> RuleFindings:
+    """Each of a kind's ids has a value at most once at any time."""
+    for kind in case.kinds:
+        for name in kind.ids:
+            documents = case.having(kind.name, (name,))
+            values = {document.value[name] for document in documents}
+            if len(values) < len(documents):
+                uses = ((document, (name,), document.value[name]) for document in documents)
+                yield from once(case, kind, name, uses)
+
+
+def once(case: Case, kind: Kind, name: str, uses: Iterable[DocumentUse]) -> RuleFindings:
+    """Yield each use of a value that another document of the kind uses at the same time.
+
+    ``name`` is what the value is called in the message. Two documents of a scheduled kind may share a value where
+    their publish windows do not overlap.
+    """
+    allowed = "each once"
+    if kind.scheduled:
+        allowed += "; two documents may share one if their publish windows do not overlap"
+    users: dict[Any, list[tuple[Document, Pointer]]] = defaultdict(list)
+    for document, pointer, value in uses:
+        for other, there in users[value]:
+            if _at_the_same_time(case, document, other):
+                layer = other.layers[-1]
+                found = f"the {name} {value} is also that of the {kind.name} in {layer.path}"
+                beside = (layer.path, layer.index, there)
+                yield document, Finding("unique", pointer, found, allowed, beside=beside)
+                break
+        users[value].append((document, pointer))
+
+
+def _at_the_same_time(case: Case, document: Document, other: Document) -> bool:
+    mine, theirs = case.window(document), case.window(other)
+    return mine is not None and theirs is not None and mine.overlaps(theirs)
+
+
+# -- references --------------------------------------------------------------------------------------------------
+
+
+class _Targets:
+    """The documents that references may name, by kind, property and value: when each of them is live."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._windows: dict[tuple[str, str], dict[Any, list[Window]]] = {}
+        self._unknown: set[tuple[str, str]] = set()
+
+    def windows(self, kind: str, name: str) -> dict[Any, list[Window]]:
+        """Return the windows of the documents of a kind, by the value of one property."""
+        key = kind, name
+        if key not in self._windows:
+            self._windows[key] = self._collect(kind, name)
+        return self._windows[key]
+
+    def complete(self, kind: str, name: str) -> bool:
+        """Whether every document of the kind could be read, so that a value that is missing is missing."""
+        self.windows(kind, name)
+        return (kind, name) not in self._unknown
+
+    def _collect(self, kind: str, name: str) -> dict[Any, list[Window]]:
+        windows: dict[Any, list[Window]] = defaultdict(list)
+        if kind in self._case.unknown:
+            self._unknown.add((kind, name))
+        for document in self._case.having(kind):
+            if self._case.sound(document, (name,)):
+                window = self._case.window(document) or ALWAYS
+                windows[document.value[name]].append(window)
+            else:  # any value may be that of this document
+                self._unknown.add((kind, name))
+        return windows
+
+
+def _references(case: Case) -> RuleFindings:
+    """Every reference names a document that exists, and the referring document is live only while it is."""
+    targets = _Targets(case)
+    known = {kind.name: kind for kind in case.kinds if not kind.streamed}
+    for kind in known.values():
+        by_target: dict[str, list[Reference]] = defaultdict(list)
+        for reference in kind.references:
+            if reference.kind in known:
+                by_target[reference.kind].append(reference)
+        for target, references in by_target.items():
+            for document in case.having(kind.name):
+                yield from _of_document(case, document, known[target], references, targets)
+
+
+def _of_document(
+    case: Case, document: Document, target: Kind, references: list[Reference], targets: _Targets
+) -> RuleFindings:
+    """Look at all references of one document to one kind."""
+    windows: list[Window] = []
+    intact = True
+    for reference in references:
+        name = reference.property or str(target.identity)
+        at = targets.windows(target.name, name)
+        if not case.sound(document, _fixed(reference.pointer)):
+            intact = False
+        for pointer, value in _values(case, document, reference.pointer):
+            if value in at:
+                windows += at[value]
+                continue
+            intact = False
+            if targets.complete(target.name, name):
+                found = f"no {target.name} has the {name} {value}"
+                close = nearest(str(value), map(str, at))
+                yield document, Finding("reference", pointer, found, f"a {target.name}'s number", nearest=close)
+    live = case.window(document)
+    if live and intact and windows and (gap := _uncovered(live, windows)):
+        since = "the beginning" if gap == BEGINNING else gap.astimezone(case.zone).strftime("%Y-%m-%d %H:%M")
+        found = f"from {since} the {document.kind} is live while none of its {target.name}s is"
+        pointer = _fixed(references[0].pointer)[:1]
+        allowed = f"a publish window within those of its {target.name}s"
+        yield document, Finding("reference.live", pointer, found, allowed)
+
+
+def _fixed(pointer: Pointer) -> Pointer:
+    """Return the part of a reference's pointer before its first EACH."""
+    return pointer[: pointer.index(EACH)] if EACH in pointer else pointer
+
+
+def _values(case: Case, document: Document, pointer: Pointer) -> Iterator[tuple[Pointer, Any]]:
+    """Yield the sound values that a reference's pointer leads to, each with its own pointer."""
+    ways: list[Pointer] = [()]
+    for step in pointer:
+        if step == EACH:
+            ways = [(*way, name) for way in ways for name, _ in case.entries(document, way)]
+        else:
+            ways = [(*way, step) for way in ways if step in (case.keys(document, way) or ())]
+    for way in ways:
+        if case.sound(document, way):
+            yield way, case.at(document, way)
+
+
+def _uncovered(whole: Window, parts: list[Window]) -> datetime | None:
+    """Return the first instant of ``whole`` that none of the parts covers, or None."""
+    reached = whole.start
+    for part in sorted(parts, key=lambda part: part.start):
+        if part.start > reached:
+            break
+        reached = max(reached, part.end)
+    return reached if reached < whole.end else None

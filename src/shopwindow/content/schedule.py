@@ -1,0 +1,137 @@
+"""When documents are live: zones, instants, publish windows, clocks, and the boundaries between which nothing changes.
+
+Publish windows are applied once, at the instant of the build, and are half-open: a document is live from the start of
+its window and no longer at the end. A boundary is an instant at which a window opens or closes, or a clock moves on;
+between two boundaries a build of the same files makes the same release.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from importlib import resources
+from typing import Any
+from zoneinfo import ZoneInfo
+
+BEGINNING = datetime.min.replace(tzinfo=UTC)
+END = datetime.max.replace(tzinfo=UTC)
+NEVER = "1970-01-01T00:00:00.000+00:00"
+"""The latest publish boundary where there is none (wire-shapes 1, `querydate`)."""
+
+PUBLISHED = "published"
+"""The engine's own clock: the latest publish boundary at or before the instant of the build."""
+
+
+@cache
+def zone(name: str) -> ZoneInfo:
+    """Return a time zone by its IANA name.
+
+    It comes from the tzdata package alone, so that a build means the same on every host. Raises ValueError where there
+    is no such zone.
+    """
+    try:
+        file = resources.files("tzdata.zoneinfo").joinpath(*name.split("/"))
+        with file.open("rb") as stream:
+            return ZoneInfo.from_file(stream, key=name)
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        raise ValueError(f"the time zone {name!r} does not exist") from error
+
+
+def local_time(text: str, where: ZoneInfo) -> datetime:
+    """Return the instant of `YYYY-MM-DD HH:MM` on the clocks of a zone.
+
+    A time that occurs twice, when clocks go back, is the first of the two. Raises ValueError for a day that does not
+    exist, and for a time that the clock jumps over.
+    """
+    naive = datetime.strptime(text, "%Y-%m-%d %H:%M")
+    moment = naive.replace(tzinfo=where).astimezone(UTC)
+    if moment.astimezone(where).replace(tzinfo=None) != naive:
+        raise ValueError(f"{text} does not exist in {where.key}: the clock jumps over it")
+    return moment
+
+
+def first_instant(day: date, where: ZoneInfo) -> datetime:
+    """Return the instant at which a day begins; where the clock jumps over midnight, the instant of the jump."""
+    return datetime(day.year, day.month, day.day, tzinfo=where).astimezone(UTC)
+
+
+def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
+    """Return the instant that an editor wrote.
+
+    ``text`` is RFC 3339 with an offset, `YYYY-MM-DD HH:MM` on the clocks of ``where``, or a day. A day is its first
+    instant; with ``ends`` it is the next day's, because the last day of a window belongs to it. Raises ValueError for
+    what does not exist.
+    """
+    if "T" in text:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            raise ValueError(f"{text} has no offset, which names the zone")
+        return moment.astimezone(UTC)
+    if " " in text:
+        return local_time(text, where)
+    day = date.fromisoformat(text)
+    return first_instant(day + timedelta(days=1) if ends else day, where)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A half-open stretch of time: ``start`` belongs to it, ``end`` does not."""
+
+    start: datetime = BEGINNING
+    end: datetime = END
+
+    def __contains__(self, moment: datetime) -> bool:
+        return self.start <= moment < self.end
+
+    def overlaps(self, other: "Window") -> bool:
+        """Whether some instant lies in both."""
+        return self.start < other.end and other.start < self.end
+
+
+ALWAYS = Window()
+
+
+def window(value: Mapping[str, Any], where: ZoneInfo) -> Window:
+    """Return when a document is live, by its `publish`. Raises ValueError for an instant that does not exist."""
+    publish = value.get("publish")
+    if not publish:
+        return ALWAYS
+    start, end = publish.get("from"), publish.get("until")
+    return Window(
+        instant(start, where) if start else BEGINNING,
+        instant(end, where, ends=True) if end else END,
+    )
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A value that follows from the instant of the build, such as the week of the opening hours.
+
+    ``value(zone, instant)`` is text for content.json; ``until(zone, instant)`` is the instant at which it changes,
+    which is a boundary. ``title`` is what `diff` calls it. ``formerly`` is its name in content.json of format 1.
+    """
+
+    name: str
+    value: Callable[[ZoneInfo, datetime], str]
+    until: Callable[[ZoneInfo, datetime], datetime]
+    title: str
+    formerly: str = ""
+
+
+def boundaries(windows: Iterable[Window]) -> list[datetime]:
+    """Return every instant at which one of the windows opens or closes, in order."""
+    ends = {end for each in windows for end in (each.start, each.end)}
+    return sorted(ends - {BEGINNING, END})
+
+
+def published(moments: Iterable[datetime], moment: datetime) -> str:
+    """Return the latest boundary at or before ``moment`` as ISO 8601 with milliseconds; NEVER where there is none."""
+    past = [boundary for boundary in moments if boundary <= moment]
+    return max(past).isoformat(timespec="milliseconds") if past else NEVER
+
+
+def next_change(moments: Iterable[datetime], clocks: Iterable[Clock], where: ZoneInfo, moment: datetime) -> datetime:
+    """Return the first instant after ``moment`` at which a build of the same files would differ; END for never."""
+    coming = [boundary for boundary in moments if boundary > moment]
+    coming += [clock.until(where, moment) for clock in clocks]
+    return min(coming, default=END)

@@ -1,0 +1,302 @@
+"""The interface as an OpenAPI 3.1 document, made from its operations and the schemas."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import version
+from urllib.parse import urldefrag, urljoin
+
+from shopwindow.content.documents import Content
+from shopwindow.content.schema import BASE, Schemas
+from shopwindow.content.yaml import Json
+from shopwindow.interface.answer import API_KEY_HEADER, CODES, ERROR_SCHEMA, FAILURE_SCHEMA, JAVASCRIPT
+from shopwindow.interface.formats import GENERAL_ROOT, JSON, RESPONSE_FORMATS, XML, root_name
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.kinds import Schema
+from shopwindow.interface.operation import AnyOf, FromContent, OnlyOne, Operation, Others, Parameter, Together
+
+ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "no_data", "method", "not_acceptable", "too_large")
+ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
+"""The codes that anything may be answered with; 405 and 101 where a method or a path is not quite the operation's."""
+
+_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
+    "precondition": lambda operation: operation.tagged,
+    "repeated_otherwise": lambda operation: operation.method == "POST",
+    "too_many": lambda operation: operation.limited,
+}
+"""The codes that only some operations are answered with, and which."""
+
+_WITH_RETRY_AFTER = ("unavailable", "too_many")
+
+
+def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
+    """The whole document: every operation with its parameters, answers and errors."""
+    operations = interface.operations
+    paths: dict[str, Json] = {}
+    needs_key = "Every operation needs an application's API key. " if interface.applications else ""
+    for operation in operations:
+        paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = _operation(operation, content, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": interface.title,
+            "version": version("shopwindow"),
+            "description": needs_key + "Parameters not named here are ignored.",
+        },
+        "servers": [{"url": content.setting("base_url")}],
+        **({"security": [{"key": []}]} if interface.applications else {}),
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}},
+            "schemas": _without_cookies(_schemas(schemas, _files(operations)), operations, content),
+            "responses": {names[0]: _error(names, schemas) for names in _by_status((*ANSWERED, *_OF_SOME)).values()},
+        },
+    }
+
+
+def _without_cookies(made: dict[str, Json], operations: Iterable[Operation], content: Content) -> dict[str, Json]:
+    """The schemas; of a body nothing is required that a cookie may give."""
+    for operation in operations:
+        if operation.cookie and content.setting(operation.cookie.setting):
+            schema = made[_name(operation.request_schema)]
+            schema["required"] = [name for name in schema["required"] if name != operation.cookie.property]
+    return made
+
+
+def _files(operations: Iterable[Operation]) -> set[str]:
+    """The schemas of all answers and bodies."""
+    bodies = {operation.request_schema for operation in operations if operation.body}
+    return {operation.schema for operation in operations} | bodies | {ERROR_SCHEMA, FAILURE_SCHEMA}
+
+
+def _by_status(names: Iterable[str]) -> dict[str, list[str]]:
+    """HTTP status → the codes that have it: a status is described once."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        found.setdefault(str(CODES[name].status), []).append(name)
+    return found
+
+
+def _operation(operation: Operation, content: Content, schemas: Schemas) -> Json:
+    parameters = [_parameter(operation, parameter) for parameter in operation.parameters]
+    is_read = isinstance(operation.source, FromContent)
+    responses: dict[str, Json] = {"200": _success(operation, schemas)}
+    if is_read:
+        responses["304"] = {"description": "The client has this answer already (If-None-Match)."}
+    some = (name for name, answers in _OF_SOME.items() if answers(operation))
+    for status, names in _by_status((*ANSWERED, *some)).items():
+        responses[status] = {"$ref": f"#/components/responses/{names[0]}"}
+    if operation.own_failures:
+        failure = {"description": "Why not.", "content": _media(FAILURE_SCHEMA, schemas)}
+        responses = {"200": responses["200"], "default": failure}
+    value = {
+        "operationId": operation.name,
+        "summary": operation.about,
+        "description": " ".join(_rules(operation)) or operation.about,
+        "parameters": [
+            *parameters,
+            *([_others(operation.others)] if operation.others else []),
+            *([_IDEMPOTENCY_KEY] if operation.method == "POST" else []),
+            *([_IF_MATCH] if operation.tagged else []),
+            *([_IF_NONE_MATCH] if is_read else []),
+            *_cookies(operation, content),
+        ],
+        "responses": responses,
+    }
+    if operation.body:
+        media = _media(operation.request_schema, schemas, root="request")
+        value["requestBody"] = {"required": not operation.body_optional, "content": media}
+    if operation.order_host:
+        value["servers"] = [{"url": content.setting("order_base_url")}]
+    return value
+
+
+def _cookies(operation: Operation, content: Content) -> Iterator[Json]:
+    """The cookie that may give a property of the body, if site.yaml names one."""
+    cookie = operation.cookie
+    if cookie and (name := content.setting(cookie.setting)):
+        about = f"Stands for {cookie.property} where the body has none."
+        schema = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[0-9A-Za-z-]+$"}
+        yield {"name": name, "in": "cookie", "description": about, "required": False, "schema": schema}
+
+
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "A request repeated under the same key is answered as the first time, and done once.",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+}
+
+_IF_MATCH = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "An ETag of an earlier answer: nothing is done if something was changed since.",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[ -~]+$"},
+}
+
+_IF_NONE_MATCH = {
+    **_IF_MATCH,
+    "name": "If-None-Match",
+    "description": "ETags of earlier answers: one of these is not sent again.",
+}
+
+
+def _media(file: str, schemas: Schemas, root: str = GENERAL_ROOT) -> dict[str, Json]:
+    """A body in every format. The root of XML is the schema's only property if that is an object, else ``root``."""
+    schema = f"#/components/schemas/{_name(file)}"
+    name = root_name(schemas.shape(file))
+    inner = {"$ref": schema, "xml": {"name": root}}
+    if name != GENERAL_ROOT:
+        inner = {"$ref": f"{schema}/properties/{name}", "xml": {"name": name}}
+    return {format.media_type: {"schema": inner if format is XML else {"$ref": schema}} for format in RESPONSE_FORMATS}
+
+
+def _rules(operation: Operation) -> Iterable[str]:
+    for rule in operation.rules:
+        if isinstance(rule, AnyOf):
+            if len(rule.names) > 1:
+                yield f"One of {', '.join(rule.names)} is required."
+        elif isinstance(rule, Together):
+            yield f"{' and '.join(rule.names)} are given together."
+        elif isinstance(rule, OnlyOne):
+            yield f"{'Exactly' if rule.required else 'At most'} one of {', '.join(rule.names)} is given."
+        else:
+            yield f"{rule.finish} is not before {rule.start}."
+
+
+def _parameter(operation: Operation, parameter: Parameter) -> Json:
+    in_path = parameter.name in operation.in_path
+    schema = dict(parameter.kind.schema())
+    if parameter.default is not None:
+        schema["default"] = _typed(parameter.kind.format(parameter.default), schema)
+    value: dict[str, Json] = {
+        "name": parameter.name,
+        "in": "path" if in_path else "query",
+        "description": parameter.about,
+        "required": in_path or AnyOf((parameter.name,)) in operation.rules,
+        "schema": schema,
+    }
+    if schema["type"] == "array":
+        value |= {"style": "simple"} if in_path else {"style": "form", "explode": False}
+    example = _example(parameter, schema)
+    return value if example is None else {**value, "example": _typed(example, schema)}
+
+
+def _example(parameter: Parameter, schema: Schema) -> str | None:
+    """A text for a parameter: its own example, the default, the first word that is allowed, or the least number."""
+    if parameter.example:
+        return parameter.example
+    if parameter.default is not None:
+        return parameter.kind.format(parameter.default)
+    words = schema.get("items", schema).get("enum", ())
+    if words:
+        return str(words[0])
+    return str(schema["minimum"]) if "minimum" in schema else None
+
+
+def _others(others: Others) -> Json:
+    """Parameters that nobody can list: an object, each of whose members is a parameter of its own."""
+    schema = {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{others.names}$"},
+        "additionalProperties": others.kind.schema(),
+    }
+    return {
+        "name": "others",
+        "in": "query",
+        "description": others.about,
+        "schema": schema,
+        "style": "form",
+        "explode": True,
+        "example": dict([others.example]),
+    }
+
+
+def _typed(text: str, schema: Schema) -> Json:
+    """A text as the JSON value that OpenAPI takes it for."""
+    if schema["type"] == "array":
+        return [_typed(part, schema["items"]) for part in text.split(",")]
+    types: dict[str, Callable[[str], Json]] = {"integer": int, "number": float}
+    return types.get(schema["type"], str)(text)
+
+
+def _success(operation: Operation, schemas: Schemas) -> Json:
+    media = _media(operation.schema, schemas)
+    headers = {"Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}}}
+    if isinstance(operation.source, FromContent):
+        headers = {"ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}}, **headers}
+    elif operation.tagged:
+        headers = {"ETag": {"description": "Of this state, in any format.", "schema": {"type": "string"}}, **headers}
+    if "callback" in operation.named:
+        media[JAVASCRIPT] = {"schema": {"type": "string", "description": "The JSON as the argument of `callback`."}}
+    return {"description": operation.about, "headers": headers, "content": media}
+
+
+def _error(names: Sequence[str], schemas: Schemas) -> Json:
+    """What the codes of one status are answered with, and an example of each."""
+    codes = [CODES[name] for name in names]
+    values = (
+        {"errorCode": code.error_code, "message": code.message, "errorDetail": [code.message], "success": False}
+        for code in codes
+    )
+    media = _media(ERROR_SCHEMA, schemas)
+    media[JSON.media_type]["examples"] = {name: {"value": value} for name, value in zip(names, values, strict=True)}
+    wait = {"Retry-After": {"description": "Seconds after which to come again.", "schema": {"type": "integer"}}}
+    headers = {"headers": wait} if set(names) & set(_WITH_RETRY_AFTER) else {}
+    return {"description": ", or: ".join(code.message for code in codes), **headers, "content": media}
+
+
+# -- schemas -----------------------------------------------------------------------------------------------------
+
+
+def _schemas(schemas: Schemas, wanted: Iterable[str]) -> dict[str, Json]:
+    """The wanted schemas and all that they refer to, under names that OpenAPI admits."""
+    made: dict[str, Json] = {}
+    waiting = sorted(wanted)
+    while waiting:
+        file = waiting.pop()
+        if _name(file) not in made:
+            made[_name(file)] = {
+                key: part
+                for key, part in _renamed(schemas[file], file, waiting).items()
+                if key not in ("$id", "$schema")
+            }
+    return dict(sorted(made.items()))
+
+
+def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
+    """A schema with its references pointing into the document; the files that it refers to are noted."""
+    if isinstance(part, list):
+        return [_renamed(item, file, waiting) for item in part]
+    if not isinstance(part, dict):
+        return part
+    value = {key: _renamed(item, file, waiting) for key, item in part.items()}
+    if isinstance(part.get("$ref"), str):
+        target, fragment = urldefrag(urljoin(BASE + file, part["$ref"]).removeprefix(BASE))
+        target = target or file
+        waiting.append(target)
+        value["$ref"] = f"#/components/schemas/{_name(target)}{fragment}"
+    return _accepted(value)
+
+
+def _accepted(schema: Json) -> Json:
+    """A place of a request's schema as clients may write it: what `body.coerced` makes one type of is several here."""
+    description = {"description": schema["description"]} if "description" in schema else {}
+    plain = {key: part for key, part in schema.items() if key not in (*_PARAMETER_SCHEMAS, "description")}
+    others = [other(plain) for keyword, other in _PARAMETER_SCHEMAS.items() if schema.get(keyword)]
+    return {**description, "anyOf": [plain, *others]} if others else schema
+
+
+_DIGIT_PATTERNS: Mapping[bool, str] = {True: "^[1-9][0-9]{0,15}$", False: "^(0|[1-9][0-9]{0,15})$"}
+"""A whole number as text, by whether it is above 0."""
+
+_PARAMETER_SCHEMAS: Mapping[str, Callable[[Json], Json]] = {
+    "x-textual": lambda schema: {"type": "string", "pattern": _DIGIT_PATTERNS[bool(schema["minimum"])]},
+    "x-numeric": lambda schema: {"type": "integer"},
+    "x-single": lambda schema: schema["items"],
+}
+"""Keyword of a request's schema → the other spelling that it admits."""
+
+
+def _name(file: str) -> str:
+    return file.removesuffix(".json").replace("/", ".")

@@ -1,0 +1,152 @@
+"""A Call becomes a Response, and so does a Refusal, by one table of codes.
+
+The build and the service both come through here, so a file and a dynamic response have the same bytes: first the view
+returns a value, then the mask (`_fields`) is applied, then the format encodes it, and JSONP wraps it last.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from shopwindow.content.documents import Content
+from shopwindow.content.schema import Schemas
+from shopwindow.content.yaml import Json
+from shopwindow.interface.call import Call
+from shopwindow.interface.fields import Mask, select
+from shopwindow.interface.formats import Format, sayable
+from shopwindow.interface.operation import FromContent, Operation, Outcome
+from shopwindow.problems import Refusal
+
+
+@dataclass(frozen=True)
+class Code:
+    """A row of the table: the HTTP status, the errorCode in the body and its message (wire shapes §1)."""
+
+    status: int
+    error_code: int
+    message: str
+
+
+CODES = {
+    "invalid": Code(400, 400, "The request is not valid"),
+    "no_key": Code(401, 401, "The API key is missing or unknown"),
+    "no_data": Code(404, 409, "No data for search criteria"),
+    "no_mapping": Code(404, 101, "There is no mapping for request"),
+    "method": Code(405, 102, "The method is not allowed for this path"),
+    "not_acceptable": Code(406, 103, "None of the accepted formats is available"),
+    "too_large": Code(413, 104, "The body is too large"),
+    "media_type": Code(415, 106, "The body's Content-Type is missing or not supported"),
+    "uri_too_long": Code(414, 105, "The address is too long"),
+    "not_found": Code(404, 409, "No data for search criteria"),
+    "slow": Code(408, 408, "The request took too long to arrive"),
+    "precondition": Code(412, 412, "It was changed meanwhile"),
+    "repeated_otherwise": Code(422, 422, "The Idempotency-Key was used for another request"),
+    "too_many": Code(429, 429, "Too many requests"),
+    "internal": Code(500, 500, "The service failed"),
+    "bad_gateway": Code(502, 201, "The service could not be reached"),
+    "unavailable": Code(503, 202, "The service is not available"),
+    "timeout": Code(504, 203, "The service did not answer in time"),
+}
+API_KEY_HEADER = "x-svc-webservice-client-id"
+VARY = ("Accept", "Accept-Encoding", API_KEY_HEADER)
+ERROR_SCHEMA = "responses/error.json"
+FAILURE_SCHEMA = "responses/supc_failure.json"
+
+
+class Response(NamedTuple):
+    """What a client gets. ``lifetime``: seconds for which caches may store it; None: not at all."""
+
+    status: int
+    media_type: str
+    body: bytes
+    lifetime: int | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def answer(call: Call, content: Content, schemas: Schemas) -> Response:
+    """Return the response to a Call that content alone answers."""
+    return respond(call, value_of(call, content), content, schemas)
+
+
+def value_of(call: Call, content: Content) -> Json:
+    """Return the answer to a Call as a JSON value, before a format encodes it."""
+    source = call.operation.source
+    if not isinstance(source, FromContent):
+        raise TypeError(f"{call.operation.name} is not answered from content")
+    return source.view(content, call)
+
+
+def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Response:
+    """Encode a value for a Call: its format, only the fields that its mask names, in its JSONP callback."""
+    return _respond(call, value, schemas, content.lifetime(call.operation.name, call.operation.lifetime))
+
+
+def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Response:
+    """Encode the outcome of an action, which no cache may store. Raises the outcome's Refusal."""
+    if outcome.refusal:
+        raise outcome.refusal
+    response = _respond(call, outcome.value, schemas, None)
+    return response if outcome.etag is None else response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
+
+
+def _respond(call: Call, value: Json, schemas: Schemas, lifetime: int | None) -> Response:
+    arguments = dict(call.arguments)
+    if mask := arguments.get("_fields"):
+        value = _masked(value, call.operation.items, mask)
+    body = call.format.encode(value, schemas.shape(call.operation.schema))
+    if callback := arguments.get("callback"):
+        script = f"{JAVASCRIPT}; charset=utf-8"  # without it, a browser assumes the encoding of the page
+        return Response(200, script, _jsonp(callback, body), lifetime, (("X-Content-Type-Options", "nosniff"),))
+    return Response(200, call.format.media_type, body, lifetime)
+
+
+JAVASCRIPT = "application/javascript"
+
+
+def _jsonp(callback: str, body: bytes) -> bytes:
+    """Return JSON as the argument of a function. The comment comes first so that no client chooses the first bytes."""
+    for char in "\u2028\u2029":  # line ends in JavaScript before ES2019, text in JSON
+        body = body.replace(char.encode(), f"\\u{ord(char):04x}".encode())
+    return b"/**/" + callback.encode() + b"(" + body + b");"
+
+
+def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
+    """Apply a mask to each item; the envelope around them stays (interface 4.4)."""
+    if not items:
+        return [select(item, mask) for item in value]
+    name, *rest = items
+    return {key: _masked(part, tuple(rest), mask) if key == name else part for key, part in value.items()}
+
+
+def refuse(refusal: Refusal, format: Format, schemas: Schemas, operation: Operation | None = None) -> Response:
+    """Encode a Refusal in the general error form, or in that of single-use codes for an operation that has it."""
+    code = CODES[refusal.code]
+    details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
+    if operation is not None and operation.own_failures:
+        return _fail(code, details, format, schemas, refusal.headers)
+    value = {"errorCode": code.error_code, "message": code.message, "errorDetail": details, "success": False}
+    body = format.encode(value, schemas.shape(ERROR_SCHEMA))
+    return Response(code.status, format.media_type, body, headers=refusal.headers)
+
+
+def _fail(
+    code: Code, details: Sequence[str], format: Format, schemas: Schemas, headers: tuple[tuple[str, str], ...]
+) -> Response:
+    """Encode a refusal of single-use codes: their errorCode is the HTTP status (wire shapes §5)."""
+    status = min(code.status, 500)
+    reason = "SYSTEM_ERROR" if status == 500 else "; ".join(details)
+    value = {"success": False, "errorMessage": f"Error processing request: {reason}", "errorCode": status}
+    body = format.encode(value, schemas.shape(FAILURE_SCHEMA))
+    return Response(status, format.media_type, body, headers=headers)
+
+
+@cache
+def cache_control(lifetime: int | None) -> str:
+    """Return the Cache-Control of an operation's responses: the edge and the service send the same."""
+    return "no-store" if lifetime is None else f"max-age={lifetime}"
+
+
+def vary(content: Content) -> str:
+    """Return the Vary header of reads. Origin is in it only where site.yaml admits web pages of other origins."""
+    return ", ".join((*VARY, "Origin") if content.setting("origins") else VARY)

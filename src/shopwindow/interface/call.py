@@ -1,0 +1,40 @@
+"""A Call made of parsed arguments, in the one order that its canonical spelling and its file name have.
+
+`Call` stands beside `Operation`, for each names the other; who makes or reads Calls imports it from here.
+"""
+
+from shopwindow.content.yaml import Json
+from shopwindow.interface.formats import Format
+from shopwindow.interface.operation import Arguments, Call, Operation
+from shopwindow.interface.request import Request
+
+__all__ = ["Call", "Request", "make", "of_ordered"]
+
+
+def make(
+    operation: Operation,
+    format: Format,
+    arguments: Arguments,
+    application: str | None = None,
+    body: Json = None,
+    if_match: str | None = None,
+) -> Call:
+    """Return a Call of parsed arguments, which it brings into order; those at their default are left out."""
+    ordered = {name: arguments[name] for name in operation.ordered(arguments)}
+    return of_ordered(operation, format, ordered, application, body, if_match)
+
+
+def of_ordered(
+    operation: Operation,
+    format: Format,
+    arguments: Arguments,
+    application: str | None,
+    body: Json,
+    if_match: str | None,
+) -> Call:
+    """Return a Call of arguments that are in declared order; those at their default are left out."""
+    defaults = operation.defaults
+    not_default = tuple([(name, value) for name, value in arguments.items() if value != defaults.get(name)])
+    asking = application if operation.by_application else None
+    guard = if_match if operation.tagged else None  # If-Match concerns only operations whose responses have an ETag
+    return Call(operation, format, not_default, asking, body, guard)

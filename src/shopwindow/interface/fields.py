@@ -1,0 +1,107 @@
+"""A client asks for some fields of an item by a mask, such as `_fields=id,attributes(attribute(name))` (interface 4.4).
+
+`parse` reads a mask, `format` writes its one canonical spelling, and `select` applies it. Names are sorted and each
+stands once, so that masks which keep the same are equal, and caches hold one response for them.
+"""
+
+import re
+from collections.abc import Iterator
+
+from shopwindow.content.yaml import Json
+
+Mask = tuple[tuple[str, "Mask | None"], ...]
+"""Names in order, each once; with a mask of its own where only a part of the value is kept."""
+
+MAX_MASK_LENGTH = 1000
+MAX_MASK_DEPTH = 8
+"""Far more than any schema of a response is nested; it bounds the recursion that a client can cause."""
+_MASK_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[(),])", re.ASCII)
+
+
+def parse(text: str) -> Mask:
+    """Return the mask that a text spells. Raises ValueError; its message follows a name."""
+    if len(text) > MAX_MASK_LENGTH:
+        raise ValueError(f"must be at most {MAX_MASK_LENGTH} characters, not {len(text)}")
+    tokens = list(_tokens(text))
+    mask, rest = _names(tokens, 0, 1)
+    if rest != len(tokens):
+        raise ValueError(f"has a closing parenthesis too many at character {tokens[rest][1] + 1}")
+    return mask
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    position = 0
+    text = text.rstrip()
+    while position < len(text):
+        match = _MASK_TOKEN.match(text, position)
+        if match is None:
+            raise ValueError(f"must be names, commas and parentheses, not {text[position:].strip()[:20]!r}")
+        yield match[1], match.start(1)
+        position = match.end()
+
+
+def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask, int]:
+    """Return the names from ``index`` on, and where they end: at a closing parenthesis or at the end."""
+    if depth > MAX_MASK_DEPTH:
+        raise ValueError(f"must be nested at most {MAX_MASK_DEPTH} deep")
+    names: dict[str, Mask | None] = {}
+    while True:
+        if index == len(tokens) or tokens[index][0] in "(),":
+            where = f"at character {tokens[index][1] + 1}" if index < len(tokens) else "at the end"
+            raise ValueError(f"lacks a name {where}; write names as id,attributes(attribute(name))")
+        name, inner = tokens[index][0], None
+        index += 1
+        if index < len(tokens) and tokens[index][0] == "(":
+            inner, index = _names(tokens, index + 1, depth + 1)
+            if index == len(tokens):
+                raise ValueError("lacks a closing parenthesis at the end")
+            index += 1
+        names[name] = _union(names[name], inner) if name in names else inner
+        if index == len(tokens) or tokens[index][0] == ")":
+            return tuple(sorted(names.items())), index
+        if tokens[index][0] != ",":
+            raise ValueError(f"lacks a comma at character {tokens[index][1] + 1}")
+        index += 1
+
+
+def _union(one: Mask | None, other: Mask | None) -> Mask | None:
+    """Return the mask that keeps what either of two keeps. None keeps the whole value."""
+    if one is None or other is None:
+        return None
+    merged = dict(one)
+    for name, inner in other:
+        merged[name] = _union(merged[name], inner) if name in merged else inner
+    return tuple(sorted(merged.items()))
+
+
+def format(mask: Mask) -> str:
+    """Return the canonical spelling of a mask."""
+    return ",".join(name if inner is None else f"{name}({format(inner)})" for name, inner in mask)
+
+
+def select(item: Json, mask: Mask, folded: bool = False) -> Json:
+    """Return what a mask keeps of an item, in the item's order. Names that the item lacks are ignored.
+
+    ``folded``: the mask's names are in lower case, whatever the item's are.
+    """
+    wanted = dict(mask)
+    kept = {}
+    for key, value in item.items():
+        name = key.lower() if folded else key
+        if name in wanted:
+            part = _part(value, wanted[name], folded)
+            if part is not None:
+                kept[key] = part
+    return kept
+
+
+def _part(value: Json, mask: Mask | None, folded: bool) -> Json | None:
+    """Return what a mask keeps of a value; None, which is nothing, of text, a number, or an array of them."""
+    if mask is None:
+        return value
+    if isinstance(value, dict):
+        return select(value, mask, folded)
+    if isinstance(value, list):
+        kept = [select(item, mask, folded) for item in value if isinstance(item, dict)]
+        return kept if kept or not value else None
+    return None

@@ -1,0 +1,81 @@
+"""An Interface is what a service offers, as one value: kinds, operations, rules, clocks, indexes, tables.
+
+The engine is handed an Interface and knows nothing else about what it publishes. `shopwindow.shop.INTERFACE` is the
+department store's; a company may bring its own with `--interface package.module:NAME`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from shopwindow.content.case import Case
+from shopwindow.content.collections import Collection
+from shopwindow.content.documents import Content
+from shopwindow.content.kinds import Kind
+from shopwindow.content.rules import RuleFindings
+from shopwindow.content.schedule import Clock
+from shopwindow.interface.index import Index
+from shopwindow.interface.operation import FromContent, Operation
+from shopwindow.interface.routes import Routes
+from shopwindow.interface.table import Table
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What a service offers, handed to every function that needs it.
+
+    ``rules`` look at documents of several kinds. ``clocks`` are values that follow from the instant of the build.
+    ``indexes`` are files built from streamed kinds. ``tables`` are what actions write. ``applications`` names the kind
+    whose documents hold digests of API keys; None: no key is asked for. ``prepare`` is called before a worker
+    is ready, for what its first requests would wait for, and ``derived`` are
+    derivations that it makes from each release before that. ``schemas`` and ``templates`` are folders.
+    ``collections`` are those of a content folder or a release; their kinds and operations are among the others.
+    """
+
+    title: str
+    version: str
+    kinds: tuple[Kind, ...]
+    operations: tuple[Operation, ...]
+    rules: tuple[Callable[[Case], RuleFindings], ...] = ()
+    clocks: tuple[Clock, ...] = ()
+    indexes: tuple[Index, ...] = ()
+    tables: tuple[Table[Any], ...] = ()
+    applications: str | None = None
+    prepare: tuple[Callable[[], None], ...] = ()
+    derived: tuple[Callable[[Content], Any], ...] = ()
+    schemas: Traversable | None = None
+    templates: Traversable | None = None
+    collections: tuple[Collection, ...] = ()
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Where the paths of the operations lead."""
+        return Routes(self.operations)
+
+    def asking(self, content: Content) -> list[str]:
+        """Return the names of the applications that may ask, in order."""
+        return content.identities(self.applications) if self.applications else []
+
+    def keys(self, content: Content) -> dict[str, list[str]]:
+        """Return the digests of API keys (SHA-256, hex) by application."""
+        if self.applications is None:
+            return {}
+        documents = content.documents(self.applications)
+        return {name: app["apiKeys"] for name, app in zip(self.asking(content), documents, strict=True)}
+
+    @cached_property
+    def cached(self) -> tuple[str, ...]:
+        """The names of the operations whose responses caches keep: site.yaml's `lifetimes` may name each of them."""
+        return tuple(operation.name for operation in self.operations if isinstance(operation.source, FromContent))
+
+    @cached_property
+    def kind(self) -> Mapping[str, Kind]:
+        """The kinds by their names."""
+        return {kind.name: kind for kind in self.kinds}
+
+    @cached_property
+    def operation(self) -> Mapping[str, Operation]:
+        """The operations by their names."""
+        return {operation.name: operation for operation in self.operations}

@@ -1,0 +1,376 @@
+"""Kinds of parameter: each turns text into a value and the value back into its one canonical text."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, ClassVar, Protocol
+
+from shopwindow.interface import fields
+from shopwindow.problems import nearest
+
+MAX_ID = 2**53 - 1
+"""The largest whole number that every JSON reader keeps exact (RFC 8259 §6)."""
+
+
+Schema = Mapping[str, Any]
+"""What OpenAPI says of a parameter: a JSON Schema."""
+
+
+class Kind(Protocol):
+    """``parse`` raises ValueError with what was found and what is allowed; ``parse(format(value)) == value``."""
+
+    def parse(self, text: str) -> Any: ...
+
+    def format(self, value: Any) -> str: ...
+
+    def schema(self) -> Schema: ...
+
+
+_ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Ids:
+    """Whole numbers by comma: kept ascending and each once, as answers list them (wire shapes §1)."""
+
+    limit: int = 100
+    identifies: ClassVar[bool] = True
+    """Digits alone are an id, and an edge may put any other in their place."""
+
+    def parse(self, text: str) -> tuple[int, ...]:
+        found = set()
+        for part in text.split(","):
+            match = _ID.fullmatch(part)
+            if match is None or int(match[1]) > MAX_ID:
+                raise ValueError(f"must be whole numbers from 1 to {MAX_ID}, separated by commas, not {part[:40]!r}")
+            found.add(int(match[1]))
+        if len(found) > self.limit:
+            raise ValueError(f"must be at most {self.limit} numbers, not {len(found)}")
+        return tuple(sorted(found))
+
+    def format(self, value: tuple[int, ...]) -> str:
+        return ",".join(map(str, value))
+
+    def schema(self) -> Schema:
+        return {
+            "type": "array",
+            "items": {"type": "integer", "minimum": 1, "maximum": MAX_ID},
+            "minItems": 1,
+            "maxItems": self.limit,
+        }
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Any texts by comma: kept sorted and each once, so that one question has one spelling.
+
+    A comma separates, so no text holds one; space around a text is not part of it. ``limit``: as many as ids (wire
+    shapes §1). ``maximum``: characters of each. All of them, percent-encoded, shall fit into an address.
+    """
+
+    limit: int = 100
+    maximum: int = 100
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        parts = {part.strip() for part in text.split(",")}
+        for part in sorted(parts):
+            if not 1 <= len(part) <= self.maximum:
+                raise ValueError(
+                    f"must be texts of 1 to {self.maximum} characters, separated by commas, not {text[:40]!r}"
+                )
+        if len(parts) > self.limit:
+            raise ValueError(f"must be at most {self.limit} texts, not {len(parts)}")
+        return tuple(sorted(parts))
+
+    def format(self, value: tuple[str, ...]) -> str:
+        return ",".join(value)
+
+    def schema(self) -> Schema:
+        return {
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "maxLength": self.maximum},
+            "minItems": 1,
+            "maxItems": self.limit,
+        }
+
+
+@dataclass(frozen=True)
+class Words:
+    """Some of a few words by comma: kept in the order in which the kind declares them, each once."""
+
+    choices: tuple[str, ...]
+
+    def parse(self, text: str) -> tuple[str, ...]:
+        found = {_choice(part.strip(), self.choices) for part in text.split(",")}
+        return tuple(word for word in self.choices if word in found)
+
+    def format(self, value: tuple[str, ...]) -> str:
+        return ",".join(value)
+
+    def schema(self) -> Schema:
+        return {"type": "array", "items": {"type": "string", "enum": list(self.choices)}, "minItems": 1}
+
+
+@dataclass(frozen=True)
+class Word:
+    """One of a few words."""
+
+    choices: tuple[str, ...]
+
+    def parse(self, text: str) -> str:
+        return _choice(text, self.choices)
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "enum": list(self.choices)}
+
+
+@dataclass(frozen=True)
+class Day:
+    """A calendar day as YYYY-MM-DD; kept as that text, for event days are compared as they are written."""
+
+    def parse(self, text: str) -> str:
+        try:
+            if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text, re.ASCII):
+                return date.fromisoformat(text).isoformat()
+        except ValueError:
+            pass
+        raise ValueError(f"must be a day that exists, as YYYY-MM-DD, not {text[:40]!r}")
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "format": "date"}
+
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_FULL_MONTHS: tuple[str, ...] = ("January", "February", "March", "April", "May", "June", "July", "August")
+_FULL_MONTHS += ("September", "October", "November", "December")
+
+
+@dataclass(frozen=True)
+class TextualDay:
+    """A calendar day such as `Jun 21, 2013` (interface 4.5); full month names and missing commas are accepted."""
+
+    def parse(self, text: str) -> str:
+        match = re.fullmatch(r"\s*([A-Za-z]{3,9})\.?[\s,]+([0-9]{1,2})[\s,]+([0-9]{4})\s*", text, re.ASCII)
+        if match:
+            name = match[1].capitalize()
+            for number, names in enumerate(zip(MONTHS, _FULL_MONTHS, strict=True), 1):
+                if name in names or (number == 9 and name == "Sept"):
+                    try:
+                        return date(int(match[3]), number, int(match[2])).isoformat()
+                    except ValueError:
+                        break
+        raise ValueError(f"must be a day that exists, such as Jun 21, 2013, not {text[:40]!r}")
+
+    def format(self, value: str) -> str:
+        return f"{MONTHS[int(value[5:7]) - 1]} {int(value[8:])}, {value[:4]}"
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": "^[A-Z][a-z]{2} [0-9]{1,2}, [0-9]{4}$"}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A decimal number within limits, such as a latitude in degrees."""
+
+    minimum: float
+    maximum: float
+
+    def parse(self, text: str) -> float:
+        if _DECIMAL.fullmatch(text) and self.minimum <= (value := float(text)) <= self.maximum:
+            return value + 0.0  # -0.0 becomes 0.0
+        raise ValueError(f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}")
+
+    def format(self, value: float) -> str:
+        return plain(value)
+
+    def schema(self) -> Schema:
+        return {"type": "number", "minimum": self.minimum, "maximum": self.maximum}
+
+
+_DECIMAL = re.compile(r"-?[0-9]{1,3}(\.[0-9]{1,15})?", re.ASCII)
+
+
+def plain(value: float) -> str:
+    """A number without exponent, and without a fraction where there is none."""
+    text = repr(value)
+    return (f"{value:.15f}" if "e" in text else text).rstrip("0").rstrip(".") if "." in text or "e" in text else text
+
+
+@dataclass(frozen=True)
+class Radius:
+    """Miles, written as the letter M and a number above 0 (interface 4.11)."""
+
+    maximum: float
+
+    def parse(self, text: str) -> float:
+        if text[:1] == "M" and _DECIMAL.fullmatch(text, 1) and 0 < (number := float(text[1:])) <= self.maximum:
+            return number
+        raise ValueError(f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}")
+
+    def format(self, value: float) -> str:
+        return f"M{plain(value)}"
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": r"^M[0-9]{1,3}(\.[0-9]{1,15})?$"}
+
+
+@dataclass(frozen=True)
+class Count:
+    """A whole number from 1."""
+
+    maximum: int = MAX_ID
+
+    def parse(self, text: str) -> int:
+        if text.isascii() and text.isdigit() and len(text) <= 16 and 1 <= (number := int(text)) <= self.maximum:
+            return number
+        raise ValueError(f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}")
+
+    def format(self, value: int) -> str:
+        return str(value)
+
+    def schema(self) -> Schema:
+        return {"type": "integer", "minimum": 1, "maximum": self.maximum}
+
+
+@dataclass(frozen=True)
+class Guid:
+    """A GUID, in small letters."""
+
+    def parse(self, text: str) -> str:
+        if not re.fullmatch(_GUID, text.lower(), re.ASCII):
+            raise ValueError(f"must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c, not {text[:40]!r}")
+        return text.lower()
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "pattern": f"^{_GUID}$"}
+
+
+_GUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """Any text of some length."""
+
+    maximum: int = 200
+
+    def parse(self, text: str) -> str:
+        text = text.strip()
+        if not 1 <= len(text) <= self.maximum:
+            raise ValueError(f"must be text of 1 to {self.maximum} characters, not of {len(text)}")
+        return text
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "minLength": 1, "maxLength": self.maximum}
+
+
+@dataclass(frozen=True)
+class Verbatim:
+    """Text as it was sent, blanks and all; ``minimum`` 0: it may be empty."""
+
+    maximum: int
+    minimum: int = 1
+
+    def parse(self, text: str) -> str:
+        if not self.minimum <= len(text) <= self.maximum:
+            raise ValueError(f"must be text of {self.minimum} to {self.maximum} characters, not of {len(text)}")
+        return text
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        return {"type": "string", "minLength": self.minimum, "maxLength": self.maximum}
+
+
+_INSTANT = re.compile(
+    r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|[+ -][0-9]{2}:?[0-9]{2}))?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Instant:
+    """An instant with its offset (ISO 8601) from 1000 to 2999, kept as text in UTC with milliseconds, cut below.
+
+    ``days``: a day alone is its first instant in UTC. A blank is read as `+`: that is what a plus sign in a query means
+    when nobody encoded it.
+    """
+
+    days: bool = False
+
+    def parse(self, text: str) -> str:
+        text = text.strip()
+        upper = text.upper()
+        try:
+            if _INSTANT.fullmatch(upper) and (self.days or "T" in upper):
+                moment = datetime.fromisoformat(upper.replace(" ", "+"))
+                moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+                if 1000 <= moment.year < 3000:  # the offset may have moved it out
+                    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
+        except (ValueError, OverflowError):
+            pass
+        kind = "a day or an instant" if self.days else "an instant"
+        raise ValueError(f"must be {kind}, such as 2026-11-27T06:00:00-05:00, not {text[:40]!r}")
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        if self.days:
+            return {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
+        return {"type": "string", "format": "date-time"}
+
+
+@dataclass(frozen=True)
+class FieldMask:
+    """Names of fields to return (interface 4.4)."""
+
+    def parse(self, text: str) -> fields.Mask:
+        return fields.parse(text)
+
+    def format(self, value: fields.Mask) -> str:
+        return fields.format(value)
+
+    def schema(self) -> Schema:
+        return {"type": "string", "minLength": 1, "maxLength": fields.MAX_MASK_LENGTH}
+
+
+@dataclass(frozen=True)
+class Callback:
+    """The name of a JavaScript function: ASCII identifiers with dots between them."""
+
+    maximum: int = 128
+
+    def parse(self, text: str) -> str:
+        if len(text) > self.maximum or not re.fullmatch(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", text, re.ASCII):
+            raise ValueError(f"must be a JavaScript name of at most {self.maximum} characters, not {text[:40]!r}")
+        return text
+
+    def format(self, value: str) -> str:
+        return value
+
+    def schema(self) -> Schema:
+        name = "[A-Za-z_$][A-Za-z0-9_$]*"
+        return {"type": "string", "maxLength": self.maximum, "pattern": rf"^{name}(\.{name})*$"}
+
+
+def _choice(word: str, choices: tuple[str, ...]) -> str:
+    if word not in choices:
+        close = nearest(word, choices)
+        hint = f"; did you mean {close}?" if close else ""
+        raise ValueError(f"must be one of {', '.join(choices)}, not {word[:40]!r}{hint}")
+    return word

@@ -1,0 +1,147 @@
+"""The manifest lists every file of a release with its digest; the digest of its own bytes is the release id.
+
+It is JSON with an entry a line. Builds and checks of a whole release take the lines as they are (`read_lines`), since
+to decode 100,000 entries would take longer than to compare them. `path_of`, `digest_of` and `size_of` therefore count
+on where `encode` and `prerender` put these three: the path first, then at the end the size and the digest. Change the
+order of an entry, and change all of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from shopwindow.problems import Failure
+
+CONTENT_FILE = "content.json"
+"""The documents that a release was built from, beside files/."""
+
+MANIFEST_FORMAT = 1
+
+
+class Damaged(Failure):
+    """A manifest that is not the one that was built, or is none."""
+
+
+ManifestEntry = dict[str, Any]
+"""A file: path, url, operation, application (where the answer depends on it), arguments (canonical texts),
+mediaType, lifetime (seconds), size (bytes), sha256 (hex)."""
+
+_MANIFEST_HEAD = b'{"format":%d,"files":[\n' % MANIFEST_FORMAT
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """``files``: the entries of what lies below files/, by path. ``private``: those of the other files, by path.
+
+    ``next_change``: the instant (RFC 3339) at which the same content would give another release.
+    ``edge``: a digest of what the edge's configuration is made from.
+    """
+
+    files: Mapping[str, ManifestEntry]
+    private: Mapping[str, Mapping[str, Any]]
+    next_change: str
+    edge: str
+
+
+def encode(lines: Mapping[str, bytes], private: Mapping[str, Any], next_change: str, edge: str) -> bytes:
+    """Return the bytes of manifest.json: files sorted by path, one a line. ``lines``: path → the entry as JSON."""
+    files = b",\n".join(map(lines.__getitem__, sorted(lines)))
+    rest = orjson.dumps({"private": private, "nextChange": next_change, "edge": edge})
+    return b"%b%b\n],%b}\n" % (_MANIFEST_HEAD, files, rest[1:-1])
+
+
+def release_id(data: bytes) -> str:
+    """Return the id of the release with these bytes as its manifest."""
+    return sha256(data).hexdigest()
+
+
+def read(path: Path, id: str | None = None) -> Manifest:
+    """Read a manifest. Raises Failure where it is none, of a later program, or another than that of ``id``."""
+    try:
+        data = path.read_bytes()
+        if id is not None and release_id(data) != id:
+            raise Damaged(f"{path}: not the manifest of release {id[:12]}; it was changed since it was built")
+        value = orjson.loads(data)
+        if value["format"] > MANIFEST_FORMAT:
+            raise Failure(
+                f"{path}: a manifest of format {value['format']}; this program reads up to {MANIFEST_FORMAT}: update it"
+            )
+        files = {entry["path"]: entry for entry in value["files"]}
+        return Manifest(files, value["private"], value["nextChange"], value["edge"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
+
+
+# -- by its lines ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ManifestLines:
+    """A manifest whose entries stay bytes. ``files``: path → its line, in order."""
+
+    files: Mapping[str, bytes]
+    private: Mapping[str, Mapping[str, Any]]
+    edge: str
+
+
+def read_lines(path: Path, id: str) -> ManifestLines:
+    """Read the lines of the manifest of a release. Raises Failure where `encode` did not write it for this id."""
+    try:
+        data = path.read_bytes()
+        head, end = len(_MANIFEST_HEAD), data.rindex(b"\n],")
+        if release_id(data) != id or data[:head] != _MANIFEST_HEAD:
+            raise Failure(f"{path}: not the manifest of release {id[:12]}")
+        rest = orjson.loads(b"{" + data[end + 3 :])
+        lines = data[head:end].split(b",\n") if head < end else []
+        return ManifestLines({path_of(line): line for line in lines}, rest["private"], rest["edge"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failure(f"{path}: cannot be read as a manifest: {error}") from None
+
+
+def path_of(line: bytes) -> str:
+    """Return the path that a line begins with; file names need no escapes."""
+    return line[9 : line.index(b'"', 9)].decode()
+
+
+def digest_of(line: bytes) -> str:
+    """Return the SHA-256 (hex) that a line ends with."""
+    return line[-66:-2].decode()
+
+
+def size_of(line: bytes) -> int:
+    """Return the size in bytes, which stands before the digest."""
+    return int(line[line.rindex(b":", 0, -68) + 1 : -77])
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Paths that only the new release has, that differ, and that only the old one has."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return self.added + self.changed + self.removed
+
+
+def difference(old: Mapping[str, ManifestEntry], new: Mapping[str, ManifestEntry]) -> Difference:
+    """Return what changed between the files of two releases, sorted by path.
+
+    A file changed where its bytes did, or its URL, its media type or its lifetime: a cache then holds it wrongly.
+    """
+    added = new.keys() - old.keys()
+    removed = old.keys() - new.keys()
+    both = new.keys() & old.keys()
+    changed = [path for path in both if _cached_as(new[path]) != _cached_as(old[path])]
+    return Difference(tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(removed)))
+
+
+def _cached_as(entry: ManifestEntry) -> tuple[object, ...]:
+    """Return what a cache holds of a file."""
+    return entry["sha256"], entry["url"], entry["mediaType"], entry["lifetime"]

@@ -1,0 +1,76 @@
+"""What a build renders, and which files of the previous release it keeps without rendering them.
+
+Every answer's reads are recorded (`reads`). An answer that would read the same again is the same, so its files keep
+their lines of the manifest and its view does not run. Where most answers would read something else, all of them are
+rendered: to compare each with its record would cost more than it saves.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shopwindow.content.documents import Content
+from shopwindow.interface.formats import JSON
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Failure
+from shopwindow.release import prerender
+from shopwindow.release.prerender import PlannedAnswer, PlannedOperation
+from shopwindow.release.previous import Previous
+from shopwindow.release.reads import Digests, ReadRecord
+
+
+@dataclass(frozen=True)
+class RenderingPlan:
+    """``answers``: what to render: a list of what operations have few of, then a list an operation.
+
+    ``kept``: the lines of the previous manifest, by path, of answers that would read the same again; ``records``: what
+    these answers have read. ``digests``: of what the content returns now, for the reads of new answers.
+    ``state``: digests of the program, of the schemas and of which answers there are. Records of another state are void.
+    """
+
+    state: Sequence[str]
+    digests: Digests
+    answers: Sequence[Sequence[PlannedAnswer]]
+    kept: Mapping[str, bytes] = field(default_factory=dict)
+    records: Sequence[ReadRecord] = ()
+
+
+def planned(
+    interface: Interface,
+    content: Content,
+    previous: Previous,
+    built_by: tuple[str, str],
+    indexes: Mapping[str, str],
+    allowed: int,
+) -> RenderingPlan:
+    """Return what to render of a content.
+
+    ``built_by``: the digests of the program and of the schemas; ``indexes``: the digest of each index, by its name;
+    ``allowed``: the most files that a release may have. Raises Failure where it would have more.
+    """
+    operations = prerender.planned_operations(interface, content)
+    _check_size(operations, allowed)
+    digests = Digests(content, indexes)
+    state = *built_by, prerender.digest_of(operations)
+    records = previous.records(state)
+    outdated = {number for record in records for number in record.forget(digests)}
+    if not records or len(outdated) > sum(map(len, operations)) // 2:
+        return RenderingPlan(state, digests, prerender.planned_answers(operations))
+    answers = prerender.planned_answers(operations, outdated)
+    rendered = _paths(answers)
+    kept = {path: line for path, line in previous.lines.items() if path not in rendered}
+    return RenderingPlan(state, digests, answers, kept, records)
+
+
+def _check_size(operations: Sequence[PlannedOperation], allowed: int) -> None:
+    """Raise Failure where the release would have more than ``allowed`` files."""
+    files = sum(operation.files for operation in operations)
+    if files > allowed:
+        count = f"{files:,} files would be written, and {allowed:,} are allowed"
+        allows = f"--allow-files {files} allows them"
+        raise Failure(f"{count}; {allows}, or freeze fewer products (featured, catalog.freeze)")
+
+
+def _paths(answers: Sequence[Sequence[PlannedAnswer]]) -> set[str]:
+    """Return the path of every file, below files/, that these answers will be."""
+    calls = (call for part in answers for answer in part for call in answer.calls(JSON))
+    return {path for call in calls for path in call.filenames()}

@@ -1,0 +1,250 @@
+"""The files of a release: each is the response to a Call, made before anyone asks.
+
+`planned_operations` lists what an interface pre-renders of a content, operation by operation. `planned_answers` numbers
+the single answers; these numbers are what recorded reads refer to (`reads`), so `digest_of` tells whether they still
+mean the same. `prerender` then goes through the same `interface.answer` as the service does, which is why a file and a
+dynamic response are the same bytes. Nothing here touches a disk: `render` stages what `prerender` yields.
+
+Several calls may be spellings of one answer, and every answer comes in every format. Its view runs once for all of
+them.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from itertools import product
+from typing import Any, NamedTuple
+
+import orjson
+
+from shopwindow.content.documents import Content
+from shopwindow.content.schema import Schemas
+from shopwindow.content.yaml import Json
+from shopwindow.interface.answer import respond, value_of
+from shopwindow.interface.call import Call, make
+from shopwindow.interface.formats import RESPONSE_FORMATS, Format
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.operation import Arguments, Operation
+from shopwindow.problems import Failure, Refusal
+from shopwindow.release.manifest import ManifestEntry
+
+FEW_ANSWERS = 60
+"""An operation with fewer answers shares no batches: an answer that holds every store takes long, so each of them is
+handed out by itself, and first."""
+
+MAX_CACHED_ANSWERS = 240
+"""Digests of so many recent answers are cached. Equal answers come close together, for an entry is answered for one
+application after another."""
+
+
+class PlannedAnswer(NamedTuple):
+    """One answer to pre-render.
+
+    ``spellings`` holds the arguments of every Call that it answers. ``application`` names who asks; None: anybody.
+    ``number`` is its place among all answers of the release.
+    """
+
+    operation: Operation
+    spellings: Sequence[Arguments]
+    application: str | None
+    number: int
+
+    def calls(self, format: Format) -> list[Call]:
+        """Return its Calls in one format. They all have the same response."""
+        return [make(self.operation, format, arguments, self.application) for arguments in self.spellings]
+
+
+class File(NamedTuple):
+    """A file of the release. ``body`` is None where the previous release, or a file before it, has the same bytes."""
+
+    entry: ManifestEntry
+    body: bytes | None
+
+
+PreviousFiles = Mapping[str, tuple[str, int]]
+"""Path → digest and size of a file of the previous release."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOperation:
+    """What is pre-rendered of an operation: every entry, in its spellings, for every application."""
+
+    operation: Operation
+    entries: Sequence[Sequence[Arguments]]
+    applications: Sequence[str | None]
+
+    def __len__(self) -> int:
+        return len(self.entries) * len(self.applications)
+
+    @property
+    def files(self) -> int:
+        """How many files its answers are."""
+        spellings = sum(map(len, self.entries))
+        return spellings * len(self.applications) * len(RESPONSE_FORMATS)
+
+
+def planned_operations(interface: Interface, content: Content) -> list[PlannedOperation]:
+    """Return what to pre-render of a content, in the order of the interface's operations."""
+    planned = []
+    for operation in interface.operations:
+        if not operation.frozen:
+            continue
+        applications: Sequence[str | None] = (None,)
+        if operation.by_application:
+            applications = interface.asking(content)
+        planned.append(PlannedOperation(operation, operation.questions(content), applications))
+    return planned
+
+
+def digest_of(operations: Sequence[PlannedOperation]) -> str:
+    """Return a digest of which answers there are and of their order: while it stays, a number means the same answer."""
+    parts = [(planned.operation.name, planned.entries, planned.applications) for planned in operations]
+    return sha256(orjson.dumps(parts, default=repr)).hexdigest()
+
+
+def planned_answers(
+    operations: Sequence[PlannedOperation], chosen: Container[int] | None = None
+) -> list[list[PlannedAnswer]]:
+    """Return the answers to pre-render: a list of those that operations have few of, then a list an operation.
+
+    ``chosen`` holds the numbers of the answers wanted; None: all.
+    """
+    few: list[PlannedAnswer] = []
+    many: list[list[PlannedAnswer]] = []
+    start = 0
+    for planned in operations:
+        numbered = enumerate(product(planned.entries, planned.applications), start)
+        answers = [
+            PlannedAnswer(planned.operation, entry, application, number)
+            for number, (entry, application) in numbered
+            if chosen is None or number in chosen
+        ]
+        start += len(planned)
+        if len(answers) < FEW_ANSWERS:
+            few += answers
+        else:
+            many.append(answers)
+    return [few, *many]
+
+
+AnswerCache = dict[tuple[str, bytes], Sequence["_Encoded"]]
+"""Answers in every format, without their bytes, by their response schema and the digest of their JSON."""
+
+
+def prerender(
+    answers: Iterable[PlannedAnswer],
+    content: Content,
+    schemas: Schemas,
+    previous: PreviousFiles,
+    cache: AnswerCache | None = None,
+) -> Iterator[File]:
+    """Yield the files of some answers, each in every format.
+
+    The JSON of every answer is encoded. Only where it is new are the other formats encoded and the schema asked:
+    ``previous`` holds files that this very program made with these schemas, so the same JSON there was checked and has
+    the same other formats. ``cache`` does the same for answers of this build; it is added to.
+
+    A Call that fits into no file name has no file; the service answers it. Raises Failure where an answer does not
+    satisfy its response schema, and ViewFailed where a view raised something.
+    """
+    cache = {} if cache is None else cache
+    for answer in answers:
+        calls = [(call, call.filenames()) for call in answer.calls(RESPONSE_FORMATS[0])]
+        named = [(call, paths) for call, paths in calls if paths]
+        if not named:
+            continue
+        encoded = _encoded_answer(answer, *named[0], content, schemas, previous, cache)
+        base = content.setting("base_url")
+        lifetime = content.lifetime(answer.operation.name, answer.operation.lifetime)
+        for call, paths in named:
+            common = _entry(call, base, lifetime)
+            for format, path, form in zip(RESPONSE_FORMATS, paths, encoded, strict=True):
+                sizes = {"size": form.size, "sha256": form.digest}
+                entry = {"path": path, **common, "mediaType": format.media_type, **sizes}
+                yield File(entry, form.body)
+            encoded = [form.without_body() for form in encoded]  # the other spellings are links to these files
+
+
+def _encoded_answer(
+    answer: PlannedAnswer,
+    call: Call,
+    paths: Sequence[str],
+    content: Content,
+    schemas: Schemas,
+    previous: PreviousFiles,
+    cache: AnswerCache,
+) -> Sequence["_Encoded"]:
+    """Return an answer in every format, with its bytes where neither the previous release nor this build has them.
+
+    ``call`` is the first of its spellings, and ``paths`` are the files of that one, in every format.
+    """
+    value = _value(call, content)
+    body = respond(call, value, content, schemas).body
+    digest = sha256(body).digest()
+    same = [previous[path] for path in paths if path in previous]
+    if len(same) == len(paths) and same[0][0] == digest.hex():
+        return [_Encoded(*form) for form in same]
+    key = (answer.operation.schema, digest)
+    if key in cache:
+        return cache[key]
+    encoded = _in_every_format(call, value, body, content, schemas)
+    if len(cache) >= MAX_CACHED_ANSWERS:
+        cache.clear()
+    cache[key] = [form.without_body() for form in encoded]
+    return encoded
+
+
+class _Encoded(NamedTuple):
+    """An answer in one format: its digest and size, and its bytes unless a file before it has them."""
+
+    digest: str
+    size: int
+    body: bytes | None = None
+
+    def without_body(self) -> "_Encoded":
+        return self if self.body is None else _Encoded(self.digest, self.size)
+
+
+class ViewFailed(Exception):
+    """A view raised something for a Call of checked content: a fault of the program, which a traceback shows best.
+
+    Editors are never at fault here. What a view needs of a document, its schema requires or a rule checks.
+    """
+
+
+def _value(call: Call, content: Content) -> Json:
+    """Return the answer to a Call. Raises ViewFailed from what its view raised, and the view's Refusal or Failure."""
+    try:
+        return value_of(call, content)
+    except (Refusal, Failure):
+        raise
+    except Exception as error:
+        by = f" by {call.application}" if call.application else ""
+        raise ViewFailed(f"{call.operation.name}: its view failed for {call.request().target}{by}") from error
+
+
+def _entry(call: Call, base: str, lifetime: int) -> ManifestEntry:
+    """Return what the manifest says of a Call in every format. ``lifetime``: seconds that a CDN may cache it."""
+    entry: ManifestEntry = {"url": f"{base}/{call.request().target}", "operation": call.operation.name}
+    if call.application is not None:
+        entry["application"] = call.application
+    entry["arguments"] = call.texts()
+    entry["lifetime"] = lifetime
+    return entry
+
+
+def _in_every_format(call: Call, value: Json, body: bytes, content: Content, schemas: Schemas) -> list[_Encoded]:
+    """Return an answer in every format; ``body`` is the first of them. Raises Failure where its schema refuses it."""
+    if not schemas.valid(call.operation.schema, value):
+        raise Failure(_refused(call, value, schemas))
+    others = (replace(call, format=format) for format in RESPONSE_FORMATS[1:])
+    bodies = [body, *(respond(other, value, content, schemas).body for other in others)]
+    return [_Encoded(sha256(data).hexdigest(), len(data), data) for data in bodies]
+
+
+def _refused(call: Call, value: Any, schemas: Schemas) -> str:
+    """Return where and why an answer does not satisfy its response schema, in a line."""
+    findings = schemas.findings(call.operation.schema, value)
+    where = "/".join(map(str, findings[0].pointer)) if findings else ""
+    what = findings[0].found if findings else ""
+    return f"{call.request().target}: the answer does not satisfy {call.operation.schema}: {where}: {what}"

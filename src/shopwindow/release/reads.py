@@ -1,0 +1,256 @@
+"""What the answers of a release have read, so that the next build asks again only what would read something else.
+
+While a Call is answered, `Recorded` stands in for the Content and writes down each thing that the view asks it for: a
+Read. After the build, each Read is stored with a digest of what it returned. The next build computes the digests of
+its own content; a Call of which no digest has changed has the same answer, since views are pure, and keeps its files.
+
+Derived tables are recorded by key, so that one changed event asks again for the stores that it is at and no others.
+A derivation that is no table is recorded as everything that it was made from.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from shopwindow.content.documents import Content
+from shopwindow.content.yaml import Json
+
+Read = tuple[Any, ...]
+"""One thing that was asked of a Content: the name of the verb, then its arguments, all of them JSON values."""
+
+DerivedKey = TypeVar("DerivedKey")
+DerivedValue = TypeVar("DerivedValue")
+
+HEX_DIGITS = 32
+"""Length of a stored digest: 128 bits tell apart any two values that anybody will ever write."""
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return the name by which a derivation is stored: its module and its name there."""
+    return f"{function.__module__}:{function.__qualname__}"
+
+
+def _function(name: str) -> Callable[[Content], Any]:
+    module, _, attribute = name.partition(":")
+    function: Callable[[Content], Any] = getattr(import_module(module), attribute)
+    return function
+
+
+class Recorded(Content):
+    """The same content, which records in ``seen`` each thing that it is asked for."""
+
+    def __init__(self, content: Content) -> None:
+        self._content = content
+        self.seen: set[Read] = set()
+
+    def setting(self, name: str) -> Json:
+        self.seen.add(("setting", name))
+        return self._content.setting(name)
+
+    def lifetime(self, operation: str, declared: int | None = None) -> int:
+        self.seen.add(("lifetime", operation))
+        return self._content.lifetime(operation, declared)
+
+    def documents(self, kind: str) -> Sequence[Json]:
+        self.seen.add(("documents", kind))
+        return self._content.documents(kind)
+
+    def document(self, kind: str, name: str, value: Any) -> Json | None:
+        self.seen.add(("document", kind, name, value))
+        return self._content.document(kind, name, value)
+
+    def derived(
+        self, derive: Callable[[Content], Mapping[DerivedKey, DerivedValue]]
+    ) -> Mapping[DerivedKey, DerivedValue]:
+        return _RecordedTable(self._content.derived(derive), name_of(derive), self.seen)
+
+    def derived_whole(self, derive: Callable[[Content], DerivedValue]) -> DerivedValue:
+        self.seen |= self._content.derived_whole(_reads_of(derive))
+        return self._content.derived_whole(derive)
+
+    def clock(self, name: str) -> str:
+        self.seen.add(("clock", name))
+        return self._content.clock(name)
+
+    def index(self, name: str) -> Any:
+        self.seen.add(("index", name))
+        return self._content.index(name)
+
+
+class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
+    """A derived table that records which of its keys are looked up; whoever iterates over it reads all of it."""
+
+    def __init__(self, table: Mapping[DerivedKey, DerivedValue], name: str, seen: set[Read]) -> None:
+        self._table, self._name, self._seen = table, name, seen
+
+    def __getitem__(self, key: DerivedKey) -> DerivedValue:
+        self._seen.add(("derived", self._name, key))
+        return self._table[key]
+
+    def __contains__(self, key: object) -> bool:
+        self._seen.add(("has", self._name, key))
+        return key in self._table
+
+    def get(self, key: DerivedKey, default: Any = None) -> Any:
+        self._seen.add(("derived", self._name, key))
+        return self._table.get(key, default)
+
+    def __iter__(self) -> Iterator[DerivedKey]:
+        self._seen.add(("table", self._name))
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        self._seen.add(("table", self._name))
+        return len(self._table)
+
+
+class _ReadsOf:
+    """A derivation's reads, as a derivation of its own: equal for one function, so that content computes them once."""
+
+    def __init__(self, derive: Callable[[Content], Any]) -> None:
+        self._derive = derive
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ReadsOf) and other._derive is self._derive
+
+    def __hash__(self) -> int:
+        return hash((_ReadsOf, self._derive))
+
+    def __call__(self, content: Content) -> set[Read]:
+        recorded = Recorded(content)
+        self._derive(recorded)
+        return recorded.seen
+
+
+_reads_of = _ReadsOf
+
+
+class Digests:
+    """Digests of what a content returns for Reads. ``indexes`` holds the digest of each index, by its name."""
+
+    def __init__(self, content: Content, indexes: Mapping[str, str]) -> None:
+        self._content = content
+        self._indexes = indexes
+        self._digests: dict[Read, str] = {}
+
+    def of(self, read: Read) -> str:
+        """Return the digest of what ``read`` returns; empty where it cannot be had, which never equals another."""
+        if read not in self._digests:
+            self._digests[read] = self._digest(read)
+        return self._digests[read]
+
+    def _digest(self, read: Read) -> str:
+        if read[0] == "index":
+            return self._indexes.get(read[1], "none")
+        try:
+            value = returned(self._content, read)
+        except (KeyError, ImportError, AttributeError):
+            return ""
+        data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
+        return sha256(data).hexdigest()[:HEX_DIGITS]
+
+
+def returned(content: Content, read: Read) -> Json:
+    """Return what a content returns for a Read that is no index. Raises KeyError where there is no such thing."""
+    verb, *arguments = read
+    if verb in ("derived", "has", "table"):
+        table = content.derived(_function(arguments[0]))
+        if verb == "derived":
+            return table.get(arguments[1])
+        return dict(table) if verb == "table" else arguments[1] in table
+    if verb not in ("setting", "lifetime", "documents", "document", "clock"):
+        raise KeyError(verb)
+    return getattr(content, verb)(*arguments)
+
+
+class ReadRecord:
+    """What some answers have read.
+
+    ``reads``: every Read, with its number. ``digests``: of what each Read returned, by its number. ``readers``: a
+    set of Reads, as their numbers → the numbers of the answers that have read just these. The plan numbers answers.
+    """
+
+    def __init__(self) -> None:
+        self.reads: dict[Read, int] = {}
+        self.digests: list[str] = []
+        self.readers: dict[tuple[int, ...], list[int]] = {}
+
+    @staticmethod
+    def decode(data: bytes) -> "ReadRecord":
+        """Return the record that `encode` has encoded."""
+        record = ReadRecord()
+        reads, record.digests, readers = orjson.loads(data)
+        record.reads = {tuple(read): number for number, read in enumerate(reads)}
+        record.readers = {tuple(numbers): answers for numbers, answers in readers}
+        return record
+
+    def encode(self) -> bytes:
+        """Return the record as a line of JSON."""
+        return orjson.dumps([list(self.reads), self.digests, list(self.readers.items())])
+
+    def clear(self) -> None:
+        """Empty the record."""
+        self.reads.clear()
+        self.digests.clear()
+        self.readers.clear()
+
+    def note(self, answer: int, seen: Iterable[Read], digests: Digests) -> None:
+        """Record what the answer with this number has read."""
+        numbers = [self.reads[read] if read in self.reads else self._add(read, digests.of(read)) for read in seen]
+        self.readers.setdefault(tuple(sorted(numbers)), []).append(answer)
+
+    def merge(self, other: "ReadRecord") -> None:
+        """Add the record of other answers from the same content."""
+        numbers = [self._add(read, other.digests[number]) for read, number in other.reads.items()]
+        for theirs, answers in other.readers.items():
+            own = sorted([numbers[number] for number in theirs])
+            self.readers.setdefault(tuple(own), []).extend(answers)
+
+    def _add(self, read: Read, digest: str) -> int:
+        number = self.reads.setdefault(read, len(self.digests))
+        self.digests[number : number + 1] = [digest]
+        return number
+
+    def forget(self, digests: Digests) -> set[int]:
+        """Return the numbers of the answers that would read something else now, and drop them from the record."""
+        same = set()
+        for read, number in self.reads.items():
+            recorded = self.digests[number]
+            if recorded and digests.of(read) == recorded:  # an empty digest equals none
+                same.add(number)
+        outdated = [numbers for numbers in self.readers if not same.issuperset(numbers)]
+        return {answer for numbers in outdated for answer in self.readers.pop(numbers)}
+
+
+# -- between two builds ------------------------------------------------------------------------------------------
+
+
+def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
+    """Keep the records of a release, encoded. What cannot be kept means a slower build, no failure."""
+    data = b"\n".join([orjson.dumps(state), *records])
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_bytes(b"%b\n%b" % (sha256(data).hexdigest().encode(), data))
+        os.replace(draft, path)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+
+
+def load(path: Path, state: Sequence[str]) -> list[ReadRecord]:
+    """The records that were kept under this state: a release, and all else that numbers and answers depend on."""
+    try:
+        digest, _, data = path.read_bytes().partition(b"\n")
+    except OSError:
+        return []
+    if sha256(data).hexdigest().encode() != digest:  # cut off, or damaged
+        return []
+    found, *records = data.split(b"\n")
+    return [ReadRecord.decode(record) for record in records] if found == orjson.dumps(state) else []

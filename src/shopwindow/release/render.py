@@ -1,0 +1,205 @@
+"""Several processes render the answers of a release and stage their files.
+
+The work is cut into batches. What takes longest, an answer that holds every store, is a batch of its own and comes
+first; then batches of the other operations take turns, so that two processes seldom fill the same directory, which
+has one lock; then come the files that are kept as they are, which are only linked.
+
+A process writes no bytes that the previous release or itself has: it links them. Processes do not know of each
+other's files while they work. `Files` gathers all of them afterwards, refuses two with one name, and lets equal bytes
+that several processes have written be stored once.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import TypeVar
+
+import orjson
+
+from shopwindow.content.documents import Content
+from shopwindow.content.processes import Progress, give_back, shared
+from shopwindow.content.schema import Schemas
+from shopwindow.problems import Failure
+from shopwindow.release import manifest
+from shopwindow.release.plan import RenderingPlan
+from shopwindow.release.prerender import AnswerCache, File, PlannedAnswer, prerender
+from shopwindow.release.previous import Previous
+from shopwindow.release.reads import Digests, ReadRecord, Recorded
+from shopwindow.release.stage import Stage
+
+BatchItem = TypeVar("BatchItem")
+
+ANSWERS_A_BATCH = 16
+"""The lines of their files fit into a pipe (64 KiB), so that no process waits for its results to be read."""
+
+LINKS_A_BATCH = 512
+"""Kept files in a batch: they stand in few directories, where their process is alone meanwhile."""
+
+SETS_A_RECORD = 60
+"""A process sends its record of reads once it holds so many sets of them, or has no batch left. Records are merged, and
+a larger one repeats fewer reads."""
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Some answers to render, or the paths of some files to keep."""
+
+    answers: Sequence[PlannedAnswer] = ()
+    kept: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.answers) + len(self.kept)
+
+
+StagedFile = tuple[str, bytes, str]
+"""A file: its path; its line of the manifest; its digest where its bytes were written, empty where they were linked."""
+
+
+class Files:
+    """Every file of a release: its line of the manifest, by path.
+
+    ``written``: digest → the first path whose bytes were written. ``records``: what the answers have read, encoded.
+    """
+
+    def __init__(self, kept: Mapping[str, bytes]) -> None:
+        self.lines = dict(kept)
+        self.written: dict[str, str] = {}
+        self.records: list[bytes] = []
+        self._several: set[str] = set()
+
+    def take(self, files: Iterable[StagedFile]) -> None:
+        """Add files that one process has staged. Raises Failure where two have one name."""
+        for path, line, written in files:
+            if self.lines.setdefault(path, line) is not line:
+                raise Failure(_same_name(path, path))
+            if written and self.written.setdefault(written, path) is not path:
+                self._several.add(written)
+
+    def end(self, stage: Stage) -> None:
+        """Finish, once all files are there. Raises Failure where two are one on a file system that ignores case."""
+        if len(set(map(str.lower, self.lines))) != len(self.lines):
+            folded: dict[str, str] = {}
+            for path in self.lines:
+                if (other := folded.setdefault(path.lower(), path)) is not path:
+                    raise Failure(_same_name(other, path))
+        if self._several:
+            self._store_once(stage)
+
+    def _store_once(self, stage: Stage) -> None:
+        """Store bytes that several processes wrote once: every path with them becomes a link to the first."""
+        for path, line in self.lines.items():
+            if (digest := manifest.digest_of(line)) in self._several:
+                stage.relink(f"files/{path}", f"files/{self.written[digest]}")
+
+
+def _same_name(path: str, other: str) -> str:
+    return f"two answers have one file name: {path} and {other}"
+
+
+def render(
+    plan: RenderingPlan,
+    content: Content,
+    schemas: Schemas,
+    previous: Previous,
+    stage: Stage,
+    jobs: int,
+    progress: Progress | None = None,
+) -> Files:
+    """Render the answers of the plan and stage every file of the release.
+
+    ``progress`` is called with how many answers and kept files are done. Raises Failure where two files have one name,
+    or a response schema refuses an answer.
+    """
+    for schema in {answer.operation.schema for answers in plan.answers for answer in answers}:
+        schemas.validator(schema)  # compiled before the fork, for all processes
+    batches = _batches(plan)
+    previous_files = previous.answers(previous.lines.keys() - plan.kept.keys())
+
+    def work(mine: Sequence[_Batch]) -> Iterator[tuple[list[StagedFile], bytes]]:
+        reading, record, linking = Recorded(content), ReadRecord(), _Linking(previous, stage)
+        cache: AnswerCache = {}
+        for batch in mine:
+            answers = _recorded(batch.answers, reading, record, plan.digests)
+            rendered = prerender(answers, reading, schemas, previous_files, cache)
+            files = [linking.rendered(file) for file in rendered]
+            for path in batch.kept:
+                linking.stage(path, manifest.digest_of(plan.kept[path]))
+            if len(record.readers) < SETS_A_RECORD and batch is not mine[-1]:
+                yield files, b""
+                continue
+            yield files, record.encode()
+            record.clear()
+
+    give_back()  # memory that reading left, before every process counts it as its own
+    files, total, count = Files(plan.kept), sum(map(len, batches)), 0
+    with shared(work, batches, jobs) as results:
+        stage.begin_to_settle()
+        for batch, (lines, record) in zip(batches, results, strict=True):
+            files.take(lines)
+            files.records += [record] if record else []
+            count += len(batch)
+            if progress:
+                progress(count, total)
+    files.end(stage)
+    return files
+
+
+def _batches(plan: RenderingPlan) -> list[_Batch]:
+    """Return the work in batches, in the order in which processes take them."""
+    few, *lists = plan.answers
+    alone = [_Batch([answer]) for answer in few]
+    by_operation = [[_Batch(part) for part in _cut(answers, ANSWERS_A_BATCH)] for answers in lists]
+    turns = chain.from_iterable(zip_longest(*by_operation))  # the first batch of each operation, then the second …
+    kept = [_Batch(kept=paths) for paths in _cut(list(plan.kept), LINKS_A_BATCH)]
+    return [*alone, *(batch for batch in turns if batch), *kept]
+
+
+def _cut(items: Sequence[BatchItem], length: int) -> list[Sequence[BatchItem]]:
+    return [items[start : start + length] for start in range(0, len(items), length)]
+
+
+def _recorded(
+    answers: Iterable[PlannedAnswer], reading: Recorded, record: ReadRecord, digests: Digests
+) -> Iterator[PlannedAnswer]:
+    """Yield each answer to be rendered. Whoever takes the next one has rendered it, so its reads are recorded then."""
+    for answer in answers:
+        reading.seen = set()
+        yield answer
+        record.note(answer.number, reading.seen, digests)
+
+
+class _Linking:
+    """Stages the files of one process: links bytes that the previous release or this process has, writes others."""
+
+    def __init__(self, previous: Previous, stage: Stage) -> None:
+        self._previous = previous
+        self._stage = stage
+        self._names: dict[str, str] = {}  # digest → the name of what this process has staged
+
+    def rendered(self, file: File) -> StagedFile:
+        """Stage a file of an answer that was rendered."""
+        path, digest = file.entry["path"], file.entry["sha256"]
+        written = digest not in self._names and digest not in self._previous.paths
+        self.stage(path, digest, file.body)
+        return path, b"%b" % orjson.dumps(file.entry), digest if written else ""
+
+    def stage(self, path: str, digest: str, body: bytes | None = None) -> None:
+        """Stage a file; ``body`` where its bytes may have to be written."""
+        name = f"files/{path}"
+        staged = self._names.setdefault(digest, name)
+        previous_path = self._previous.paths.get(digest)
+        if staged is not name:
+            self._stage.link(name, staged)
+        elif previous_path is not None:
+            self._stage.take(name, f"{self._previous.files}/{previous_path}", digest)
+        else:
+            self._stage.write(name, body or b"", digest)
+
+
+def merged(kept: Sequence[ReadRecord], new: Sequence[bytes]) -> Iterable[bytes]:
+    """Return the encoded records of a release: of the answers that were kept, and of those that were rendered."""
+    if not kept:
+        return new
+    for record in new:
+        kept[0].merge(ReadRecord.decode(record))
+    return [record.encode() for record in kept]

@@ -1,0 +1,30 @@
+"""The collections of a release: stored in it with their schemas, so that it can be served without a content folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from shopwindow.content import collections
+from shopwindow.interface.collections import with_collections
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Failure
+
+FILE = "collections.json"
+"""Private: the manifest lists it, and nobody can ask for it. A release without collections has no such file."""
+
+
+def interface_of(release: Path, interface: Interface) -> Interface:
+    """Return an Interface with the collections of a release.
+
+    ``interface`` has none of a content folder. Raises Failure where the file cannot be read.
+    """
+    if not (release / FILE).exists():
+        return interface
+    try:
+        return read(lambda name: (release / name).read_bytes(), interface)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise Failure(f"{release}: {FILE} cannot be read: {error}") from None
+
+
+def read(read_file: Callable[[str], bytes], interface: Interface) -> Interface:
+    """Return the same where ``read_file`` reads a file of the release. Raises what that and decoding raise."""
+    return with_collections(interface, collections.decode(read_file(FILE)))

@@ -1,0 +1,105 @@
+"""What editors write about a mobile application: its keys and its configuration (interface 2.1, 5)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from shopwindow.content.case import Case
+from shopwindow.content.documents import Document
+from shopwindow.content.kinds import Kind
+from shopwindow.content.rules import RuleFindings, once
+from shopwindow.content.schema import Finding
+from shopwindow.problems import Pointer, nearest
+
+LAYOUT: Pointer = ("config", "appLayout")
+SECTIONS: Pointer = ("config", "appConfig")
+FEATURE_CONFIG: Pointer = ("config", "featureConfig")
+CURRENT_VERSION: Pointer = ("config", "appVersionInfo", "appVersionNumber")
+SUPPORTED_VERSIONS: Pointer = ("config", "appVersionInfo", "supportedVersions")
+
+
+def layout(case: Case, app: Document) -> Iterator[Finding]:
+    """appLayout names sections of appConfig, and each featureLayout names features of featureConfig."""
+    sections, features = case.keys(app, SECTIONS), case.keys(app, FEATURE_CONFIG)
+    if sections is None:
+        return
+    yield from _named(case, app, LAYOUT, sections, "appConfig")
+    if features is None:
+        return
+    for section in sections:
+        pointer = (*SECTIONS, section, "featureLayout")
+        yield from _named(case, app, pointer, features, "featureConfig")
+
+
+def _named(case: Case, app: Document, pointer: Pointer, names: list[str], where: str) -> Iterator[Finding]:
+    """Yield what a list names that is no key of the map ``where``."""
+    for index, name in case.entries(app, pointer):
+        if name not in names:
+            found = f"{name!r} is not a key of {where}"
+            yield Finding("app.layout", (*pointer, index), found, ", ".join(names), nearest=nearest(name, names))
+
+
+def versions(case: Case, app: Document) -> Iterator[Finding]:
+    """The version that the store offers is one that the service supports."""
+    if not (case.sound(app, SUPPORTED_VERSIONS) and case.sound(app, CURRENT_VERSION)):
+        return
+    current, supported = case.at(app, CURRENT_VERSION), case.at(app, SUPPORTED_VERSIONS)
+    if current is not None and supported is not None and current not in supported:
+        found = f"the appVersionNumber {current!r} is not among the supported versions"
+        yield Finding("app.version", SUPPORTED_VERSIONS, found, "a list that holds appVersionNumber")
+
+
+def version_raised(case: Case, app: Document, released: Mapping[str, Any]) -> Iterator[Finding]:
+    """A configuration that differs from the released one has a configVersion of its own.
+
+    It is compared as apps get it, the order of its keys included.
+    """
+    if not case.sound(app, ("config",)):
+        return
+    old, new = released["config"], app.value["config"]
+    if old.get("configVersion") == new["configVersion"] and orjson.dumps(old) != orjson.dumps(new):
+        found = f"the configuration changed, and configVersion is still {new['configVersion']!r}"
+        yield Finding("app.configVersion", ("config", "configVersion"), found, "a version not released before")
+
+
+def to_be_done(case: Case, app: Document) -> Iterator[Finding]:
+    """Values that still say TBD, which means not yet set (interface 2.1)."""
+
+    def walk(value: Any, pointer: Pointer) -> Iterator[Pointer]:
+        if value == "TBD":
+            yield pointer
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                yield from walk(item, (*pointer, key))
+
+    for pointer in walk(app.value["config"], ("config",)):
+        yield Finding("app.TBD", pointer, "")
+
+
+APP = Kind(
+    name="app",
+    folder="apps",
+    schema="app.json",
+    ids=("name",),
+    title=("name",),
+    scheduled=False,
+    layered=True,
+    rules=(layout, versions),
+    revisions=(version_raised,),
+    notices=(to_be_done,),
+)
+
+
+def keys_once(case: Case) -> RuleFindings:
+    """No two applications have one API key, since a key decides which application asks (interface 5.3)."""
+    digests = [
+        (app, ("apiKeys", index), digest)
+        for app in case.having(APP.name)
+        for index, digest in case.entries(app, ("apiKeys",))
+    ]
+    yield from once(case, APP, "API key digest", digests)
+
+
+RULES = (keys_once,)
+"""What can be seen only across applications."""

@@ -1,0 +1,156 @@
+"""Store events, in both versions, from one source (interface 2.4, 2.5, 4.4, 4.5)."""
+
+from collections.abc import Callable, Iterable
+
+from shopwindow.content.documents import Content
+from shopwindow.content.yaml import Json
+from shopwindow.interface.call import Call
+from shopwindow.interface.kinds import Day, Ids, TextualDay
+from shopwindow.interface.operation import (
+    CALLBACK,
+    FIELDS,
+    AnyOf,
+    Arguments,
+    FromContent,
+    Operation,
+    Ordered,
+    Parameter,
+)
+from shopwindow.retail.storefront import STORE_NUMBERS, events_by_store
+
+BY_APPOINTMENT = "By Appointment"
+
+
+def events_v1(content: Content, call: Call) -> Json:
+    """Version 1: `{events: {event: […]}}`."""
+    return {"events": {"event": [_version_1(event, store) for event, store in _selected(content, call)]}}
+
+
+def events_v2(content: Content, call: Call) -> Json:
+    """Version 2: `{storeEvents: […], success}`."""
+    return {"storeEvents": [_version_2(event, store) for event, store in _selected(content, call)], "success": True}
+
+
+def _selected(content: Content, call: Call) -> list[tuple[Json, Json]]:
+    """Return the events that a Call asks for, each with its store, by start, id and location number.
+
+    Several selectors of stores intersect. Of a range of days, both ends included, an event counts that overlaps it;
+    days are compared as they are written, in the zone of the store.
+    """
+    arguments = dict(call.arguments)
+    first = arguments.get("startDate") or arguments.get("eventFrom")  # each version has its own names
+    last = arguments.get("finishDate") or arguments.get("eventTo")
+    events = content.derived(events_by_store)
+    pairs = [
+        (event, store)
+        for store in _stores(content, arguments)
+        for event in events.get(store["locationNumber"], ())
+        if (first is None or event["finish"][:10] >= first) and (last is None or event["start"][:10] <= last)
+    ]
+    return sorted(pairs, key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"]))
+
+
+def _stores(content: Content, arguments: Arguments) -> list[Json]:
+    """Return the stores that all given selectors name. At least one selector is given (the operation's rules)."""
+    (name, values), *others = [(name, arguments[name]) for name in STORE_NUMBERS if name in arguments]
+    named = [content.document("store", name, value) for value in values]
+    return [store for store in named if store is not None and all(store[other] in allowed for other, allowed in others)]
+
+
+def _version_1(event: Json, store: Json) -> Json:
+    return {
+        "id": event["id"],
+        "name": event["name"],
+        "locationNumber": store["locationNumber"],
+        "attributes": {"attribute": [{"name": name} for name in _attributes(event)]},
+        "link": event.get("links", []),
+    }
+
+
+def _version_2(event: Json, store: Json) -> Json:
+    return {
+        "eventId": event["id"],
+        "storeId": store["storeId"],
+        "storeNumber": store["storeNumber"],
+        "name": event["name"],
+        "shortDesc": event["shortDesc"],
+        "startDate": _date_time(event["start"]),
+        "finishDate": _date_time(event["finish"]),
+        "attributes": [{"name": name, "values": values} for name, values in _attributes(event).items()],
+    }
+
+
+def _attributes(event: Json) -> dict[str, list[str]]:
+    """The attributes as written, then those that come from the event's own fields unless they were written."""
+    attributes: dict[str, list[str]] = dict(event.get("attributes", ()))
+    start = attributes.get("START_TIME") or [_clock(event["start"])]
+    attributes.setdefault("SHORT_DESC", [event["shortDesc"]])
+    attributes.setdefault("START_TIME", start)
+    if start != [BY_APPOINTMENT]:  # then the finish says nothing that a customer should read
+        attributes.setdefault("END_TIME", [_clock(event["finish"])])
+    return attributes
+
+
+def _date_time(text: str) -> str:
+    """`2026-12-05 17:00` → `12/05/2026 05:00 PM` (interface 2.5)."""
+    hour = int(text[11:13])
+    return f"{text[5:7]}/{text[8:10]}/{text[:4]} {hour % 12 or 12:02}{text[13:16]} {'PM' if hour >= 12 else 'AM'}"
+
+
+def _clock(text: str) -> str:
+    """`2026-12-05 17:00` → `5PM`, `… 17:30` → `5:30PM`."""
+    hour, minute = int(text[11:13]), text[14:16]
+    return f"{hour % 12 or 12}{'' if minute == '00' else ':' + minute}{'PM' if hour >= 12 else 'AM'}"
+
+
+_STORE_ID = Parameter("storeId", Ids(), "Store identifiers, comma-separated.", example="101")
+_STORE_NUMBER = Parameter("storeNumber", Ids(), "Store numbers (MST), comma-separated.", example="4001")
+_LOCATION_NUMBER = Parameter("locationNumber", Ids(), "Store location numbers, comma-separated.", example="10118")
+
+
+def _of_each_store(view: Callable[[Content, Call], Json], *numbers: str) -> FromContent:
+    """Every store, asked for by each of its numbers."""
+
+    def entries(content: Content) -> Iterable[Arguments]:
+        return ({number: (store[number],)} for store in content.documents("store") for number in numbers)
+
+    return FromContent(view, entries, spellings=len(numbers))
+
+
+OPERATIONS = (
+    Operation(
+        "events_v1",
+        "store/v1/events",
+        _of_each_store(events_v1, "storeId", "storeNumber", "locationNumber"),
+        "events_v1",
+        "In-store events of one or more stores.",
+        (
+            _STORE_ID,
+            _STORE_NUMBER,
+            _LOCATION_NUMBER,
+            Parameter("startDate", Day(), "First day of the range, as YYYY-MM-DD.", example="2013-06-21"),
+            Parameter("finishDate", Day(), "Last day of the range, as YYYY-MM-DD.", example="2013-06-30"),
+            FIELDS,
+            CALLBACK,
+        ),
+        (AnyOf(("storeId", "storeNumber", "locationNumber")), Ordered("startDate", "finishDate")),
+        ("events", "event"),
+    ),
+    Operation(
+        "events_v2",
+        "v2/store/event",
+        _of_each_store(events_v2, "storeId", "storeNumber"),
+        "events_v2",
+        "In-store events of one or more stores, version 2.",
+        (
+            _STORE_ID,
+            _STORE_NUMBER,
+            Parameter(
+                "eventFrom", TextualDay(), "First day of the range, such as Jun 21, 2013.", example="Jun 21, 2013"
+            ),
+            Parameter("eventTo", TextualDay(), "Last day of the range, such as Jun 21, 2013.", example="Jun 30, 2013"),
+            CALLBACK,
+        ),
+        (AnyOf(("storeId", "storeNumber")), Ordered("eventFrom", "eventTo")),
+    ),
+)

@@ -1,0 +1,53 @@
+"""What editors write about a store of the retailer (interface 4.11, wire-shapes 3)."""
+
+from collections.abc import Iterator, Mapping
+
+from shopwindow.content.case import Case
+from shopwindow.content.documents import Document
+from shopwindow.content.kinds import Kind
+from shopwindow.content.rules import unknown_zone
+from shopwindow.content.schema import Finding
+from shopwindow.problems import Pointer
+from shopwindow.retail.storefront import STORE_NUMBERS
+
+
+def time_zone(case: Case, store: Document) -> Iterator[Finding]:
+    """The store's time zone exists."""
+    name = case.at(store, ("timeZone",))
+    if name is not None and case.sound(store, ("timeZone",)):
+        finding = unknown_zone(("timeZone",), name)
+        if finding:
+            yield finding
+
+
+def opening_hours(case: Case, store: Document) -> Iterator[Finding]:
+    """Every day closes after it opens, and no date has two exceptions."""
+    for day, hours in case.entries(store, ("hours",)):
+        yield from _in_order(("hours", day), hours)
+    dates: set[str] = set()
+    for index, _ in enumerate(case.at(store, ("exceptions",)) or ()):
+        exception = dict(case.entries(store, ("exceptions", index)))
+        yield from _in_order(("exceptions", index), exception)
+        date = exception.get("date")
+        if date is None:
+            continue
+        if date in dates:
+            found = f"the day {date} a second time"
+            yield Finding("unique", ("exceptions", index, "date"), found, "each day once")
+        dates.add(date)
+
+
+def _in_order(pointer: Pointer, hours: Mapping[str, str]) -> Iterator[Finding]:
+    if {"open", "close"} <= hours.keys() and hours["open"] >= hours["close"]:
+        found = f"close {hours['close']} is not after open {hours['open']}"
+        yield Finding("time.order", (*pointer, "close"), found, "a later time of the same day")
+
+
+STORE = Kind(
+    name="store",
+    folder="stores",
+    schema="store.json",
+    ids=STORE_NUMBERS,
+    title=("name",),
+    rules=(time_zone, opening_hours),
+)

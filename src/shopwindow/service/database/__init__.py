@@ -1,0 +1,1 @@
+"""The database: tables carried out on SQLite and PostgreSQL, in one spelling of SQL."""

@@ -1,0 +1,260 @@
+"""Metrics that are looked up when they are asked for: of the release, the host, the database and every process."""
+
+import os
+import platform
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from shopwindow.problems import Failure
+from shopwindow.release.publish import Releases
+from shopwindow.service.worker_notes import Worker, Workers
+
+DATABASE = "database"
+"""The name of the folder that holds a SQLite database, among those whose disks are measured."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What was last learned of the database: why it cannot be had (empty: it can), when the oldest mail that waits was
+    promised (None: none waits), and how many mails there are, by state."""
+
+    fault: str = ""
+    oldest_mail: datetime | None = None
+    has_database: bool = False
+    mails: Mapping[str, int] = field(default_factory=dict)
+
+
+class Figures:
+    """A collector for prometheus_client.
+
+    ``folders``: the places whose free space counts, by name, each a folder or a file; ``known``: what was last learned
+    of the database, which a scrape must not wait for; ``connections``: those of clients, `open` and `waiting`.
+    """
+
+    def __init__(
+        self,
+        releases: Releases,
+        workers: Workers,
+        folders: Mapping[str, Path],
+        known: Callable[[], Known],
+        connections: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
+        self._releases = releases
+        self._workers = workers
+        self._folders = folders
+        self._known = known
+        self._connections = connections
+        self._next_change: tuple[str, str] = ("", "")
+
+    def describe(self) -> list[Metric]:
+        """Nothing: prometheus_client would collect everything to learn the names."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """Every metric that can be learned now; what cannot is absent, and nothing is raised."""
+        workers, known = self._workers.living(), self._known()
+        yield _build_info()
+        yield from self._release(workers)
+        yield from self._last_build()
+        yield from _load(workers)
+        yield from self._clients()
+        yield from _database(known)
+        yield from _mails(known)
+        yield from self._disks()
+        yield from _processes({os.getpid(): "main", **{worker.pid: "worker" for worker in workers}})
+
+    # -- releases ---------------------------------------------------------------------------------------------
+
+    def _release(self, workers: list[Worker]) -> Iterator[Metric]:
+        current: str | None = None
+        with suppress(Failure):  # /checks/release says it
+            current = self._releases.current()
+        served = GaugeMetricFamily(
+            "shopwindow_worker_release_info", "The release that a worker serves.", labels=("worker", "id")
+        )
+        states = {"current": 0, "behind": 0, "without": 0}
+        for worker in workers:
+            served.add_metric((str(worker.pid), worker.id), 1)
+            states["without" if not worker.id else "current" if worker.id == current else "behind"] += 1
+        yield served
+        yield _by_label("shopwindow_workers", "Workers, by the release that they serve.", "state", states)
+        if not current:
+            return
+        info = GaugeMetricFamily("shopwindow_release_info", "The current release.", labels=("id",))
+        info.add_metric((current,), 1)
+        yield info
+        if self._next_change[0] != current:
+            try:
+                self._next_change = (current, self._releases.manifest(current).next_change)
+            except Failure:
+                return
+        overdue = time.time() - datetime.fromisoformat(self._next_change[1]).timestamp()
+        help = "Seconds since the content should have changed by itself (nextChange); 0 before that."
+        yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, max(0.0, overdue))
+
+    def _last_build(self) -> Iterator[Metric]:
+        last, cut = self._releases.last_build(), self._releases.cut_short()
+        if not last and not cut:
+            return
+        succeeded = not cut and last.get("status") == "SUCCESS"
+        help = "Whether the last build made a release; 0 where it failed or was killed."
+        yield GaugeMetricFamily("shopwindow_last_build_success", help, float(succeeded))
+        with suppress(ValueError):
+            ended = datetime.fromisoformat(str(cut.get("started") or last.get("ended")))
+            help = "When the last build ended; where it was killed, when it began."
+            yield GaugeMetricFamily("shopwindow_last_build_timestamp_seconds", help, ended.timestamp())
+
+    def _clients(self) -> Iterator[Metric]:
+        if counts := self._connections():
+            help = "Connections of clients that the workers have open."
+            yield GaugeMetricFamily("shopwindow_connections_open", help, counts["open"])
+            help = "Connections of clients that no worker has accepted yet."
+            yield GaugeMetricFamily("shopwindow_connections_waiting", help, counts["waiting"])
+
+    # -- the host ---------------------------------------------------------------------------------------------
+
+    def _disks(self) -> Iterator[Metric]:
+        free, inodes = {}, {}
+        for name, path in self._folders.items():
+            with suppress(OSError):
+                disk = os.statvfs(_existing(path))
+                free[name], inodes[name] = disk.f_bavail * disk.f_frsize, disk.f_favail
+        yield _by_label("shopwindow_disk_free_bytes", "Bytes that are free for the service.", "folder", free)
+        yield _by_label("shopwindow_disk_free_inodes", "Files that may be made there.", "folder", inodes)
+        if DATABASE in self._folders:
+            size = 0
+            with suppress(OSError):
+                size = os.stat(f"{self._folders[DATABASE]}-wal").st_size
+            yield GaugeMetricFamily("shopwindow_database_wal_bytes", "Size of SQLite's write-ahead log.", size)
+
+
+def _existing(path: Path) -> Path:
+    """A path, or the nearest folder above it that is there."""
+    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+
+
+@cache
+def _build_info() -> Metric:
+    try:
+        program = version("shopwindow")
+    except PackageNotFoundError:
+        program = "unknown"
+    info = GaugeMetricFamily(
+        "shopwindow_build_info", "The program and what it runs on.", labels=("version", "python", "sqlite")
+    )
+    info.add_metric((program, platform.python_version(), sqlite3.sqlite_version), 1)
+    return info
+
+
+# -- workers and the database ------------------------------------------------------------------------------------
+
+
+def _load(workers: list[Worker]) -> Iterator[Metric]:
+    def total(name: str) -> float:
+        return sum(worker.figures.get(name, 0) for worker in workers)
+
+    yield GaugeMetricFamily("shopwindow_threads_busy", "Requests that are being answered.", total("busy"))
+    yield GaugeMetricFamily("shopwindow_database_queue", "Actions that wait for the database.", total("waiting"))
+    oldest = max((worker.figures.get("oldest", 0.0) for worker in workers), default=0.0)
+    yield GaugeMetricFamily(
+        "shopwindow_database_queue_oldest_seconds", "How long the first of them has waited.", oldest
+    )
+    connections = {"used": total("used"), "idle": total("idle")}
+    help = "Connections of all workers to a database server."
+    yield _by_label("shopwindow_database_connections", help, "state", connections)
+
+
+def _database(known: Known) -> Iterator[Metric]:
+    if known.has_database:
+        help = "Whether the database could be had when it was last asked."
+        yield GaugeMetricFamily("shopwindow_database_up", help, float(not known.fault))
+
+
+def _mails(known: Known) -> Iterator[Metric]:
+    if not known.mails:
+        return
+    ended = CounterMetricFamily("shopwindow_mails_ended", "Mails that were sent, or given up.", labels=("how",))
+    now = {}
+    for state, number in known.mails.items():
+        if state.startswith("ended "):
+            ended.add_metric((state.removeprefix("ended "),), number)
+        else:
+            now[state] = number
+    yield _by_label("shopwindow_mails", "Mails of the outbox: waiting, or dead.", "state", now)
+    yield ended
+    age = (datetime.now(UTC) - known.oldest_mail).total_seconds() if known.oldest_mail else 0.0
+    help = "Age of the oldest mail that waits; 0 where none does."
+    yield GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age))
+
+
+# -- processes -----------------------------------------------------------------------------------------------------
+
+
+def _processes(processes: Mapping[int, str]) -> Iterator[Metric]:
+    """Figures of processes, which Linux keeps in /proc (proc(5)); elsewhere there are none.
+
+    prometheus_client's own ProcessCollector knows one process, and none where several share their metrics.
+    """
+    labels = ("process", "pid")
+    gauges = {
+        name: GaugeMetricFamily(f"shopwindow_process_{name}", help, labels=labels) for name, help in _OF_PROCESS.items()
+    }
+    cpu = CounterMetricFamily("shopwindow_process_cpu_seconds", "Processor time.", labels=labels)
+    for pid, role in processes.items():
+        try:
+            figures = _of_process(Path(f"/proc/{pid}"))
+        except (OSError, ValueError, StopIteration):  # it has ended, or there is no /proc
+            continue
+        for name, family in gauges.items():
+            family.add_metric((role, str(pid)), figures[name])
+        cpu.add_metric((role, str(pid)), figures["cpu"])
+    yield from (*gauges.values(), cpu)
+
+
+_OF_PROCESS = {
+    "resident_memory_bytes": "Memory that is held.",
+    "threads": "Threads.",
+    "open_fds": "Open file descriptors.",
+    "max_fds": "File descriptors that may be open.",
+    "start_time_seconds": "When it began, in seconds since 1970.",
+}
+
+
+def _of_process(folder: Path) -> dict[str, float]:
+    """One process's figures. Raises OSError, ValueError."""
+    text = (folder / "stat").read_text(encoding="ascii", errors="replace")
+    fields = text.rpartition(")")[2].split()  # from the third on: the second, in parentheses, may hold anything
+    ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+    limits = (folder / "limits").read_text(encoding="ascii")
+    files = next(line for line in limits.splitlines() if line.startswith("Max open files")).split()[3]
+    return {
+        "cpu": (int(fields[11]) + int(fields[12])) / ticks,
+        "threads": int(fields[17]),
+        "start_time_seconds": _booted() + int(fields[19]) / ticks,
+        "resident_memory_bytes": int(fields[21]) * page,
+        "open_fds": len(os.listdir(folder / "fd")),
+        "max_fds": float("inf") if files == "unlimited" else int(files),
+    }
+
+
+@cache
+def _booted() -> float:
+    """When the machine began, in seconds since 1970."""
+    lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
+    return float(next(line for line in lines if line.startswith("btime ")).split()[1])
+
+
+def _by_label(name: str, help: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(name, help, labels=(label,))
+    for value, number in values.items():
+        family.add_metric((value,), number)
+    return family

@@ -1,0 +1,58 @@
+"""The department store: every family and the catalog, as the Interface that the engine is handed by default."""
+
+from shopwindow.catalog.availability import OPERATIONS as AVAILABILITY
+from shopwindow.catalog.categories import OPERATIONS as CATEGORIES
+from shopwindow.catalog.index.building import CATALOG
+from shopwindow.catalog.kinds import KINDS as CATALOG_KINDS
+from shopwindow.catalog.products import OPERATIONS as PRODUCTS
+from shopwindow.catalog.search import OPERATIONS as SEARCH
+from shopwindow.catalog.status import OPERATIONS as STATUS
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.outbox import OUTBOX
+from shopwindow.retail.apps import kind as apps
+from shopwindow.retail.apps.operations import OPERATIONS as APPS
+from shopwindow.retail.bags.operations import OPERATIONS as BAGS
+from shopwindow.retail.bags.table import BAGS as BAGS_TABLE
+from shopwindow.retail.codes.operations import OPERATIONS as CODES
+from shopwindow.retail.codes.table import CODES as CODES_TABLE
+from shopwindow.retail.consents.operations import OPERATIONS as CONSENTS
+from shopwindow.retail.consents.table import CONSENTS as CONSENTS_TABLE
+from shopwindow.retail.events.kind import EVENT
+from shopwindow.retail.events.operations import OPERATIONS as EVENTS
+from shopwindow.retail.mobilelog.operations import OPERATIONS as MOBILELOG
+from shopwindow.retail.places.zipcodes import load as load_places
+from shopwindow.retail.promotions import kind as promotions
+from shopwindow.retail.promotions.operations import OPERATIONS as PROMOTIONS
+from shopwindow.retail.sharing.operations import OPERATIONS as SHARING
+from shopwindow.retail.storefront import WEEK, events_by_store, grid_of_stores
+from shopwindow.retail.stores.kind import STORE
+from shopwindow.retail.stores.operations import OPERATIONS as STORES
+
+INTERFACE = Interface(
+    title="Retail Mobile, Store and Order Utility Service Interface",
+    version="1",
+    kinds=(apps.APP, STORE, EVENT, promotions.PROMOTION, *CATALOG_KINDS),
+    operations=(
+        *APPS,
+        *CONSENTS,
+        *MOBILELOG,
+        *EVENTS,
+        *STORES,
+        *PROMOTIONS,
+        *SHARING,
+        *CODES,
+        *BAGS,
+        *CATEGORIES,
+        *PRODUCTS,
+        *SEARCH,
+        *AVAILABILITY,
+        *STATUS,
+    ),
+    rules=(*apps.RULES, *promotions.RULES),
+    clocks=(WEEK,),
+    indexes=(CATALOG,),
+    tables=(CONSENTS_TABLE, CODES_TABLE, BAGS_TABLE, OUTBOX),
+    applications=apps.APP.name,
+    prepare=(load_places,),
+    derived=(events_by_store, grid_of_stores),
+)

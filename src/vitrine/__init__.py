@@ -1,1 +1,0 @@
-"""vitrine: content in YAML, checked, published as releases of JSON and XML files."""

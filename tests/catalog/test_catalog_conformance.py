@@ -1,0 +1,59 @@
+"""The catalog's conformance table, in process; and what no table can say: that its answers are of their schemas."""
+
+from functools import partial
+
+import orjson
+import pytest
+
+from catalogs import indexed
+from conformance import AT, Case, documents
+from conformance_catalog import table
+from nginx import Answer
+from releases import live
+from served import called
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.call import Request
+from shopwindow.interface.formats import RESPONSE_FORMATS
+from shopwindow.service.serving import Serving
+from shopwindow.service.wsgi import Application, application
+from shopwindow.shop import INTERFACE
+from trees import write
+
+TABLE = table()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, schemas: Schemas) -> Application:
+    folder = tmp_path_factory.mktemp("catalog")
+    content = live(write(folder / "content", documents()), AT)
+    content = content.with_indexes({"catalog": indexed(content, folder)})
+    return application(partial(constant, Serving("release", INTERFACE, content, schemas)))
+
+
+def constant(serving: Serving, request: object) -> Serving:
+    return serving
+
+
+def test_every_case(service: Application) -> None:
+    found = []
+    for case in TABLE:
+        came = called(service, f"/{case.target}", case.sent, case.method, case.data or b"")
+        if came != Answer(case.status, dict(case.headers), case.body):
+            found.append((str(case), case.body.decode()[:3000], came.body.decode()[:3000]))
+    assert found == []
+
+
+def told(case: Case, schemas: Schemas) -> tuple[str, bytes]:
+    """What a case's body is of by its operation's schema, decoded."""
+    path, _, _ = case.target.partition("?")
+    schema = INTERFACE.routes.route(Request(path))[0].schema
+    format = next(each for each in RESPONSE_FORMATS if each.media_type == case.headers["content-type"])
+    return schema, orjson.dumps(format.decode(case.body, schemas.shape(schema)))
+
+
+def test_json_and_xml_say_the_same_and_what_the_schema_says(schemas: Schemas) -> None:
+    answers = [case for case in TABLE if case.status == 200 and case.value is not None and "_fields" not in case.target]
+    pairs = [(told(one, schemas), told(other, schemas)) for one, other in zip(answers[::2], answers[1::2], strict=True)]
+    unlike = [one for one, other in pairs if one != other]
+    bad = [schema for (schema, data), _ in pairs if not schemas.valid(schema, orjson.loads(data))]
+    assert (unlike, bad, len(pairs) > 200) == ([], [], True)

@@ -1,0 +1,388 @@
+"""Facts about the catalog in a release: made or taken over, told apart, verified; and how a build's end is noted."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from releases import AT, aged, build, built, current, live, manifest, shopwindow, tree
+from shopwindow.catalog.index.building import CATALOG, sorted_together
+from shopwindow.catalog.index.indexing import INDEX_FORMAT
+from shopwindow.content.check import check
+from shopwindow.content.schema import Schemas
+from shopwindow.release import indexes
+from shopwindow.release.changes import content_of
+from shopwindow.release.indexes import PreviousIndex
+from shopwindow.release.publish import Releases
+from shopwindow.release.stage import Stage
+from shopwindow.shop import INTERFACE
+from test_catalog_content import FILES, SMALL
+from trees import edit, write
+
+Json = Any
+NAME = CATALOG.file
+PRODUCTS, INVENTORY = FILES["products"], FILES["inventory"]
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A content folder with a small catalog, settled for an hour."""
+    return aged(write(tmp_path / "content", SMALL))
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "dist"
+
+
+def note(out: Path, id: str) -> Json:
+    return json.loads((out / "releases" / id / "build.json").read_bytes())
+
+
+def catalog(out: Path, id: str) -> Path:
+    return out / "releases" / id / NAME
+
+
+def changed(folder: Path, *edits: tuple[str, str, str]) -> Path:
+    """The folder, edited and settled again."""
+    edit(folder, *edits)
+    return aged(folder)
+
+
+PRICE = (PRODUCTS, "price: {regular: 150}", "price: {regular: 140}")
+PHONE = ("stores/one.yaml", "212-555-0101", "212-555-0102")
+
+
+def test_a_release_has_the_catalog_by_the_digest_of_its_rows(small: Path, out: Path) -> None:
+    id = built(small, out)
+    private = manifest(out / "releases" / id)["private"]
+    assert private[NAME].keys() == {"format", "rows"}
+    assert (private[NAME]["format"], len(private[NAME]["rows"])) == (INDEX_FORMAT, 64)
+    assert note(out, id)["catalog"]["sha256"] == sha256(catalog(out, id).read_bytes()).hexdigest()
+    assert not [path for path in tree(out / "releases" / id) if path.startswith("files/") and "sqlite" in path]
+    content = content_of(out / "releases" / id, INTERFACE)
+    index = content.index("catalog")
+    assert index.product(501)["name"] == "Paddock Boot"
+    assert index.availability(["4006381333931"], [100]) == {("4006381333931", 100): "LIMITED"}
+
+
+def test_the_same_content_gives_the_same_catalog_in_any_number_of_processes(small: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    id = built(small, first, "--jobs", "1")
+    assert built(small, second, "--jobs", "3") == id
+    assert catalog(first, id).read_bytes() == catalog(second, id).read_bytes()
+
+
+def test_a_release_without_a_catalog_has_no_file_for_it(minimal: Path, out: Path) -> None:
+    id = built(minimal, out)
+    assert manifest(out / "releases" / id)["private"].keys() == {"content.json"}
+    assert not catalog(out, id).exists()
+    assert content_of(out / "releases" / id, INTERFACE).index("catalog") is None
+
+
+def test_a_catalog_that_did_not_change_is_linked(small: Path, out: Path) -> None:
+    first = built(small, out)
+    second = built(changed(small, PHONE), out)
+    assert first != second
+    assert catalog(out, first).samefile(catalog(out, second))
+    assert note(out, first)["catalog"] == note(out, second)["catalog"]
+
+
+@pytest.mark.parametrize(
+    ("edits", "kept"),
+    [
+        ([PRICE], False),
+        ([(INVENTORY, '"site":3', '"site":0')], False),
+        ([("site.yaml", "https://i.example", "https://j.example")], False),
+        ([("promotions/one.yaml", "promotionName: Half Price", "promotionName: Half")], False),
+        ([("site.yaml", "www: https://www.example", "www: https://www2.example")], False),
+        ([("site.yaml", "\ncatalog:", "\nbags: {max_quantity: 5}\ncatalog:")], False),
+        ([("events/one.yaml", "name: Opening", "name: Doors")], True),
+    ],
+)
+def test_a_catalog_is_made_anew_when_something_in_it_may_differ(
+    small: Path, out: Path, edits: list[tuple[str, str, str]], kept: bool
+) -> None:
+    first = built(small, out)
+    second = built(changed(small, *edits), out)
+    assert catalog(out, first).samefile(catalog(out, second)) == kept
+
+
+def test_without_the_cache_the_catalog_is_made_anew_and_is_the_same(small: Path, out: Path) -> None:
+    first = built(small, out)
+    second = built(changed(small, PHONE), out, "--no-cache")
+    assert not catalog(out, first).samefile(catalog(out, second))
+    assert catalog(out, first).read_bytes() == catalog(out, second).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "edits", [PRICE, (INVENTORY, '"site":3', '"site":0'), (PRODUCTS, "name: Paddock Boot", "name: Oxford")]
+)
+def test_a_catalog_of_which_a_part_changed_is_the_one_made_anew(
+    small: Path, out: Path, edits: tuple[str, str, str]
+) -> None:
+    built(small, out)
+    second = built(changed(small, edits), out)
+    data = catalog(out, second).read_bytes()
+    assert built(small, out, "--no-cache") == second
+    assert catalog(out, second).read_bytes() == data
+    assert shopwindow("verify", "--out", out).status == 0
+
+
+def test_nothing_is_taken_from_a_catalog_that_was_changed(small: Path, out: Path) -> None:
+    path = catalog(out, built(small, out))
+    data, times = path.read_bytes(), path.stat()
+    assert b"https://i.example/both.jpg" in data
+    path.chmod(0o644)
+    path.write_bytes(data.replace(b"https://i.example/both.jpg", b"https://i.example/loot.jpg"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    second = built(changed(small, (INVENTORY, '"site":3', '"site":0')), out)
+    assert b"loot.jpg" not in catalog(out, second).read_bytes()
+
+
+def test_a_second_build_has_nothing_to_do_and_a_file_of_the_catalog_gives_it_some(small: Path, out: Path) -> None:
+    first = built(small, out)
+    assert build(small, out).out.splitlines()[0].endswith(" files, it is current already: nothing to do")
+    assert built(changed(small, (INVENTORY, '"site":3', '"site":0')), out) != first
+
+
+def test_a_build_says_which_products_and_categories_changed(small: Path, out: Path) -> None:
+    built(small, out)
+    ran = build(changed(small, PRICE, (FILES["categories"], "name: Loafers", "name: Flats")), out)
+    assert "  changed: category 3\n  changed: product 502\n" in ran.out
+
+
+def test_diff_tells_the_catalog_by_product_and_category(small: Path, out: Path) -> None:
+    first = built(small, out)
+    gone = ("catalog/recommendations.yaml", "- {product: 501, products: [502]}\n", "[]\n")
+    third = "- id: 503\n  name: Loafer\n  description: A loafer.\n  typeName: SHOE\n  brand: Cobbold\n"
+    third += "  categories: [3]\n  images: {primary: l.jpg}\n  price: {regular: 99}\n"
+    cut = SMALL[PRODUCTS][SMALL[PRODUCTS].index("- id: 502") :]
+    category = (FILES["categories"], "name: Loafers", "name: Flats")
+    second = built(changed(small, (PRODUCTS, cut, third), gone, category), out)
+    told = shopwindow("diff", first[:12], second[:12], "--out", out).out
+    assert told.splitlines()[:3] == [
+        'category 3: name: "Loafers" -> "Flats"',
+        "product 502: disappears",
+        "product 503: appears",
+    ]
+    assert "  https://api.example/v3/catalog/category/3\n" in told
+    assert shopwindow("diff", first[:12], first[:12], "--out", out).out == "0 URLs to purge\n"
+
+
+def test_a_catalog_that_was_changed_is_damaged(small: Path, out: Path) -> None:
+    id = built(small, out)
+    assert shopwindow("verify", "--out", out).out == f"release {id[:12]} is intact\n"
+    catalog(out, id).chmod(0o644)
+    with sqlite3.connect(catalog(out, id)) as database:
+        database.execute("UPDATE brand SET url = 'https://elsewhere.example'")
+    ran = shopwindow("verify", "--out", out)
+    assert (ran.status, ran.out) == (1, f"{NAME}: not the bytes that were built\n")
+    catalog(out, id).unlink()
+    assert shopwindow("verify", "--out", out).out == f"{NAME}: No such file or directory\n"
+
+
+@pytest.mark.parametrize("harm", [lambda path: path.unlink(), lambda path: path.write_bytes(b"no catalog")])
+def test_a_build_beside_a_damaged_catalog_makes_it_anew_or_says_so(
+    small: Path, out: Path, harm: Callable[[Path], object]
+) -> None:
+    path = catalog(out, built(small, out))
+    path.chmod(0o644)
+    harm(path)
+    ran = build(changed(small, PHONE), out)
+    if path.exists():
+        assert (ran.status, "--no-cache writes every file anew" in ran.err) == (4, True)
+        ran = build(small, out, "--no-cache")
+    assert ran.status == 0, ran
+    assert shopwindow("verify", "--out", out).status == 0
+
+
+def test_a_damaged_catalog_keeps_no_other_from_being_made(small: Path, out: Path) -> None:
+    path = catalog(out, built(small, out))
+    path.chmod(0o644)
+    path.write_bytes(b"no catalog")
+    built(changed(small, PRICE), out)
+    assert shopwindow("verify", "--out", out).status == 0
+
+
+MISSING, ALL = "missing, or not what a build wrote", "does not tell the digest of the catalog"
+BROKEN: dict[str, tuple[Callable[[Json], Json], list[str]]] = {
+    "nothing": (lambda told: None, [MISSING, ALL]),
+    "no object": (lambda told: [], [MISSING, ALL]),
+    "an empty object": (lambda told: {}, [MISSING, ALL]),
+    "a list for the catalog": (lambda told: {**told, "catalog": []}, [ALL]),
+    "the catalog without a digest": (lambda told: {**told, "catalog": {**told["catalog"], "sha256": None}}, [ALL]),
+}
+
+
+@pytest.mark.parametrize(("harm", "words"), BROKEN.values(), ids=BROKEN.keys())
+@pytest.mark.parametrize("edits", [PHONE, PRICE], ids=["the catalog is as it was", "the catalog is another"])
+def test_a_build_beside_a_release_whose_build_json_is_broken_takes_nothing_from_it(
+    small: Path, out: Path, harm: Callable[[Json], Json], words: list[str], edits: tuple[str, str, str]
+) -> None:
+    first = built(small, out)
+    told = harm(note(out, first))
+    path = out / "releases" / first / "build.json"
+    path.unlink()
+    if told is not None:
+        path.write_text(json.dumps(told))
+    ran = shopwindow("verify", "--out", out)
+    assert (ran.status, ran.out.splitlines()) == (1, [f"build.json: {line}" for line in words])
+    assert built(changed(small, edits), out) != first
+    assert shopwindow("verify", "--out", out).status == 0
+
+
+def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path: Path, schemas: Schemas) -> None:
+    documents = check(small, schemas, INTERFACE).documents
+    assert documents
+    foreign = tmp_path / "foreign"
+    foreign.write_bytes(b"of another form")
+    told = {"sha256": sha256(b"of another form").hexdigest()}
+    before = PreviousIndex(foreign, {"format": INDEX_FORMAT - 1, "rows": ""}, told)
+    (tmp_path / "stage").mkdir()
+    stage, content = Stage(tmp_path / "stage"), live(small)
+    made = indexes.build(INTERFACE.indexes, documents.feeds, content, stage, {"catalog": before}, "program", 1)
+    assert (made.private[NAME]["format"], made.changed) == (INDEX_FORMAT, {})
+    assert made.opened["catalog"].product(501)["name"] == "Paddock Boot"
+
+
+def test_an_old_release_goes_with_its_catalog(small: Path, out: Path) -> None:
+    first = built(small, out)
+    second = built(changed(small, PRICE), out)
+    releases = Releases(out)
+    history = (out / "history.jsonl").read_text().replace("2026-", "2016-")
+    (out / "history.jsonl").write_text(history)
+    with releases.lock():
+        assert releases.prune(1, datetime.fromisoformat(AT)) == [first]
+    assert not catalog(out, first).exists()
+    assert catalog(out, second).exists()
+
+
+def test_what_an_app_would_get_of_the_catalog_is_shown_from_the_working_tree(small: Path) -> None:
+    ran = shopwindow("show", "v3/catalog/product/502", "--content", small)
+    assert json.loads(ran.out)["product"][0]["summary"]["name"] == "Boot and Tree"
+
+
+def test_featured_products_are_frozen_and_all_where_the_site_says_so(small: Path, out: Path) -> None:
+    def frozen(id: str) -> set[str]:
+        files = manifest(out / "releases" / id)["files"]
+        return {entry["arguments"]["productId"] for entry in files if entry["operation"].startswith("product_v")}
+
+    assert frozen(built(small, out)) == set()
+    assert frozen(built(changed(small, (PRODUCTS, "- id: 502\n", "- id: 502\n  featured: true\n")), out)) == {"502"}
+    all_of_them = ("site.yaml", "catalog: {", "catalog: {freeze: all, ")
+    assert frozen(built(changed(small, all_of_them), out)) == {"501", "502"}
+
+
+def test_more_files_than_are_allowed_are_not_written(small: Path, out: Path) -> None:
+    ran = build(small, out, "--allow-files", "10")
+    count = int(ran.err.split()[1])
+    assert (ran.status, ran.err) == (
+        4,
+        f"shopwindow: {count} files would be written, and 10 are allowed; "
+        f"--allow-files {count} allows them, or freeze fewer products (featured, catalog.freeze)\n",
+    )
+    assert not (out / "releases").exists()
+    assert build(small, out, "--allow-files", str(count)).status == 0
+
+
+# -- how the last build ended ------------------------------------------------------------------------------------
+
+
+def last(out: Path) -> Json:
+    """last-build.json without its times, which must be in order."""
+    told = json.loads((out / "last-build.json").read_bytes())
+    started, ended = (datetime.fromisoformat(told.pop(name)) for name in ("started", "ended"))
+    assert started.utcoffset() is not None
+    assert started <= ended
+    return told
+
+
+def test_a_release_says_when_its_build_began_and_ended(small: Path, out: Path) -> None:
+    id = built(small, out)
+    told = note(out, id)
+    assert datetime.fromisoformat(told["started"]) <= datetime.fromisoformat(told["ended"])
+    assert last(out) == {"format": 1, "status": "SUCCESS", "release": id}
+
+
+def test_a_build_of_faulty_content_leaves_a_note_and_the_next_good_one_another(small: Path, out: Path) -> None:
+    first = built(small, out)
+    edit(small, (PRODUCTS, "price: {regular: 150}", "price: {regular: free}"))
+    assert build(small, out).status == 1
+    assert last(out) == {
+        "format": 1,
+        "status": "FAILED",
+        "cause": "content",
+        "description": "1 problem in the content, the first in catalog/products.yaml:25: 1/price/regular: "
+        "'free' is not a number (Regular price, or the range of the regular prices of its variants); "
+        "allowed: an amount such as 49.99, or a range such as {low: 19.99, high: 49.99}",
+        "release": first,
+    }
+    assert current(out) == first
+    assert shopwindow("releases", "--out", out).out.count("\n") == 1
+    edit(small, (PRODUCTS, "price: {regular: free}", "price: {regular: 150}"))
+    assert built(aged(small), out) == first
+    assert last(out) == {"format": 1, "status": "SUCCESS", "release": first}
+
+
+def test_a_build_that_failed_leaves_a_note_even_if_then_there_is_nothing_to_do(small: Path, out: Path) -> None:
+    built(small, out)
+    assert build(changed(small, PHONE), out, "--allow-files", "1").status == 4
+    assert last(out)["status"] == "FAILED"
+    edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"))
+    built(aged(small), out)
+    assert build(changed(small, PHONE), out, "--allow-files", "1").status == 4
+    assert last(out)["description"].endswith("freeze fewer products (featured, catalog.freeze)")
+    edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"))
+    id = built(aged(small), out)
+    assert last(out) == {"format": 1, "status": "SUCCESS", "release": id}
+
+
+def test_a_build_whose_words_nobody_reads_has_not_failed(small: Path, out: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "shopwindow", "build", "--content", str(small), "--out", str(out)]
+    with os.fdopen(writing, "wb") as nobody:
+        assert subprocess.run(command, stdout=nobody, stderr=subprocess.PIPE, check=False).returncode != 0
+    assert last(out) == {"format": 1, "status": "SUCCESS", "release": current(out)}
+
+
+def test_a_build_that_finds_another_at_work_leaves_its_note_alone(small: Path, out: Path) -> None:
+    built(small, out)
+    before = (out / "last-build.json").read_bytes()
+    with Releases(out).lock():
+        assert build(changed(small, PHONE), out).status == 4
+    assert (out / "last-build.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{"])
+def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "last-build.json").write_bytes(data)
+    assert Releases(tmp_path).last_build() == {}
+
+
+# -- two streams -------------------------------------------------------------------------------------------------
+
+sides = st.dictionaries(st.integers(0, 20), st.binary(max_size=2))
+
+
+@given(sides, sides)
+def test_two_ordered_streams_become_one(old: dict[int, bytes], new: dict[int, bytes]) -> None:
+    told = list(sorted_together(sorted(old.items()), sorted(new.items())))
+    assert told == [(id, old.get(id), new.get(id)) for id in sorted(old.keys() | new.keys())]
+
+
+def test_synonyms_find_one_another(small: Path) -> None:
+    write(small, {"catalog/synonyms.yaml": "- [boot, wellington]\n"})
+    ran = shopwindow("show", "v4/catalog/search?searchphrase=wellington", "--content", small)
+    assert json.loads(ran.out)["searchresultgroups"][0]["totalproducts"] == 2

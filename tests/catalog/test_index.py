@@ -1,0 +1,256 @@
+"""catalog.sqlite: what its verbs answer, that its bytes follow from the content, and who may read it at one time."""
+
+import os
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from plain_catalog import TREE, URL, category, index, product, review
+from releases import as_content
+from shopwindow.catalog.index.opened import Opened, Sources, open_index, renderer, write
+from shopwindow.catalog.protocol import Catalog, Facet, Page, Question, Reviews
+
+SITE = {
+    "catalog": {
+        "image_url": "https://images.example.com/is",
+        "product_url": "https://www.example.com/p/{id}",
+        "brand_url": "https://www.example.com/b/{name}",
+    }
+}
+UPC = "012345678905"
+PRODUCTS = [
+    product(
+        30,
+        "Shirt",
+        brand="Larkspur",
+        categories=[4, 5],
+        price={"regular": 60, "sale": 45.5},
+        colors=[{"id": 1, "name": "Dusk", "normal": "BLUE"}, {"id": 2, "name": "Rust", "normal": "RED"}],
+        sizes=[{"id": 1, "name": "Small", "normal": "S"}],
+        upcs=[{"upc": UPC, "sku": 7, "color": 1}, {"upc": "00000000000017", "sku": 8, "active": False}],
+        bestSeller=2,
+        updated="2013-06-21T12:00:00Z",
+        featured=True,
+    ),
+    product(20, "Scarf", brand="Vane & Co", categories=[2], price={"regular": {"low": 20, "high": 30}}, bestSeller=1),
+    product(10, "Shirt and Scarf", brand="Larkspur", categories=[4], members=[30, 20], updated="2013-06-01T00:00:00Z"),
+    product(40, "Old Shirt", active=False, categories=[4], featured=True, upcs=[{"upc": "00000000000024", "sku": 99}]),
+]
+CATALOG: dict[str, Any] = {
+    "site": SITE,
+    "categories": [category(1, categories=[category(2, "Clothes", categories=[category(4, "Shirts")])]), TREE[4]],
+    "brands": [{"name": "Larkspur", "id": 77, "url": f"{URL}larkspur"}],
+    "inventory": [{"upc": UPC, "site": 0, "stores": {"212": 2, "7": 9, "9": 0}}],
+    "reviews": [review(1, 30, 5, "2013-01-01"), review(2, 30, 4, "2013-03-01"), review(3, 20, 1), review(4, 30, 4)],
+    "recommendations": [{"product": 20, "products": [40, 30, 20, 99]}],
+}
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Opened:
+    return index(tmp_path, *PRODUCTS, **CATALOG)
+
+
+def test_it_is_the_port(catalog: Opened) -> None:
+    port: Catalog = catalog
+    assert port.roots() == [1, 5]
+
+
+def test_products_have_what_is_worked_out(catalog: Opened) -> None:
+    shirt = PRODUCTS[0]
+    first, second = shirt["upcs"]
+    worked_out = {"reviewCount": 3, "available": False, "onsale": True, "priceLow": 45.5, "priceHigh": 45.5}
+    assert catalog.product(30) == shirt | worked_out | {
+        "rating": 4.3,
+        "brandId": 77,
+        "upcs": [first | {"available": False}, second | {"available": False}],
+    }
+    scarf = {"reviewCount": 1, "rating": 1.0, "available": True, "onsale": False, "priceLow": 20.0, "priceHigh": 30.0}
+    assert catalog.products([20, 5, 20]) == {20: PRODUCTS[1] | scarf}
+    assert catalog.product(2**60) is None
+
+
+def test_what_is_sold_no_more_cannot_be_sent(catalog: Opened) -> None:
+    product, upc = catalog.product_of_sku(99) or ({}, {})
+    assert (product["available"], upc["available"]) == (False, False)
+
+
+def test_upcs_and_skus_lead_to_products(catalog: Opened) -> None:
+    assert catalog.product_of_upc([UPC, "12345678905", "17", "x", "", "1" * 40]) == {
+        UPC: 30,
+        "12345678905": 30,
+        "17": 30,
+    }
+    found = catalog.product_of_sku(8)
+    assert found
+    assert (found[0]["id"], found[1]["upc"]) == (30, "00000000000017")
+    assert (catalog.product_of_sku(9), catalog.product_of_sku(2**70)) == (None, None)
+
+
+def test_the_index_of_products(catalog: Opened) -> None:
+    assert catalog.product_ids() == (3, [10, 20, 30])
+    assert catalog.product_ids(offset=1, limit=1) == (3, [20])
+    assert catalog.product_ids("2013-06-21T12:00:00.000Z") == (2, [20, 30])
+    assert catalog.product_ids("2013-06-21T12:00:00.001Z") == (1, [20])
+    assert catalog.featured() == [30]
+
+
+def test_numbers_that_no_row_can_hold_are_not_there(catalog: Opened) -> None:
+    large = 10**30
+    assert catalog.products([large, 30, -large]).keys() == {30}
+    assert (catalog.rendered([large], "element"), catalog.families([large])) == ({}, {})
+    assert (catalog.recommended(large, 5), catalog.brands([large], large)) == ([], [])
+    assert catalog.reviews(large, 1, 5).total == 0
+
+
+def test_families(catalog: Opened) -> None:
+    assert catalog.families([10, 20, 30, 40]) == {10: ([30, 20], []), 20: ([], [10]), 30: ([], [10])}
+
+
+def test_categories(catalog: Opened) -> None:
+    clothes = {"id": 2, "name": "Clothes", "url": f"{URL}c/2", "parent": 1, "depth": 2, "children": [4]}
+    assert catalog.category(2) == clothes
+    assert catalog.category(9) is None
+    assert catalog.category(10**30) is None
+
+
+def test_browse(catalog: Opened) -> None:
+    facets = (
+        Facet("BRAND", "Brand", (("Larkspur", 2), ("Vane & Co", 1))),
+        Facet("COLOR", "Color", (("BLUE", 1), ("RED", 1))),
+        Facet("SIZE", "Size", (("S", 1),)),
+        Facet("PRICE", "Price", (), ((0, 49.99, 3),)),
+    )
+    assert catalog.browse(1, Question()) == Page(3, (20, 30, 10), facets)
+    assert catalog.browse(1, Question(filters={"COLOR": ("blue",)}, facets=False)) == Page(1, (30,))
+    assert catalog.browse(5, Question(facets=False)) == Page(1, (30,))
+    assert catalog.browse(6, Question()) == Page(0)
+    assert catalog.browse(1, Question(filters={"NOTHING": ("x",)}, facets=False)) == Page(0)
+
+
+def test_an_attribute_of_a_facets_name_is_no_second_facet(tmp_path: Path) -> None:
+    attributes = {"Price": ["Low"], "Brand": ["Mine"], "Color": ["Red"], "Size": ["L"], "Fit": ["Slim"]}
+    found = index(tmp_path, *(product(id, attributes=attributes) for id in (1, 2))).browse(1, Question())
+    assert [facet.name for facet in found.facets if facet.values or facet.ranges] == ["BRAND", "PRICE", "FIT"]
+
+
+def test_brands(catalog: Opened) -> None:
+    larkspur, vane = ("Larkspur", f"{URL}larkspur"), ("Vane & Co", f"{URL}b/Vane%20%26%20Co")
+    assert catalog.brands([1]) == [larkspur, vane]
+    assert catalog.brands([4, 9]) == [larkspur]
+    assert catalog.brands([1], 5) == [larkspur]
+
+
+def test_reviews_are_the_newest_first(catalog: Opened) -> None:
+    def ids(page: int, number: int) -> list[str]:
+        return [each["id"] for each in catalog.reviews(30, page, number).reviews]
+
+    assert (ids(1, 2), ids(2, 2), ids(3, 2)) == (["r4", "r2"], ["r1"], [])
+    assert catalog.reviews(20, 1, 10) == Reviews(1.0, 1, (1, 0, 0, 0, 0), (review(3, 20, 1),))
+    assert catalog.reviews(10, 1, 10) == Reviews(0.0, 0, (0, 0, 0, 0, 0), ())
+
+
+def test_recommended_are_those_given_then_those_alike(catalog: Opened) -> None:
+    assert catalog.recommended(20, 10) == [30]  # what is not active, itself and what does not exist are left out
+    assert catalog.recommended(30, 10) == [10]
+    assert catalog.recommended(30, 0) == []
+
+
+def test_availability(catalog: Opened) -> None:
+    assert catalog.availability([UPC, "8"], [7, 9, 212, 300]) == {(UPC, 7): "AVAILABLE", (UPC, 212): "LIMITED"}
+
+
+def test_parts_are_stored_as_they_are_rendered(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.sqlite"
+    render = renderer(as_content({"site": SITE, "promotions": []}))
+    write(path, Sources(**CATALOG, products=PRODUCTS), render)
+    found = open_index(path)
+    for id in (10, 20, 30, 40):
+        parts = {part: found.rendered([id], part)[id] for part in ("element", "rest3", "detail4")}
+        assert parts == {part: orjson.loads(data) for part, data in render(found.product(id)).items()}
+    assert found.rendered([30, 99, 10], "element").keys() == {10, 30}
+
+
+def test_the_same_content_gives_the_same_bytes_with_any_number_of_processes(tmp_path: Path) -> None:
+    many = [product(id, f"Thing {id % 17}", bestSeller=1 + id % 5) for id in range(1, 1800)]
+    digests = [write(tmp_path / f"{jobs}", Sources(**CATALOG, products=many), jobs=jobs) for jobs in (1, 2, 3)]
+    files = [(tmp_path / f"{jobs}").read_bytes() for jobs in (1, 2, 3)]
+    assert len(set(digests)) == len(set(files)) == 1
+    assert sorted(os.listdir(tmp_path)) == ["1", "2", "3"]  # nothing else is left
+
+
+def test_digests_differ_exactly_where_documents_do(tmp_path: Path) -> None:
+    dearer = [PRODUCTS[0] | {"price": {"regular": 61}}, *PRODUCTS[1:3]]
+    old, new = index(tmp_path, *PRODUCTS, **CATALOG), index(tmp_path, *dearer, **CATALOG)
+    assert list(old.digests("category")) == list(new.digests("category"))
+    was, now = dict(old.digests("product")), dict(new.digests("product"))
+    assert (list(was), {id for id in was if now.get(id) != was[id]}) == ([10, 20, 30, 40], {30, 40})
+
+
+@pytest.mark.parametrize("kind", ["products", "inventory", "reviews", "recommendations", "brands", "categories"])
+def test_the_digest_tells_every_document(tmp_path: Path, kind: str) -> None:
+    sources = CATALOG | {"products": PRODUCTS}
+    whole = write(tmp_path / "whole", Sources(**sources))
+    assert write(tmp_path / "less", Sources(**sources | {kind: sources[kind][:-1]})) != whole
+
+
+def test_a_failing_stream_is_raised_and_leaves_no_temporary_files(tmp_path: Path) -> None:
+    def failing() -> Any:
+        yield PRODUCTS[0]
+        raise ValueError("line 2")
+
+    with pytest.raises(ValueError, match="line 2"):
+        write(tmp_path / "out", Sources(products=failing()))
+    assert os.listdir(tmp_path) in ([], ["out"])
+
+
+def test_an_empty_catalog(tmp_path: Path) -> None:
+    empty = index(tmp_path, categories=[])
+    assert (empty.roots(), empty.product_ids(), empty.product(1)) == ([], (0, []), None)
+    assert (empty.search("shirt", Question()), empty.browse(1, Question())) == (Page(0), Page(0))
+
+
+def test_threads_read_at_one_time(catalog: Opened) -> None:
+    found: list[Any] = []
+
+    def read() -> None:
+        found.extend(catalog.browse(1, Question()).ids for _ in range(50))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(found), set(found)) == (200, {(20, 30, 10)})
+
+
+def test_processes_forked_from_one_that_has_read_read_on(catalog: Opened) -> None:
+    before = catalog.search("shirt", Question())
+    children = []
+    for _ in range(3):
+        child = os.fork()
+        if child == 0:
+            right = catalog.search("shirt", Question()) == before and catalog.product(30) is not None
+            os._exit(0 if right else 1)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    assert catalog.search("shirt", Question()) == before
+
+
+def test_it_is_never_written_to(catalog: Opened, tmp_path: Path) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        catalog.database.execute("DELETE FROM number")
+    assert len(os.listdir(tmp_path)) == 1  # no journal, no locks
+
+
+def test_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "catalog.sqlite"
+    write(path, Sources())
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE meta SET value = 99 WHERE name = 'format'")
+    with pytest.raises(ValueError, match="format 99"):
+        open_index(path)

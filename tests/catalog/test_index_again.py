@@ -1,0 +1,201 @@
+"""An index made with the help of the one before has the very bytes of one made without."""
+
+import random
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from examples import examples
+from plain_catalog import TREE, Document, category, product, products, review
+from releases import as_content
+from shopwindow.catalog.index.opened import INDEX_FORMAT, Sources, open_index, renderer, write
+from shopwindow.catalog.index.wording import Worded
+from shopwindow.catalog.protocol import Question
+
+SITE = {"catalog": {"image_url": "https://i.example.com", "product_url": "https://w.example.com/p/{id}"}}
+RENDER = renderer(as_content({"site": SITE, "promotions": []}))
+Catalog = dict[str, Any]
+
+
+def bytes_of(folder: Path, name: str, catalog: Catalog, before: Path | None = None, jobs: int = 1) -> bytes:
+    path = folder / name
+    write(path, Sources(site=SITE, **catalog), RENDER, jobs, previous=before)
+    return path.read_bytes()
+
+
+def same(folder: Path, old: Catalog, new: Catalog, jobs: int = 1) -> bool:
+    """Whether the new catalog is the same with and without the old one, which is another."""
+    before = bytes_of(folder, "old", old)
+    anew = bytes_of(folder, "new", new)
+    assert anew != before
+    return bytes_of(folder, "again", new, folder / "old", jobs) == anew
+
+
+@st.composite
+def two(draw: st.DrawFn) -> tuple[Catalog, Catalog]:
+    """A catalog and a later one: of its products some are as they were, some are others, some are gone or new."""
+    old, others = draw(products()), {each["id"]: each for each in draw(products())}
+    kept = [draw(st.sampled_from((each, each | draw(CHANGES)))) for each in old if draw(st.integers(0, 4))]
+    ids = {each["id"] for each in kept}
+    new = draw(st.permutations([*kept, *(each for id, each in others.items() if id not in ids)]))
+    tree = [draw(st.sampled_from((each, {**each, "name": "Else"}))) for each in TREE]
+    return _around(draw, old, TREE), _around(draw, new, tree)
+
+
+CHANGES: st.SearchStrategy[Document] = st.sampled_from(
+    (
+        {"price": {"regular": 3.5}},
+        {"name": "Lacquered Stool"},
+        {"active": False},
+        {"active": True},
+        {"bestSeller": 1},
+        {"categories": [5]},
+        {"members": [1]},
+        {"description": "Nothing but linen.", "bullets": ["Linen", "Oak"]},
+    )
+)
+
+
+def _around(draw: st.DrawFn, documents: list[Document], tree: list[Document]) -> Catalog:
+    opinions = draw(st.lists(st.tuples(st.integers(0, 31), st.integers(1, 5)), max_size=6))
+    reviews = [review(n, documents[of]["id"], stars) for n, (of, stars) in enumerate(opinions) if of < len(documents)]
+    return {"categories": tree, "products": documents, "reviews": reviews}
+
+
+@settings(max_examples=examples(80), deadline=None)
+@given(two())
+def test_the_help_of_any_other_catalog_changes_nothing(pair: tuple[Catalog, Catalog]) -> None:
+    old, new = pair
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        bytes_of(folder, "old", old)
+        assert bytes_of(folder, "again", new, folder / "old") == bytes_of(folder, "new", new)
+
+
+WORDS = [f"{start}{end}" for start in ("wool", "oak", "linen", "silk", "brass", "pine") for end in ("en", "ish", "ful")]
+
+
+def many() -> list[Document]:
+    """Products enough for several runs of them, and for several pages of each table."""
+    source = random.Random(7)
+    return [
+        product(
+            id * 2,
+            " ".join(source.choices(WORDS, k=3)),
+            description=" ".join(f"{word}{source.randrange(40)}" for word in source.choices(WORDS, k=30)),
+            categories=[source.randrange(1, 6)],
+            upcs=[{"upc": f"{id:012}", "sku": id}],
+            attributes={"Material": [source.choice(WORDS)]},
+            **({"bestSeller": source.randrange(1, 500)} if id % 7 == 0 else {}),
+        )
+        for id in range(1, 1700)
+    ]
+
+
+MANY: Catalog = {
+    "categories": TREE,
+    "products": many(),
+    "inventory": [{"upc": f"{id:012}", "site": id % 3, "stores": {str(id % 5): id % 9}} for id in range(1, 1700)],
+    "reviews": [review(number, 2 * (number % 300 + 1), number % 5 + 1) for number in range(900)],
+}
+
+
+def changed(place: int, **more: Any) -> Catalog:
+    documents = list(MANY["products"])
+    documents[place] = documents[place] | more
+    return MANY | {"products": documents}
+
+
+def without(kind: str, place: int) -> Catalog:
+    return MANY | {kind: [*MANY[kind][:place], *MANY[kind][place + 1 :]]}
+
+
+LATER: dict[str, Catalog] = {
+    "a price": changed(800, price={"regular": 12.5}),
+    "a name": changed(800, name="Unheard Xylophone"),
+    "a best seller": changed(1200, bestSeller=1),
+    "no longer active": changed(800, active=False),
+    "a product less": without("products", 800),
+    "the first product less": without("products", 0),
+    "a product more": MANY | {"products": [*MANY["products"][:700], product(1401), *MANY["products"][700:]]},
+    "a category's name": MANY | {"categories": [TREE[0], category(2, "Renamed", parent=1), *TREE[2:]]},
+    "another parent": MANY | {"categories": [*TREE[:3], category(4, parent=3), TREE[4]]},
+    "a review less": without("reviews", 40),
+    "less in stock": without("inventory", 2),
+    "another brand": MANY | {"brands": [{"name": "Larkspur", "id": 9, "url": "https://l.example.com"}]},
+    "most of it": MANY | {"products": [each | {"name": "Other Thing"} for each in MANY["products"]]},
+}
+
+
+@pytest.fixture(scope="module")
+def index_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of ``MANY``, made once: each of these takes half a second."""
+    folder = tmp_path_factory.mktemp("many")
+    bytes_of(folder, "old", MANY)
+    return folder / "old"
+
+
+@pytest.mark.parametrize("what", LATER)
+def test_many_products_with_one_thing_changed(index_of_many: Path, tmp_path: Path, what: str) -> None:
+    anew = bytes_of(tmp_path, "new", LATER[what])
+    again = {jobs: bytes_of(tmp_path, f"again {jobs}", LATER[what], index_of_many, jobs) == anew for jobs in (1, 3)}
+    assert (anew == index_of_many.read_bytes(), again) == (False, {1: True, 3: True})
+
+
+def test_one_index_after_another(tmp_path: Path) -> None:
+    """What was made with help helps as well."""
+    bytes_of(tmp_path, "0", MANY)
+    for number, new in enumerate(list(LATER.values())[::3], 1):
+        made = bytes_of(tmp_path, str(number), new, tmp_path / str(number - 1), 2)
+        assert made == bytes_of(tmp_path, f"anew {number}", new, jobs=2)
+
+
+def test_only_what_changed_is_rendered(tmp_path: Path) -> None:
+    bytes_of(tmp_path, "old", MANY)
+    rendered: list[int] = []
+
+    def render(document: Document) -> Any:
+        rendered.append(document["id"])
+        return RENDER(document)
+
+    write(tmp_path / "new", Sources(site=SITE, **LATER["a name"]), render, 1, previous=tmp_path / "old")
+    assert rendered == [1602]
+    found = open_index(tmp_path / "new")
+    assert found.search("xylophone", Question(facets=False)).ids == (1602,)
+    assert found.search("xilophone", Question(facets=False)).ids == (1602,)
+
+
+@pytest.mark.parametrize("harm", ["no file", "no database", "another format", "another version of SQLite"])
+def test_what_is_no_such_index_is_passed_over(tmp_path: Path, harm: str) -> None:
+    old, small = tmp_path / "old", MANY | {"products": MANY["products"][:50]}
+    anew = bytes_of(tmp_path, "new", small)
+    bytes_of(tmp_path, "old", small)
+    with sqlite3.connect(old) as database:  # whoever took rows from it would take these along
+        database.execute("UPDATE part_element SET data = '{}'")
+        database.execute(
+            "UPDATE meta SET value = ? WHERE name = 'format'", (INDEX_FORMAT - (harm == "another format"),)
+        )
+    if harm == "no file":
+        old.unlink()
+    elif harm == "no database":
+        old.write_bytes(b"nothing of the kind")
+    elif harm == "another version of SQLite":
+        data = bytearray(old.read_bytes())
+        data[96:100] = (3_007_000).to_bytes(4, "big")
+        old.write_bytes(data)
+    assert bytes_of(tmp_path, "again", small, old) == anew
+
+
+def test_a_product_is_worded_alike_from_its_document_and_from_its_rows() -> None:
+    from shopwindow.catalog.index.rows import Referred, categories
+
+    shop = Referred(categories(TREE), {}, (), RENDER)
+    made, taken = Worded(), Worded()
+    made.make(shop, 1, MANY["products"][0] | {"name": "Women's T-Shirt Ångström", "bullets": ["Shirt", "shirts"]})
+    taken.add(1, made.short[0][1], made.described[0][1])
+    assert (taken.text, taken.short, taken.described) == (made.text, made.short, made.described)

@@ -1,0 +1,532 @@
+"""Facts about the commands `check` and `show`: what they print where, and how they end."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from lxml import etree
+
+from checkout import ROOT
+from shopwindow import library
+from shopwindow.catalog.index import building, opened
+from shopwindow.cli import main
+from shopwindow.content.check import check
+from shopwindow.content.documents import live
+from shopwindow.content.schema import Schemas
+from shopwindow.interface import formats
+from shopwindow.shop import INTERFACE
+from trees import APP, edit, unmark, write
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its status and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs the command in this process."""
+
+    def ran(*arguments: object) -> Ended:
+        with pytest.raises(SystemExit) as ended:
+            main.main([str(argument) for argument in arguments], "shopwindow")
+        printed = capfd.readouterr()
+        return Ended(int(ended.value.code or 0), printed.out, printed.err)
+
+    return ran
+
+
+@pytest.fixture
+def wrong(minimal: Path) -> Path:
+    """A folder with two problems."""
+    edit(
+        minimal,
+        ("events/one.yaml", "name: Opening", "name: 5"),
+        ("stores/one.yaml", "storeId: 1\n", "storeId: 1\nstoreName: x\n"),
+    )
+    return minimal
+
+
+TBD = ["serviceEndPoints/analyticsUrl", "serviceEndPoints/scan", "serviceEndPoints/coupons"]
+TBD += ["serviceEndPoints/mobilelogs", "webServletEndPoints/addToBag", "errorMessages/configFileError"]
+
+
+def marked(folder: Path) -> list[str]:
+    """Where the values of TBD stand: `path:line:column`."""
+    names = [place.rpartition("/")[2] for place in TBD]
+    return edit(folder, *(("apps/one.yaml", f"{name}: TBD", f"{name}: ‸TBD") for name in names))
+
+
+@pytest.mark.parametrize("command", ["check", "build"])
+def test_a_process_that_is_killed_is_no_fault_of_the_content(
+    minimal: Path, run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    write(minimal, {f"events/{number}.yaml": "" for number in range(64)})
+    monkeypatch.setattr("shopwindow.content.tree._read", lambda *arguments: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.chdir(minimal.parent)
+    words = "a process that shared the work was ended from outside; is there enough memory?"
+    assert run(command, "--content", minimal, "--jobs", 2) == Ended(4, "", f"shopwindow: {words}\n")
+    if command == "build":
+        last = json.loads(Path("dist/last-build.json").read_bytes())
+        assert (last["status"], last["description"]) == ("FAILED", words)
+
+
+# -- check: statuses and formats ---------------------------------------------------------------------------------
+
+
+def test_content_without_fault_ends_with_0_and_a_summary(minimal: Path, run: Run) -> None:
+    lines = [f"  {minimal}/{at}: config/{name}" for at, name in zip(marked(minimal), TBD, strict=True)]
+    summary = ["6 values still say TBD:", *lines, f"{minimal}: 5 files, nothing wrong", ""]
+    assert run("check", "--content", minimal) == Ended(0, "\n".join(summary), "")
+    assert run("check", "--content", minimal, "--format", "github") == Ended(0, "\n".join(summary), "")
+
+
+def test_without_an_option_the_folder_is_content(minimal: Path) -> None:
+    command = [sys.executable, "-m", "shopwindow", "check"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=minimal.parent)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "content: 5 files, nothing wrong")
+
+
+def test_problems_end_with_1_and_a_line_each(wrong: Path, run: Run) -> None:
+    ended = run("check", "--content", wrong)
+    lines = ended.out.splitlines()
+    assert ended.status == 1
+    assert lines[0].startswith(f"{wrong}/events/one.yaml:4:7: name: 5 is not text (Name of the event")
+    assert lines[1].startswith(f"{wrong}/stores/one.yaml:2:1: storeName: 'storeName' is not known here; allowed: ")
+    assert (len(lines), ended.err) == (2, "2 problems\n")
+
+
+def test_problems_as_json_are_all_that_is_printed(wrong: Path, minimal: Path, run: Run) -> None:
+    ended = run("check", "--content", wrong, "--format", "json")
+    assert (ended.status, ended.err) == (1, "")
+    told = json.loads(ended.out)["problems"]
+    assert [(each["path"], each["line"], each["column"], each["rule"], each["pointer"]) for each in told] == [
+        (f"{wrong}/events/one.yaml", 4, 7, "schema.type", "/name"),
+        (f"{wrong}/stores/one.yaml", 2, 1, "schema.additionalProperties", "/storeName"),
+    ]
+
+
+@pytest.mark.parametrize("form", ["json", "sarif"])
+def test_for_programs_there_is_no_summary(minimal: Path, run: Run, form: str) -> None:
+    ended = run("check", "--content", minimal, "--format", form)
+    assert (ended.status, ended.err) == (0, "")
+    printed = json.loads(ended.out)
+    assert printed == {"problems": []} or printed["runs"][0]["results"] == []
+
+
+def test_problems_as_annotations(wrong: Path, run: Run) -> None:
+    ended = run("check", "--content", wrong, "--format", "github")
+    assert (ended.status, ended.err) == (1, "")
+    assert [line.split("::")[1] for line in ended.out.splitlines()] == [
+        f"error file={wrong}/events/one.yaml,line=4,col=7,endLine=4,endColumn=7,title=schema.type",
+        f"error file={wrong}/stores/one.yaml,line=2,col=1,endLine=2,endColumn=9,title=schema.additionalProperties",
+    ]
+
+
+def test_problems_as_sarif(wrong: Path, run: Run) -> None:
+    ended = run("check", "--content", wrong, "--format", "sarif")
+    assert (ended.status, ended.err) == (1, "")
+    results = json.loads(ended.out)["runs"][0]["results"]
+    assert [result["ruleId"] for result in results] == ["schema.type", "schema.additionalProperties"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--content", "nowhere"], "--content nowhere: there is no such folder"),
+        (["--format", "xml"], "'xml' is not one of 'text', 'json', 'github', 'sarif'"),
+        (["--jobs", "0"], "0 is not in the range"),
+        (["--jobs", "two"], "'two' is not a valid integer"),
+        (["--conten", "x"], "No such option"),
+        (["extra"], "unexpected extra argument"),
+    ],
+)
+def test_wrong_use_ends_with_2(minimal: Path, run: Run, arguments: list[str], words: str) -> None:
+    ended = run("check", *([] if "--content" in arguments else ["--content", minimal]), *arguments)
+    assert (ended.status, ended.out) == (2, "")
+    assert words in ended.err
+
+
+def test_python_m_shopwindow_is_the_command(wrong: Path) -> None:
+    command = [sys.executable, "-m", "shopwindow", "check", "--content", str(wrong), "--jobs", "2"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8")
+    assert (done.returncode, done.stdout.count("\n"), done.stderr) == (1, 2, "2 problems\n")
+
+
+def test_on_a_terminal_each_problem_has_an_excerpt(wrong: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "shopwindow", "check", "--content", str(wrong)]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, encoding="utf-8")
+    os.close(theirs)
+    printed = os.read(ours, 65_536).decode().replace("\r\n", "\n")
+    os.close(ours)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "2 problems")
+    assert "\n     4 | name: 5\n       |       ^\n" in printed
+    assert "\n     2 | storeName: x\n       | ^^^^^^^^^\n" in printed
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_any_encoding_of_the_output_can_print_any_problem(minimal: Path, encoding: str) -> None:
+    edit(minimal, ("events/one.yaml", "start: 2026", f"start: {'値' * 99}2026"))
+    command = [sys.executable, "-m", "shopwindow", "check", "--content", str(minimal)]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding})
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_schema_of_the_content_folder_counts(minimal: Path, run: Run) -> None:
+    schema = json.loads((ROOT / "schemas/store.json").read_text())
+    schema["properties"]["storeName"] = {"description": "Another name.", "type": "string"}
+    write(minimal, {"schemas/store.json": json.dumps(schema)})
+    edit(minimal, ("stores/one.yaml", "storeId: 1\n", "storeId: 1\nstoreName: x\n"))
+    assert run("check", "--content", minimal).status == 0
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"type": "text"}'])
+def test_a_schema_that_is_none_is_a_problem_at_its_place(minimal: Path, run: Run, text: str) -> None:
+    write(minimal, {"schemas/event.json": text})
+    ended = run("check", "--content", minimal)
+    assert ended.status == 1
+    assert f"{minimal}/schemas/event.json:1:" in ended.out
+    assert ended.out.count("\n") == 1
+
+
+# -- check --against ---------------------------------------------------------------------------------------------
+
+
+def entry(path: str, operation: str, media_type: str, application: str | None = None) -> dict[str, Any]:
+    named = {"application": application} if application else {}
+    return {"path": path, "url": f"https://api.example/{path}", "operation": operation, "mediaType": media_type} | named
+
+
+@pytest.fixture
+def release(minimal: Path, schemas: Schemas) -> Path:
+    """A release of the smallest content, made by hand."""
+    documents = check(minimal, schemas, INTERFACE).documents
+    assert documents is not None
+    (app,) = documents.of("app")
+    moment = datetime.fromisoformat("2026-11-24T12:00:00-05:00")
+    entries = [
+        entry("v2/utility/mobileapp/one.json", "mobileapp", "application/json", "one"),
+        entry("v2/utility/mobileapp/one.xml", "mobileapp", "application/xml", "one"),
+        entry("v2/store/event;storeId=1.json", "events_v2", "application/json"),
+    ]
+    files = {
+        "content.json": live(documents, moment, INTERFACE.kinds, INTERFACE.clocks).encode().decode(),
+        "manifest.json": json.dumps({"format": 1, "files": entries, "private": {}, "nextChange": None, "edge": ""}),
+        "files/v2/utility/mobileapp/one.json": json.dumps(app.value["config"]),
+        "files/v2/utility/mobileapp/one.xml": "<response/>",
+        "files/v2/store/event;storeId=1.json": "{}",
+    }
+    return write(minimal.parent / "release", files)
+
+
+def _tar(release: Path, mode: str, root: str) -> Path:
+    archive = release.parent / "release.archive"
+    with tarfile.open(archive, f"w:{mode}" if mode else "w") as tar:  # type: ignore[call-overload]
+        tar.add(release, root)
+    return archive
+
+
+def _zip(release: Path, root: str) -> Path:
+    archive = release.parent / "release.archive"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for path in sorted(release.rglob("*")):
+            file.write(path, os.path.join(root, path.relative_to(release)))
+    return archive
+
+
+ARCHIVES: dict[str, Callable[[Path], Path]] = {
+    "a directory": lambda release: release,
+    "tar": lambda release: _tar(release, "", "."),
+    "tar.gz": lambda release: _tar(release, "gz", "."),
+    "tar.gz of a folder": lambda release: _tar(release, "gz", "dist/releases/0123456789ab"),
+    "tar.xz": lambda release: _tar(release, "xz", "release"),
+    "zip": lambda release: _zip(release, ""),
+    "zip of a folder": lambda release: _zip(release, "release"),
+}
+
+
+@pytest.mark.parametrize("pack", ARCHIVES.values(), ids=ARCHIVES)
+def test_a_changed_configuration_is_told_against_a_release_or_an_archive_of_one(
+    minimal: Path, release: Path, run: Run, pack: Callable[[Path], Path]
+) -> None:
+    against = pack(release)
+    assert run("check", "--content", minimal, "--against", against).status == 0
+    edit(minimal, ("apps/one.yaml", "networkTimeIntervalCheck: 30", "networkTimeIntervalCheck: 31"))
+    (place,) = edit(minimal, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: ‸"1"'))
+    ended = run("check", "--content", minimal, "--against", against)
+    assert ended == Ended(
+        1,
+        f"{minimal}/{place}: config/configVersion: the configuration changed, and configVersion is still '1' "
+        "(Version of this configuration; raise it whenever anything in it changes); "
+        "allowed: a version not released before\n",
+        "1 problem\n",
+    )
+    edit(minimal, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: "2"'))
+    assert run("check", "--content", minimal, "--against", against).status == 0
+
+
+def test_what_the_keys_of_an_application_are_needs_no_new_version(minimal: Path, release: Path, run: Run) -> None:
+    edit(minimal, ("apps/one.yaml", "apiKeys: [" + "a" * 64, "apiKeys: [" + "b" * 64))
+    assert run("check", "--content", minimal, "--against", release).status == 0
+
+
+def test_an_application_that_was_not_released_needs_no_new_version(minimal: Path, release: Path, run: Run) -> None:
+    two = APP.replace("name: one", "name: two").replace("a" * 64, "b" * 64)
+    write(minimal, {"apps/two.yaml": two.replace("appLayout: [shop, bag]", "appLayout: [bag]")})
+    assert run("check", "--content", minimal, "--against", release).status == 0
+
+
+def _nothing(release: Path) -> Path:
+    return release / "nothing"
+
+
+def _text(release: Path) -> Path:
+    return write(release, {"text": "text"}) / "text"
+
+
+def _no_manifest(release: Path) -> Path:
+    (release / "manifest.json").unlink()
+    return release
+
+
+def _empty_archive(release: Path) -> Path:
+    shutil.rmtree(release)
+    release.mkdir()
+    return _tar(release, "gz", "release")
+
+
+def _no_json(release: Path) -> Path:
+    return write(release, {"manifest.json": "{"})
+
+
+def _no_list(release: Path) -> Path:
+    return write(release, {"manifest.json": '{"format": 1}'})
+
+
+def _no_file(release: Path) -> Path:
+    (release / "content.json").unlink()
+    return release
+
+
+def _cut_off(release: Path) -> Path:
+    archive = _tar(release, "gz", "release")
+    archive.write_bytes(archive.read_bytes()[:-200])
+    return archive
+
+
+def _damaged(release: Path) -> Path:
+    archive = _zip(release, "")
+    data = bytearray(archive.read_bytes())
+    with zipfile.ZipFile(archive) as read:
+        for entry in read.infolist():
+            start = entry.header_offset + 30 + len(entry.filename)
+            data[start : start + entry.compress_size] = bytes(entry.compress_size)
+    archive.write_bytes(data)
+    return archive
+
+
+@pytest.mark.parametrize(
+    "spoil", [_nothing, _text, _no_manifest, _empty_archive, _no_json, _no_list, _no_file, _cut_off, _damaged]
+)
+def test_what_is_no_release_is_said_so_in_a_sentence(
+    minimal: Path, release: Path, run: Run, spoil: Callable[[Path], Path]
+) -> None:
+    against = spoil(release)
+    ended = run("check", "--content", minimal, "--against", against)
+    assert (ended.status, ended.out) == (2, "")
+    wrong = f"Error: --against {against}: cannot be read as a release, a directory or an archive of one: "
+    assert ended.err.splitlines()[-1].startswith(wrong)
+
+
+# -- show --------------------------------------------------------------------------------------------------------
+
+
+def test_show_prints_what_an_app_would_get(minimal: Path, run: Run, schemas: Schemas) -> None:
+    documents = check(minimal, schemas, INTERFACE).documents
+    assert documents is not None
+    ended = run("show", "v2/utility/mobileapp", "--content", minimal)
+    assert (ended.status, ended.err) == (0, "")
+    assert json.loads(ended.out) == documents.of("app")[0].value["config"]
+    assert run("show", "/v2/utility/mobileapp/", "--content", minimal, "--app", "one").out == ended.out
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://api.example/v2/utility/mobileapp",
+        "HTTP://API.example/v2/utility/mobileapp/?a=https://b.example#top",
+        "//api.example/v2/utility/mobileapp",
+        "/v2/utility/mobileapp#top",
+        " v2/utility/mobileapp ",
+    ],
+)
+def test_show_takes_an_address_as_it_is_pasted(minimal: Path, run: Run, address: str) -> None:
+    shown = run("show", "v2/utility/mobileapp", "--content", minimal)
+    assert shown.status == 0
+    assert run("show", address, "--content", minimal) == shown
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://api.example/mobile/v2/utility/mobileapp", "/mobile/v2/utility/mobileapp", "v2/utility/mobileapp"],
+)
+def test_show_knows_the_path_of_the_base_url(minimal: Path, run: Run, address: str) -> None:
+    edit(minimal, ("site.yaml", "base_url: https://api.example\n", "base_url: https://api.example/mobile\n"))
+    ended = run("show", address, "--content", minimal)
+    assert (ended.status, json.loads(ended.out)["configVersion"]) == (0, "1")
+
+
+def test_show_of_another_host_is_wrong_use(minimal: Path, run: Run) -> None:
+    ended = run("show", "https://www.example/v2/utility/mobileapp", "--content", minimal)
+    bases = "base_url, https://api.example, and not below order_base_url, https://orders.example"
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.splitlines()[-1] == f"Error: https://www.example/v2/utility/mobileapp: not below {bases}"
+
+
+@pytest.mark.parametrize(
+    ("request_", "path"),
+    [
+        ("order/v1/bags?bagId=1", "order/v1/bags"),
+        ("v3/job/refreshjobstatus", "v3/job/refreshjobstatus"),
+        (
+            "v2/utility/mobilelog?deviceId=1&platform=iPhone&logLevel=ERROR&logMessage=x",
+            "v2/utility/mobilelog",
+        ),
+    ],
+)
+def test_show_of_what_only_the_service_knows_is_wrong_use(minimal: Path, run: Run, request_: str, path: str) -> None:
+    ended = run("show", request_, "--content", minimal)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.splitlines()[-1] == f"Error: {path} is answered by the running service only (`shopwindow serve`)"
+
+
+def test_the_order_hosts_operations_answer_no_get(minimal: Path, run: Run) -> None:
+    ended = run("show", "https://orders.example/v3/order/supc", "--content", minimal)
+    assert (ended.status, ended.err, json.loads(ended.out)["errorCode"]) == (1, "status 405\n", 102)
+
+
+@pytest.mark.parametrize(
+    ("request_", "made"),
+    [
+        ("v3/c%61talog/category/index", 1),
+        ("v4/recommendations/product/520100", 1),
+        ("store/v2/stores?productId=520100", 1),
+        ("store/v2/stores", 0),
+    ],
+)
+def test_show_makes_the_catalogs_index_where_an_answer_looks_at_it(
+    sample: Path, run: Run, monkeypatch: pytest.MonkeyPatch, request_: str, made: int
+) -> None:
+    write_catalog = Mock(wraps=opened.write)
+    monkeypatch.setattr(building, "write", write_catalog)
+    ended = run("show", request_, "--content", sample)
+    assert (ended.status, ended.err, write_catalog.call_count) == (0, "", made)
+
+
+def test_show_prints_xml_too(minimal: Path, run: Run) -> None:
+    ended = run("show", "v2/utility/mobileapp", "--content", minimal, "--app", "one", "--as", "xml")
+    root = etree.fromstring(ended.out.encode())
+    assert (ended.status, root.tag, root.findtext("configVersion")) == (0, "response", "1")
+
+
+def test_show_prints_every_format_that_there_is(minimal: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = "show", "v2/utility/mobileapp", "--content", minimal, "--as", "keys"
+    ended = run(*asked)
+    assert (ended.status, ended.out) == (2, "")
+    assert ended.err.splitlines()[-1] == "Error: --as 'keys': the formats are json, xml"
+    keys = replace(formats.JSON, name="keys", media_type="text/keys", encode=lambda value, shape: min(value).encode())
+    for module in (formats, library):
+        monkeypatch.setattr(module, "RESPONSE_FORMATS", (*formats.RESPONSE_FORMATS, keys))
+    assert run(*asked) == Ended(0, "appConfig\n", "")
+
+
+def test_show_asks_for_an_application_by_its_name(sample: Path, run: Run) -> None:
+    android = run("show", "v2/utility/mobileapp", "--content", sample)
+    iphone = run("show", "v2/utility/mobileapp", "--content", sample, "--app", "iphone")
+    assert android.out != iphone.out
+    ended = run("show", "v2/utility/mobileapp", "--content", sample, "--app", "ipone")
+    assert (ended.status, ended.out) == (2, "")
+    wrong = "Error: --app 'ipone': the applications are android, iphone; did you mean iphone?"
+    assert ended.err.splitlines()[-1] == wrong
+
+
+@pytest.mark.parametrize(
+    ("at", "events"),
+    [
+        ("2026-11-27", 1),
+        ("2026-11-26 23:59", 0),
+        ("2026-11-27T04:59:59Z", 0),
+        ("2026-11-27T05:00:00Z", 1),
+        ("2026-12-01", 0),
+    ],
+)
+def test_show_prints_what_is_live_at_an_instant(minimal: Path, run: Run, at: str, events: int) -> None:
+    edit(minimal, ("events/one.yaml", "start:", "publish: {from: 2026-11-27, until: 2026-11-30}\nstart:"))
+    ended = run("show", "v2/store/event?storeId=1", "--content", minimal, "--at", at)
+    assert len(json.loads(ended.out).get("storeEvents", [])) == events
+
+
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ("v2/utility/nothing", 404),
+        ("", 404),
+        ("/", 404),
+        ("v2/utility/../utility/mobileapp", 404),
+        ("v2/store/event", 400),
+        ("v2/store/event?storeId=one", 400),
+        ("v2/store/event?storeId=%ff%00", 400),
+        ("v2/store/event?storeId=" + "9" * 5000, 400),
+        ("v2/store/event?storeId=1&storeId=2&&=&a=%zz", 400),
+    ],
+)
+@pytest.mark.parametrize("form", ["json", "xml"])
+def test_a_refusal_is_shown_as_the_app_would_get_it(
+    minimal: Path, run: Run, request_: str, status: int, form: str
+) -> None:
+    ended = run("show", request_, "--content", minimal, "--as", form)
+    assert (ended.status, ended.err) == (1, f"status {status}\n")
+    if form == "json":
+        assert json.loads(ended.out)["success"] is False
+    else:
+        assert etree.fromstring(ended.out.encode()).findtext("success") == "false"
+
+
+def test_show_says_what_is_wrong_with_the_content_first(wrong: Path, run: Run) -> None:
+    ended = run("show", "v2/utility/mobileapp", "--content", wrong)
+    assert (ended.status, ended.out.count("\n"), ended.err) == (1, 2, "2 problems\n")
+
+
+@pytest.mark.parametrize("at", ["soon", "2026-02-30", "2026-11-27T06:00:00", "2027-03-14 02:30"])
+def test_an_instant_that_is_none_is_wrong_use(minimal: Path, run: Run, at: str) -> None:
+    ended = run("show", "v2/utility/mobileapp", "--content", minimal, "--at", at)
+    assert (ended.status, ended.out) == (2, "")
+    assert f"--at {at}: " in ended.err
+
+
+def test_marks_are_taken_out_of_edits(minimal: Path) -> None:
+    write(minimal, {"a.yaml": "ab‸c\n‸\n"})
+    assert unmark(minimal, "a.yaml") == ["a.yaml:1:3", "a.yaml:2:1"]
+    assert (minimal / "a.yaml").read_text() == "abc\n\n"

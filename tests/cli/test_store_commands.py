@@ -1,0 +1,427 @@
+"""The database's commands: migrate, backup, restore, prune-database, optins; what keeps SQLite's file safe."""
+
+import csv
+import io
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engines import Engine
+from releases import Ran, shopwindow
+from shopwindow.cli.database import NOT_REACHED
+from shopwindow.problems import Failure
+from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.retries import RETRIES, Retry
+from shopwindow.service.database.sqlite_file import NETWORK, file_system
+from shopwindow.service.proxies import LOOPBACK, proxies
+from shopwindow.shop import INTERFACE
+
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+
+
+def choose(database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW) -> None:
+    database.write(lambda shop: shop[CONSENTS].record("phone", device, choice, user, at, os.urandom(8).hex()))
+
+
+def devices(url: str) -> list[str]:
+    database = open_database(url, INTERFACE.tables)
+    try:
+        return [choice.device for choice in database.read(lambda shop: shop[CONSENTS].history(""))]
+    finally:
+        database.close()
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Engine:
+    return Engine("sqlite", f"sqlite:///{tmp_path / 'store' / 'shop.sqlite'}")
+
+
+# -- migrate -----------------------------------------------------------------------------------------------------
+
+
+def test_migrate_prints_its_steps_and_then_has_nothing_to_do(engine: Engine) -> None:
+    first, second = (shopwindow("migrate", "--database", engine.url) for _ in range(2))
+    assert (first.status, first.out.splitlines()[0]) == (0, "retries 1")
+    assert second == Ran(0, "nothing to do\n", "")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://root:secret@host/x", "--database mysql://host/x: must be sqlite:///PATH"),
+        ("postgresql:/shopwindow:secret@host/x", "--database postgresql:…: must be postgresql://…"),
+        ("sqlite://host/x", "--database sqlite://host/x: must be sqlite:///PATH"),
+        (
+            "sqlite:///x?mode=ro",
+            "--database sqlite:///x?…: has no parts after ? or #; in the name of a file they",
+        ),
+        ("sqlite:///h#x.sqlite", "--database sqlite:///h#…: has no parts after ? or #; in the name of a file"),
+        ("postgresql://shopwindow:secret@127.0.0.1:1/x", "the database cannot be brought to this program's form: "),
+    ],
+)
+def test_what_is_no_database_is_said_in_one_sentence_without_the_password(url: str, message: str) -> None:
+    if url.startswith("postgresql"):
+        pytest.importorskip("psycopg")
+    ran = shopwindow("migrate", "--database", url)
+    assert (ran.status, ran.err.startswith(f"shopwindow: {message}"), ran.err.count("\n")) == (4, True, 1)
+    assert "secret" not in ran.err
+
+
+@pytest.mark.parametrize("command", [["prune-database"], ["optins", "export"], ["optins", "forget", "--user", "u"]])
+def test_a_store_that_is_not_there_is_not_made_by_the_way(tmp_path: Path, command: list[str]) -> None:
+    ran = shopwindow(*command, "--database", f"sqlite:///{tmp_path}/none/x.sqlite")
+    assert ran == Ran(4, "", f"shopwindow: {tmp_path}/none/x.sqlite is not there; `shopwindow migrate` makes it\n")
+    assert not (tmp_path / "none").exists()
+
+
+# -- backup, restore ---------------------------------------------------------------------------------------------
+
+
+def test_a_backup_of_a_live_store_is_restored_and_goes_on(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    stop = threading.Event()
+    count = 0
+
+    def write() -> None:
+        nonlocal count
+        while not stop.is_set():
+            choose(database, str(count), at=NOW + count * timedelta(milliseconds=1))
+            count += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    copy = tmp_path / "copy.sqlite"
+    before = count
+    ran = shopwindow("backup", "--database", sqlite.url, "--to", copy)
+    after = count
+    stop.set()
+    writer.join()
+    assert (ran.status, ran.out) == (0, f"{copy}: {copy.stat().st_size:,} bytes\n")
+    refused = shopwindow("restore", "--database", sqlite.url, "--from", copy)
+    assert (refused.status, "is in use; stop the service" in refused.err) == (4, True)
+    database.close()
+    kept = _all_devices(f"sqlite:///{copy}")
+    assert (kept == [str(number) for number in range(len(kept))], before <= len(kept) <= after + 1) == (True, True)
+    restored = shopwindow("restore", "--database", sqlite.url, "--from", copy)
+    assert (restored.status, restored.out.startswith(str(tmp_path / "store" / "shop.sqlite"))) == (0, True)
+    assert _all_devices(sqlite.url) == kept
+    again = sqlite.open()
+    choose(again, "next", at=NOW + timedelta(hours=1))
+    again.close()
+    assert _all_devices(sqlite.url) == [*kept, "next"]
+    (old,) = (tmp_path / "store").glob("shop.sqlite.before-restore-*Z")
+    assert len(_all_devices(f"sqlite:///{old}")) == count
+
+
+def _all_devices(url: str) -> list[str]:
+    ran = shopwindow("optins", "export", "--database", url, "--format", "jsonl")
+    assert ran.status == 0, ran
+    return [json.loads(line)["device"] for line in ran.out.splitlines()]
+
+
+def test_a_store_is_restored_where_there_was_none_and_where_it_was_damaged(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "a")
+    database.close()
+    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
+    assert shopwindow("backup", "--database", sqlite.url, "--to", copy).status == 0
+    path.write_bytes(b"damaged " * 1000)
+    assert shopwindow("restore", "--database", sqlite.url, "--from", copy).status == 0
+    assert devices(sqlite.url) == ["a"]
+    other = f"sqlite:///{tmp_path}/elsewhere/shop.sqlite"
+    assert shopwindow("restore", "--database", other, "--from", copy).out.endswith(f"restored from {copy}\n")
+    assert devices(other) == ["a"]
+
+
+def test_each_restore_keeps_what_was_there(sqlite: Engine, tmp_path: Path) -> None:
+    copies = []
+    for device in ("a", "b", "c"):
+        store = Engine("sqlite", f"sqlite:///{tmp_path / device}").open()
+        store.migrate()
+        choose(store, device)
+        store.close()
+        copies.append(tmp_path / f"copy of {device}")
+        assert shopwindow("backup", "--database", f"sqlite:///{tmp_path / device}", "--to", copies[-1]).status == 0
+    kept = []
+    for copy in copies:
+        told = shopwindow("restore", "--database", sqlite.url, "--from", copy).out
+        kept += told.partition("; what was there is ")[2].splitlines()
+    assert [devices(f"sqlite:///{path}") for path in kept] == [["a"], ["b"]]
+    assert devices(sqlite.url) == ["c"]
+
+
+def test_a_store_is_one_by_whatever_link_it_is_known(sqlite: Engine, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("store/shop.sqlite")
+    database = Engine("sqlite", f"sqlite:///{tmp_path / 'link'}").open()
+    database.migrate()
+    choose(database, "a")
+    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
+    assert shopwindow("backup", "--database", sqlite.url, "--to", copy).status == 0
+    in_use = f"shopwindow: {path} is in use; stop the service and whatever else has it open first\n"
+    restore = ("restore", "--from", copy, "--database")
+    assert shopwindow(*restore, sqlite.url) == Ran(4, "", in_use)
+    database.close()
+    assert shopwindow(*restore, f"sqlite:///{tmp_path / 'link'}").out.startswith(f"{path}: restored from {copy}; ")
+    assert ((tmp_path / "link").is_symlink(), devices(sqlite.url)) == (True, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("target", "reason"),
+    [
+        ("store/shop.sqlite", "belongs to the database itself; a backup needs a file of its own"),
+        ("store/shop.sqlite-wal", "belongs to the database itself; a backup needs a file of its own"),
+        ("store/shop.sqlite.lock", "belongs to the database itself; a backup needs a file of its own"),
+        ("link", "belongs to the database itself; a backup needs a file of its own"),
+        ("other", "is in use; stop the service and whatever else has it open first"),
+        ("unlocked", "is in use, or was not closed: there is {target}-wal; name another file"),
+        ("folder", "is no file that a copy could replace"),
+        ("pipe", "is no file that a copy could replace"),
+    ],
+)
+def test_a_backup_replaces_nothing_that_somebody_needs(
+    sqlite: Engine, tmp_path: Path, target: str, reason: str
+) -> None:
+    stores = [
+        sqlite.open(),
+        *(open_database(f"sqlite:///{tmp_path / name}", INTERFACE.tables) for name in ("other", "unlocked")),
+    ]
+    for store in stores:
+        store.migrate()
+        choose(store, "a")
+    (tmp_path / "unlocked.held").unlink()
+    (tmp_path / "link").symlink_to("store/shop.sqlite")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    ran = shopwindow("backup", "--database", sqlite.url, "--to", tmp_path / target)
+    named = tmp_path / ("store/shop.sqlite" if target == "link" else target)
+    assert ran == Ran(4, "", f"shopwindow: {named} {reason.format(target=named)}\n")
+    for store in stores:
+        choose(store, "b", at=NOW + timedelta(days=1))
+        store.close()
+    urls = [sqlite.url, *(f"sqlite:///{tmp_path / name}" for name in ("other", "unlocked"))]
+    assert [devices(url) for url in urls] == [["a", "b"]] * 3
+
+
+def test_stores_and_their_copies_are_their_owners_alone(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "a")
+    folder, copy = tmp_path / "store", tmp_path / "copy.sqlite"
+    ends = ("", "-shm", "-wal", ".held", ".lock")
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir()}
+    assert modes == {f"shop.sqlite{end}": "0o600" for end in ends}
+    database.close()
+    assert shopwindow("backup", "--database", sqlite.url, "--to", copy).status == 0
+    (folder / "shop.sqlite").unlink()
+    assert shopwindow("restore", "--database", sqlite.url, "--from", copy).status == 0
+    assert [oct(path.stat().st_mode & 0o777) for path in (copy, folder / "shop.sqlite")] == ["0o600"] * 2
+
+
+def test_what_is_no_backup_is_not_restored(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "a")
+    database.close()
+    wrong = tmp_path / "wrong"
+    wrong.write_bytes(b"something else " * 500)
+    for source in (wrong, tmp_path / "missing"):
+        ran = shopwindow("restore", "--database", sqlite.url, "--from", source)
+        assert (ran.status, ran.err.startswith(f"shopwindow: {source} is not ")) == (4, True)
+    assert devices(sqlite.url) == ["a"]
+
+
+def test_a_restore_replaces_nothing_but_a_file(tmp_path: Path) -> None:
+    database, copy, pipe = tmp_path / "shop.sqlite", tmp_path / "copy.sqlite", tmp_path / "pipe"
+    assert shopwindow("migrate", "--database", f"sqlite:///{database}").status == 0
+    assert shopwindow("backup", "--database", f"sqlite:///{database}", "--to", copy).status == 0
+    os.mkfifo(pipe)
+    ran = shopwindow("restore", "--database", f"sqlite:///{pipe}", "--from", copy)
+    assert ran == Ran(4, "", f"shopwindow: {pipe} is no file that a copy could replace\n")
+    assert (pipe.is_fifo(), list(tmp_path.glob("pipe.*"))) == (True, [])
+
+
+def test_postgresql_is_copied_by_its_own_tools() -> None:
+    url = "postgresql://127.0.0.1/x"
+    assert "pg_dump" in shopwindow("backup", "--database", url, "--to", "x").err
+    assert "pg_restore" in shopwindow("restore", "--database", url, "--from", "x").err
+
+
+COMMANDS = (
+    ["prune-database"],
+    ["optins", "export"],
+    ["optins", "forget", "--user", "u"],
+    ["codes", "report"],
+    ["mail", "--list-dead"],
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_store_of_another_form_is_refused_in_one_sentence(engine: Engine, command: list[str]) -> None:
+    database = engine.open()
+    database.read(lambda shop: None)  # makes the file
+    advice = "; `shopwindow migrate` brings the database to this program's form\n"
+    bare = shopwindow(*command, "--database", engine.url)
+    assert (bare.status, bare.err.endswith(advice), bare.err.count("\n")) == (4, True, 1)
+    database.migrate()
+    database.write(lambda tables: tables.session.run("DELETE FROM table_steps WHERE name = 'codes'"))
+    expected = f"shopwindow: in the database codes is at step 0 of 1{advice}"
+    assert shopwindow(*command, "--database", engine.url) == Ran(4, "", expected)
+    database.close()
+
+
+# -- prune-database, optins -----------------------------------------------------------------------------------------
+
+
+def test_prune_database_removes_answers_older_than_a_day(engine: Engine, database: Database) -> None:
+    for name, hours in (("old", 25), ("young", 23)):
+        retry = Retry("phone", "POST", "path", name, "digest")
+        at = datetime.now(UTC) - timedelta(hours=hours)
+        database.write(lambda shop, retry=retry, at=at: shop[RETRIES].begin(retry, at))  # type: ignore[misc]
+    assert "kept answers: 1 removed" in shopwindow("prune-database", "--database", engine.url).out
+    assert "kept answers: 0 removed" in shopwindow("prune-database", "--database", engine.url).out
+
+
+def test_the_history_is_exported_as_csv_and_as_json_lines(engine: Engine, database: Database) -> None:
+    choose(database, 'a,"\n', user="ü\rv")
+    choose(database, "b", "OUT", at=NOW + timedelta(days=1))
+    first = {
+        "at": "2026-11-24T17:00:00.000Z",
+        "application": "phone",
+        "device": 'a,"\n',
+        "choice": "IN",
+        "user": "ü\rv",
+    }
+    second = {**first, "at": "2026-11-25T17:00:00.000Z", "device": "b", "choice": "OUT", "user": None}
+    export = ("optins", "export", "--database", engine.url)
+    lines = shopwindow(*export, "--format", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == [first, second]
+    rows = list(csv.DictReader(io.StringIO(shopwindow(*export, "--since", "2026-11-25").out)))
+    assert rows == [{**second, "user": ""}]
+    printed = subprocess.run([sys.executable, "-m", "shopwindow", *export], capture_output=True, check=True).stdout
+    assert list(csv.DictReader(io.StringIO(printed.decode(), newline=""))) == [first, {**second, "user": ""}]
+    assert shopwindow(*export, "--since", "0999-01-01").out.count("2026-11-2") == 2
+    assert [shopwindow(*export, "--since", since).status for since in ("soon", "0001-01-01T00:00:00+10:00")] == [2, 2]
+
+
+def test_a_forgotten_person_leaves_a_dated_note_without_a_name(engine: Engine, database: Database) -> None:
+    choose(database, "a", user="person")
+    choose(database, "b")
+    forget = ("optins", "forget", "--database", engine.url)
+    expected = f"0 kept answers, 1 choices and 0 bags removed\n{NOT_REACHED}\n"
+    assert shopwindow(*forget, "--user", "person").out == expected
+    assert shopwindow(*forget, "--device", "b").out == expected
+    assert [shopwindow(*forget).status, shopwindow(*forget, "--user", "u", "--device", "d").status] == [2, 2]
+    assert devices(engine.url) == []
+    rows = database.read(lambda shop: shop.session.run("SELECT known_by, removed, at FROM removals"))
+    removed = {"kept answers": 0, "choices": 1, "bags": 0}
+    assert {by: json.loads(text) for by, text, _ in rows} == {"device": removed, "user": removed}
+    assert all(row[2].startswith(f"{datetime.now(UTC):%Y-}") for row in rows)
+
+
+def test_what_was_forgotten_is_no_longer_in_the_file(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "DeviceOfThePerson", user="PersonToForget")
+    assert _held(tmp_path / "store") == [True, True]
+    forget = ("optins", "forget", "--database", sqlite.url, "--user", "PersonToForget")
+    assert shopwindow(*forget).status == 0  # while another process has the store open, as a service has
+    assert _held(tmp_path / "store") == [False, False]
+    choose(database, "another")
+    with closing(sqlite3.connect(tmp_path / "store" / "shop.sqlite", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM consents").fetchall()
+        told = shopwindow(*forget)
+        assert (told.status, told.err.startswith("somebody reads ")) == (0, True)
+    database.close()
+
+
+def _held(folder: Path) -> list[bool]:
+    """Whether the person's names stand anywhere in the store's files, read by another process: this one has locks."""
+    held = subprocess.run(["cat", *folder.iterdir()], capture_output=True, check=True).stdout
+    return [name in held for name in (b"PersonToForget", b"DeviceOfThePerson")]
+
+
+# -- SQLite's file -----------------------------------------------------------------------------------------------
+
+MOUNTS = """\
+22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
+30 22 0:26 / /srv rw shared:2 - nfs4 host:/srv rw
+31 30 0:27 / /srv/local\\040disk rw - xfs /dev/vdb rw
+32 22 0:28 / /mnt rw - ext4 /dev/vdc rw
+33 32 0:29 / /mnt rw - fuse.sshfs host: rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "network"),
+    [
+        ("/var/lib", "ext4", False),
+        ("/srv", "nfs4", True),
+        ("/srv/store", "nfs4", True),
+        ("/srvx", "ext4", False),
+        ("/srv/local disk/store", "xfs", False),
+        ("/mnt/x", "fuse.sshfs", True),
+    ],
+)
+def test_network_file_systems_are_known(folder: str, kind: str, network: bool) -> None:
+    assert (file_system(MOUNTS, folder), bool(NETWORK.fullmatch(kind))) == (kind, network)
+
+
+def test_a_forked_child_has_connections_and_a_turn_of_its_own(sqlite: Engine) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "parent")
+    assert devices(sqlite.url) == ["parent"]
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            choose(database, "child")
+            seen = database.read(lambda shop: len(shop[CONSENTS].history("")))
+            database.close()
+            status = 0 if seen >= 2 else 2
+        finally:
+            os._exit(status)
+    for number in range(20):
+        choose(database, f"parent {number}")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    database.close()
+    assert sorted(devices(sqlite.url)) == sorted(["parent", "child", *(f"parent {number}" for number in range(20))])
+
+
+# -- the client's address ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("203.0.113.9", "198.51.100.1", "203.0.113.9"),
+        ("127.0.0.1", "198.51.100.1", "198.51.100.1"),
+        ("127.0.0.1", "192.0.2.66, 198.51.100.1", "198.51.100.1"),
+        ("127.0.0.1", "192.0.2.66, 198.51.100.1, 10.1.2.3", "198.51.100.1"),
+        ("127.0.0.1", "198.51.100.1:5555", "198.51.100.1"),
+        ("::1", '"[2001:db8::1]:443"', "2001:db8::1"),
+        ("", "198.51.100.1", "198.51.100.1"),
+        ("127.0.0.1", "", "127.0.0.1"),
+        ("127.0.0.1", "198.51.100.1, unknown", "127.0.0.1"),
+        ("127.0.0.1", "10.9.9.9", "10.9.9.9"),
+    ],
+)
+def test_only_trusted_proxies_say_who_asked(peer: str, forwarded: str, client: str) -> None:
+    assert proxies(f"{LOOPBACK},10.0.0.0/8").client(peer, forwarded) == client
+
+
+def test_a_network_that_is_none_is_said() -> None:
+    with pytest.raises(Failure, match="SHOPWINDOW_TRUSTED_PROXIES: 'nowhere'"):
+        proxies("127.0.0.1,nowhere")

@@ -1,0 +1,221 @@
+"""The parse cache: with it and without it a check finds the same, whatever became of the files and of the cache."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from checkout import ROOT
+from shopwindow.content import cache
+from shopwindow.content.check import Options, check
+from shopwindow.content.kinds import SITE
+from shopwindow.content.listing import scan
+from shopwindow.content.schema import Schemas
+from shopwindow.content.tree import Parsed
+from shopwindow.shop import INTERFACE
+from trees import EVENT, EVERYWHERE, MINIMAL, edit, write
+
+
+def aged(folder: Path, seconds: float = 10) -> None:
+    """Make every file look as if it had been changed some time ago."""
+    then = time.time() - seconds
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            os.utime(path, (then, then))
+
+
+@pytest.fixture
+def cached(tmp_path: Path) -> Options:
+    return Options(cached=tmp_path / "cache" / "documents", program="1")
+
+
+def outcome(folder: Path, schemas: Schemas, options: Options | None = None) -> tuple[Any, ...]:
+    checked = check(folder, schemas, INTERFACE, options)
+    return checked.documents, checked.problems, checked.placeholders, checked.sources
+
+
+def kept(options: Options) -> set[str]:
+    """The files that stand in the cache."""
+    assert options.cached
+    data, found = options.cached.read_bytes(), set()
+    start = data.index(b"\n") + 1
+    while start < len(data):
+        end = data.index(b"\n", start) + 1
+        _, files, *rest = orjson.loads(data[start:end])
+        found |= {path for path, *_ in orjson.loads(data[end : end + files])}
+        start = end + files + sum(rest)
+    return found
+
+
+def test_with_and_without_the_cache_a_check_finds_the_same(sample: Path, schemas: Schemas, cached: Options) -> None:
+    aged(sample)
+    plain = outcome(sample, schemas)
+    assert outcome(sample, schemas, cached) == plain
+    assert kept(cached) == {
+        source.path
+        for source in scan(sample, INTERFACE.kinds)[0]
+        if source.kind is not SITE and not source.kind.streamed
+    }
+    assert outcome(sample, schemas, cached) == plain
+    path = "events/windows-light-up.yaml"
+    for old, new in (("finish: 2026-11-23 19:00", "finish: 2026-11-23 10:00"), ("id: 510101", "id: 5101x1")):
+        edit(sample, (path, old, new))
+        aged(sample, 5)
+        plain = outcome(sample, schemas)
+        assert plain[1]
+        assert outcome(sample, schemas, cached) == plain
+        assert outcome(sample, schemas, cached) == plain
+
+
+def test_what_is_found_in_a_file_is_found_again_with_the_cache(
+    minimal: Path, schemas: Schemas, cached: Options
+) -> None:
+    edit(minimal, *EVERYWHERE)
+    aged(minimal)
+    plain = outcome(minimal, schemas)
+    assert [outcome(minimal, schemas, cached) for _ in range(2)] == [plain, plain]
+
+
+def test_another_file_with_the_same_size_and_time_is_read(minimal: Path, schemas: Schemas, cached: Options) -> None:
+    aged(minimal)
+    outcome(minimal, schemas, cached)
+    path = minimal / "events/one.yaml"
+    before = path.stat()
+    draft = write(minimal, {"events/draft.tmp": EVENT.replace("Opening", "Closing")}) / "events/draft.tmp"
+    os.utime(draft, ns=(before.st_atime_ns, before.st_mtime_ns))
+    draft.replace(path)
+    assert path.stat().st_mtime_ns == before.st_mtime_ns
+    assert path.stat().st_size == before.st_size
+    documents = check(minimal, schemas, INTERFACE, cached).documents
+    assert documents is not None
+    assert documents.of("event")[0].value["name"] == "Closing"
+
+
+@pytest.mark.parametrize("damaged", ["Half Price", "storeNumber", "events/one.yaml", "Opening"])
+def test_a_damaged_cache_is_none(damaged: str, minimal: Path, schemas: Schemas, cached: Options) -> None:
+    aged(minimal)
+    plain = outcome(minimal, schemas, cached)
+    assert cached.cached
+    before = cached.cached.read_bytes()
+    cached.cached.write_bytes(before.replace(damaged.encode(), damaged[::-1].encode()))  # JSON still
+    assert cached.cached.read_bytes() != before
+    assert outcome(minimal, schemas, cached) == plain
+
+
+def test_a_file_younger_than_two_seconds_is_read_again(minimal: Path, schemas: Schemas, cached: Options) -> None:
+    aged(minimal)
+    path = minimal / "events/one.yaml"
+    os.utime(path)
+    outcome(minimal, schemas, cached)
+    assert kept(cached) == MINIMAL.keys() - {"site.yaml", "events/one.yaml"}
+    moment = path.stat()
+    with path.open("r+b") as file:  # within the same tick of the clock, in place
+        file.write(EVENT.replace("Opening", "Closing").encode())
+    os.utime(path, ns=(moment.st_atime_ns, moment.st_mtime_ns))
+    documents = check(minimal, schemas, INTERFACE, cached).documents
+    assert documents is not None
+    assert documents.of("event")[0].value["name"] == "Closing"
+
+
+def test_a_file_younger_than_two_seconds_is_not_taken_from_the_cache(minimal: Path, tmp_path: Path) -> None:
+    aged(minimal)
+    os.utime(minimal / "events/one.yaml")
+    sources, _ = scan(minimal, INTERFACE.kinds)
+    with cache.adding(tmp_path / "cache", "key", time.time_ns() + 10**12, anew=True) as keep:  # a clock that was wrong
+        keep([(Parsed(source, listed=True, documents=[]), b"[]") for source in sources])
+    assert (cache.load(tmp_path / "cache", "key", sources) or {}).keys() == MINIMAL.keys() - {"events/one.yaml"}
+
+
+def test_what_is_read_anew_is_added_to_the_cache(minimal: Path, schemas: Schemas, cached: Options) -> None:
+    aged(minimal)
+    outcome(minimal, schemas, cached)
+    assert cached.cached
+    before = cached.cached.read_bytes()
+    for number in range(3):
+        write(minimal, {"events/one.yaml": EVENT.replace("Opening", f"Opening {number}")})
+        os.utime(minimal / "events/one.yaml", (time.time() - 9 + number,) * 2)
+        plain = outcome(minimal, schemas)
+        assert [outcome(minimal, schemas, cached) for _ in range(2)] == [plain, plain]
+    data = cached.cached.read_bytes()
+    assert data.startswith(before)
+    assert data.count(b'"Opening') == 4
+
+
+def test_a_cache_of_which_most_is_of_no_use_begins_anew(minimal: Path, schemas: Schemas, cached: Options) -> None:
+    sizes = []
+    for seconds in range(60, 0, -5):  # all files seem to be others each time
+        aged(minimal, seconds)
+        outcome(minimal, schemas, cached)
+        assert cached.cached
+        sizes.append(cached.cached.stat().st_size)
+    assert max(sizes) < 4 * sizes[0]
+    assert outcome(minimal, schemas, cached) == outcome(minimal, schemas)
+
+
+def test_two_checks_may_add_to_the_cache_at_once(minimal: Path, tmp_path: Path) -> None:
+    aged(minimal)
+    sources, _ = scan(minimal, INTERFACE.kinds)
+    files = [(Parsed(source, listed=True, documents=[1]), b"[1]") for source in sources]
+    path = tmp_path / "cache"
+    with cache.adding(path, "key", time.time_ns(), anew=True) as keep:
+        keep(files[:1])
+    with (
+        cache.adding(path, "key", time.time_ns(), anew=False) as one,
+        cache.adding(path, "key", time.time_ns(), anew=False) as other,
+    ):
+        one(files[1:3])
+        other(files[2:])
+        one(files[:2])
+    found = cache.load(path, "key", sources)
+    assert found == {source.path: Parsed(source, True, [1]) for source in sources}
+
+
+def test_what_is_added_to_a_cache_that_another_program_replaced_is_not_believed(minimal: Path, tmp_path: Path) -> None:
+    aged(minimal)
+    sources, _ = scan(minimal, INTERFACE.kinds)
+    files = [(Parsed(source, listed=True, documents=[1]), b"[1]") for source in sources]
+    path = tmp_path / "cache"
+    for key, anew, part in (("new", True, files[:1]), ("old", False, files[1:])):
+        with cache.adding(path, key, time.time_ns(), anew=anew) as keep:
+            keep(part)
+    assert [cache.load(path, key, sources) for key in ("new", "old")] == [None, None]
+
+
+@pytest.mark.parametrize("change", ["program", "names", "schemas"])
+def test_the_cache_holds_for_one_program_its_schemas_and_the_names(
+    minimal: Path, schemas: Schemas, cached: Options, tmp_path: Path, change: str
+) -> None:
+    edit(minimal, ("events/one.yaml", "name: Opening", 'name: "{{ www }}"'))
+    aged(minimal)
+    outcome(minimal, schemas, cached)
+    assert cached.cached
+    before = cached.cached.read_bytes()
+    if change == "program":
+        cached.program = "2"
+    elif change == "names":
+        edit(minimal, ("site.yaml", "https://www.example", "https://shop.example"))
+    else:
+        (tmp_path / "own").mkdir()
+        shutil.copyfile(ROOT / "schemas/event.json", tmp_path / "own/event.json")
+        schemas = Schemas([ROOT / "schemas", tmp_path / "own"])
+    assert outcome(minimal, schemas, cached) == outcome(minimal, schemas)
+    assert cached.cached.read_bytes().split(b"\n")[0] != before.split(b"\n")[0]
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "half", "other", "folder", "list"])
+def test_a_damaged_cache_is_read_as_none(minimal: Path, schemas: Schemas, cached: Options, damage: str) -> None:
+    aged(minimal)
+    plain = outcome(minimal, schemas, cached)
+    path = cached.cached
+    assert path
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    elif damage != "gone":
+        path.write_bytes({"empty": b"", "half": data[:-50], "other": b"\x80" * 50, "list": b"[]\n" + data}[damage])
+    assert outcome(minimal, schemas, cached) == plain

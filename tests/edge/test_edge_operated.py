@@ -1,0 +1,288 @@
+"""Facts about the edge as operators have it: nginx's own user, its limits, who reads the keys, whose templates run."""
+
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+
+import pytest
+
+import nginx
+from checkout import ROOT
+from nginx import Answer, ask
+from releases import Ran, built, shopwindow
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
+from shopwindow.edge.nginx import NO_LIMITS, EdgeLimits, configuration
+from shopwindow.edge.rules import rules
+from shopwindow.release.changes import content_of
+from shopwindow.shop import INTERFACE
+
+SAMPLE = ROOT / "content"
+SCHEMAS = Schemas([shipped("schemas")])
+HOST, ORDERS = "api.larkspurvane.example", "orders.larkspurvane.example"
+KEY_HEADER = "x-svc-webservice-client-id"
+KEYS = SAMPLE / "sample-keys.txt"
+KEY = next(line.split()[1] for line in KEYS.read_text().splitlines() if line.startswith("iphone"))
+FILE, LIVE = "/v2/promotions", "/nothing/here"
+
+
+@pytest.fixture(scope="module")
+def public() -> Iterator[Path]:
+    """A folder that every user may look into, which pytest's own are not; the release in it is as a build leaves it."""
+    folder = Path(tempfile.mkdtemp(prefix="shopwindow-test-"))
+    folder.chmod(0o755)
+    mask = os.umask(0o077)  # as root's may be: what nginx reads must not depend on it
+    try:
+        (folder / "dist").mkdir(mode=0o755)
+        (folder / "dist").chmod(0o755)  # as systemd-tmpfiles makes it
+        built(SAMPLE, folder / "dist")
+        yield folder
+    finally:
+        os.umask(mask)
+        shutil.rmtree(folder)
+
+
+def edge(folder: Path, service: str, port: int, limits: EdgeLimits = NO_LIMITS) -> str:
+    out = folder / "dist"
+    live = rules(INTERFACE, content_of((out / "current").resolve(), INTERFACE), SCHEMAS)
+    listen = f"{nginx.ADDRESS}:{port}"
+    return configuration(live, {KEY: "iphone"}, out / "current/files", service, listen, limits=limits)
+
+
+def get(port: int, target: str, host: str = HOST, **headers: str) -> Answer:
+    connection = HTTPConnection(nginx.ADDRESS, port, timeout=10)
+    try:
+        return ask(connection, target, {"Host": host, KEY_HEADER: KEY, **headers})
+    finally:
+        connection.close()
+
+
+# -- nginx's own user --------------------------------------------------------------------------------------------
+
+
+def www_data() -> str:
+    """The user that nginx's workers are on Debian. Skips where this is not root, who alone can make them that."""
+    if os.geteuid() != 0:
+        pytest.skip("only root starts nginx as another user")
+    try:
+        return pwd.getpwnam("www-data").pw_name
+    except KeyError:
+        pytest.skip("there is no user www-data here")
+
+
+def test_nginx_as_its_own_user_serves_every_read_from_files(public: Path) -> None:
+    port = nginx.free_port()
+    with (
+        nginx.echo() as service,
+        nginx.running(public / "nginx", edge(public, service, port), port, user=www_data()),
+    ):
+        for target, name in (
+            ("/v2/promotions", "v2/promotions.json"),
+            ("/v2/utility/mobileapp", "v2/utility/mobileapp/iphone.json"),
+            ("/store/v1/events?storeId=301", "store/v1/events;storeId=301.json"),
+        ):
+            answer = get(port, target)
+            assert (answer.status, answer.body) == (200, (public / "dist/current/files" / name).read_bytes()), target
+            assert "service" not in answer.headers
+
+
+def test_a_file_that_nginx_may_not_read_is_an_error_and_stands_in_the_log(public: Path) -> None:
+    """It is there, so the service must not answer in its place as if nothing were wrong."""
+    port = nginx.free_port()
+    folder = public / "nginx-denied"
+    files = (public / "dist/current/files").resolve()
+    with (
+        nginx.echo() as service,
+        nginx.running(folder, edge(public, service, port), port, user=www_data()),
+    ):
+        assert get(port, FILE).status == 200
+        files.chmod(0o700)
+        try:
+            denied, xml = get(port, FILE), get(port, FILE, Accept="application/xml")
+        finally:
+            files.chmod(0o755)
+        gone = get(port, "/store/v2/stores/999999")
+    assert (denied.status, xml.status) == (500, 500)
+    assert b'"errorCode":500' in denied.body
+    assert b"<errorCode>500</errorCode>" in xml.body
+    assert denied.headers["cache-control"] == "no-store"
+    assert gone.told["target"] == "/store/v2/stores/999999"  # 404 at the edge is the service's to answer
+    log = (folder / "error.log").read_text()
+    assert log.count("Permission denied") == 2
+    assert "promotions.json" in log
+    assert "999999" not in log
+
+
+# -- limits ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def limited(public: Path) -> Iterator[int]:
+    """An nginx that lets a client send one request a second and four more; who the client is, a header says."""
+    port = nginx.free_port()
+    real = f"set_real_ip_from {nginx.ADDRESS};\nreal_ip_header X-Client;\n"
+    with nginx.echo() as service:
+        text = real + edge(public, service, port, EdgeLimits(rate=1, burst=4, requests=0))
+        with nginx.running(public / "nginx-limited", text, port):
+            yield port
+
+
+def statuses(port: int, client: str, number: int, target: str = LIVE, host: str = HOST) -> list[int]:
+    return [get(port, target, host, **{"X-Client": client}).status for _ in range(number)]
+
+
+def test_a_client_that_asks_too_much_is_told_so_and_the_others_are_served(limited: int) -> None:
+    found = statuses(limited, "192.0.2.1", 20)
+    assert found[:5] == [203] * 5
+    assert found.count(429) >= 12  # a second or two may have passed
+    refused = get(limited, LIVE, **{"X-Client": "192.0.2.1"})
+    assert refused.status == 429
+    assert refused.headers["retry-after"] == "1"
+    assert refused.headers["cache-control"] == "no-store"
+    assert b'"errorCode":429' in refused.body
+    assert statuses(limited, "192.0.2.2", 3) == [203] * 3
+
+
+def test_files_are_not_counted(limited: int) -> None:
+    assert statuses(limited, "192.0.2.3", 40, FILE) == [200] * 40
+    assert statuses(limited, "192.0.2.3", 1) == [203]
+
+
+def test_an_ipv6_network_is_one_client(limited: int) -> None:
+    """A client has 2^64 addresses for nothing (RFC 6177 gives it at least a /64)."""
+    found = [status for last in range(1, 16) for status in statuses(limited, f"2001:db8:0:1::{last:x}", 1)]
+    assert found[:5] == [203] * 5
+    assert found.count(429) >= 7
+    assert statuses(limited, "2001:db8:0:2::1", 3) == [203] * 3
+
+
+def test_the_order_host_answers_in_its_own_form(limited: int) -> None:
+    path = "/v3/order/supc"
+    found = statuses(limited, "192.0.2.4", 20, path, ORDERS)
+    assert found[:5] == [203] * 5
+    refused = get(limited, path, ORDERS, **{"X-Client": "192.0.2.4"})
+    assert refused.status == 429
+    assert refused.headers["retry-after"] == "1"
+    assert b'"errorMessage"' in refused.body
+    assert b"429" in refused.body
+
+
+def test_a_client_has_so_many_requests_at_work(public: Path) -> None:
+    port = nginx.free_port()
+    with nginx.mute() as service:  # it takes connections and answers none
+        text = edge(public, service, port, EdgeLimits(rate=0, burst=0, requests=2))
+        with nginx.running(public / "nginx-busy", text, port):
+            waiting = [HTTPConnection(nginx.ADDRESS, port, timeout=10) for _ in range(2)]
+            for connection in waiting:
+                connection.request("GET", LIVE, headers={"Host": HOST, KEY_HEADER: KEY})
+            within(lambda: refused(port))
+            assert get(port, FILE).status == 200
+            for connection in waiting:
+                connection.close()
+
+
+def refused(port: int) -> bool:
+    """Whether a third request is answered 429: it waits like the others as long as those have not come to nginx."""
+    connection = HTTPConnection(nginx.ADDRESS, port, timeout=1)
+    try:
+        return ask(connection, LIVE, {"Host": HOST, KEY_HEADER: KEY}).status == 429
+    except TimeoutError:
+        return False
+    finally:
+        connection.close()
+
+
+def within(fact: Callable[[], bool], seconds: float = 5) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if fact():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come true")
+
+
+@pytest.mark.parametrize("limits", [NO_LIMITS, EdgeLimits(), EdgeLimits(rate=0), EdgeLimits(requests=0)])
+def test_nginx_finds_no_fault_with_any_limits(public: Path, tmp_path: Path, limits: EdgeLimits) -> None:
+    text = edge(public, "127.0.0.1:1", nginx.free_port(), limits)
+    assert nginx.tested(tmp_path, text) == ""
+    assert ("limit_req" in text) == bool(limits.rate)
+    assert ("limit_conn" in text) == bool(limits.requests)
+
+
+# -- the command -------------------------------------------------------------------------------------------------
+
+
+def edge_nginx(folder: Path, *more: str | Path) -> Ran:
+    return shopwindow("edge", "nginx", "--content", SAMPLE, "--out", folder / "dist", "--keys", KEYS, *more)
+
+
+def test_the_command_writes_limits_unless_told_otherwise(public: Path) -> None:
+    printed = edge_nginx(public).out
+    assert "rate=50r/s" in printed
+    assert "burst=200 nodelay" in printed
+    assert "limit_conn shopwindow_requests 64" in printed
+    changed = edge_nginx(public, "--rate", "7", "--burst", "9", "--requests", "0").out
+    assert "rate=7r/s" in changed
+    assert "burst=9 nodelay" in changed
+    assert "limit_conn" not in changed
+
+
+def test_the_configuration_is_written_for_its_owner_alone(public: Path, tmp_path: Path) -> None:
+    target = tmp_path / "shopwindow.conf"
+    target.write_text("what was there before")
+    target.chmod(0o644)
+    ran = edge_nginx(public, "--write", target)
+    assert ran.status == 0, ran
+    assert KEY not in ran.out + ran.err
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert target.read_text() == edge_nginx(public).out
+    assert [path.name for path in tmp_path.iterdir()] == ["shopwindow.conf"]  # no draft is left
+
+
+def test_a_link_to_a_configuration_stays_one(public: Path, tmp_path: Path) -> None:
+    target, link = tmp_path / "available", tmp_path / "enabled"
+    link.symlink_to(target)
+    assert edge_nginx(public, "--write", link).status == 0
+    assert link.is_symlink()
+    assert KEY in target.read_text()
+
+
+def test_what_cannot_be_written_leaves_the_old_configuration(public: Path, tmp_path: Path) -> None:
+    nowhere = edge_nginx(public, "--write", tmp_path / "missing/shopwindow.conf")
+    assert (nowhere.status, nowhere.out) == (4, "")
+    folder = edge_nginx(public, "--write", tmp_path)
+    assert (folder.status, folder.out) == (4, "")
+    assert "is not a file" in folder.err
+
+
+ATTACK = "{{ cycler.__init__.__globals__.os.popen('touch %s').read() }}"
+
+
+def test_a_template_of_the_content_is_not_used(public: Path, tmp_path: Path) -> None:
+    content, marker = tmp_path / "content", tmp_path / "ran"
+    (content / "templates").mkdir(parents=True)
+    (content / "templates/nginx.conf").write_text(ATTACK % marker)
+    ran = shopwindow("edge", "nginx", "--content", content, "--out", public / "dist", "--keys", KEYS)
+    assert ran.status == 0, ran
+    assert ran.out == edge_nginx(public).out
+    assert "is not used" in ran.err
+    assert not marker.exists()
+
+
+def test_a_template_of_the_operator_is_used_and_runs_nothing(public: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    (tmp_path / "nginx.conf").write_text("# for {{ rules.base_host }}\n")
+    assert edge_nginx(public, "--templates", tmp_path).out == f"# for {HOST}\n"
+    (tmp_path / "nginx.conf").write_text(ATTACK % marker)
+    ran = edge_nginx(public, "--templates", tmp_path)
+    assert (ran.status, ran.out) == (4, "")
+    assert "SecurityError" in ran.err
+    assert not marker.exists()
+    (tmp_path / "nginx.conf").unlink()
+    assert edge_nginx(public, "--templates", tmp_path).status == 2

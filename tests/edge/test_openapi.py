@@ -1,0 +1,355 @@
+"""The OpenAPI document: valid, whole, true to what the service does."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from conformance import AT, PHONE, documents
+from releases import SAMPLE, Json, built, shopwindow
+from served import called
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.operation import FromContent
+from shopwindow.service.database.database import open_database
+from shopwindow.service.logfile import LogFile
+from shopwindow.service.running import Backstage
+from shopwindow.service.serving import Serving, load
+from shopwindow.service.wsgi import Application, application
+from shopwindow.shop import INTERFACE
+from trees import write
+
+KEY = {"x-svc-webservice-client-id": PHONE}
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("openapi")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module")
+def document(out: Path) -> Json:
+    """What `shopwindow edge openapi` prints."""
+    ran = shopwindow("edge", "openapi", "--out", out)
+    assert (ran.status, ran.err) == (0, "")
+    return json.loads(ran.out)
+
+
+def sample_key(application: str) -> str:
+    lines = (SAMPLE / "sample-keys.txt").read_text().splitlines()
+    return next(line.split()[1] for line in lines if line.startswith(f"{application} "))
+
+
+def constant(serving: Serving, request: object) -> Serving:
+    return serving
+
+
+@pytest.fixture(scope="module")
+def service(out: Path, schemas: Schemas) -> Iterator[Application]:
+    database = open_database(f"sqlite:///{out}/store.sqlite", INTERFACE.tables)
+    database.migrate()
+    yield application(
+        partial(constant, load(out, INTERFACE, schemas)), backstage=Backstage(database, LogFile(out / "log"))
+    )
+    database.close()
+
+
+# -- the document ------------------------------------------------------------------------------------------------
+
+
+def test_the_document_is_valid(document: Json) -> None:
+    assert list(OpenAPIV31SpecValidator(document).iter_errors()) == []
+
+
+def test_every_operation_and_parameter_is_there(document: Json) -> None:
+    told = {
+        (method.upper(), path.removeprefix("/"), operation["operationId"]): {
+            (parameter["name"], parameter["in"]) for parameter in operation["parameters"]
+        }
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+    assert told == {
+        (operation.method, operation.path, operation.name): {
+            *((each.name, "path" if each.name in operation.in_path else "query") for each in operation.parameters),
+            *([("others", "query")] if operation.others else ()),
+            *([("Idempotency-Key", "header")] if operation.method == "POST" else []),
+            *([("If-Match", "header")] if operation.tagged else []),
+            *([("If-None-Match", "header")] if isinstance(operation.source, FromContent) else []),
+        }
+        for operation in INTERFACE.operations
+    }
+
+
+DESCRIBED = {  # interface 4.4, 4.5, 4.9, 4.10 and 4.11, wire shapes §2, §4
+    "/v2/utility/mobileapp": "callback",
+    "/store/v1/events": "storeId storeNumber locationNumber startDate finishDate _fields callback",
+    "/v2/store/event": "storeId storeNumber eventFrom eventTo callback",
+    "/store/v2/stores/{locationNumber}": "locationNumber feature _fields upcNumber productId callback",
+    "/store/v2/stores": (
+        "storeNumber searchAddress latitude longitude radius feature _limit _fields upcNumber productId callback"
+    ),
+    "/v2/promotions": "promoid global sourcecode type promo_code callback",
+    "/v3/promotions": (
+        "show promoid global promotionsourcecode promotype promocode channel coupontype couponnumber callback"
+    ),
+    "/v3/promotions/sorted": "channel callback",
+    "/v3/catalog/category/index": "category depth callback",
+    "/v3/catalog/category/{categoryId}": "categoryId show callback",
+    "/v3/catalog/category/{categoryId}/browseproducts": (
+        "categoryId resultsperpage currentpage show sortby sortorder imagewidth imagequality upcimagewidth "
+        "swatchimagewidth PRICE callback others"
+    ),
+    "/v4/catalog/category/brandindex/{categoryId}": "categoryId refcatid callback",
+    "/v3/catalog/product/index": "since callback",
+    "/v3/catalog/product/{productId}": (
+        "productId show imagewidth imagequality upcimagewidth swatchimagewidth numOfReviews callback"
+    ),
+    "/v3/catalog/product": "upc show upcimagewidth swatchimagewidth numOfReviews callback",
+    "/v4/catalog/product/{productId}": "productId callback",
+    "/v4/catalog/product/upc/{upcId}": "upcId callback",
+    "/v4/recommendations/product/{productId}": "productId maxprods callback",
+    "/v3/catalog/reviews": "productId numOfReviews numberOfReviewsRequested pageNumber callback",
+    "/v4/catalog/search": (
+        "searchphrase show sortorderby perpage page facetexpandall imagewidth imagequality upcimagewidth "
+        "swatchimagewidth PRICE callback others"
+    ),
+    "/v4/catalog/bops/product/{productId}": (
+        "productId locationNumber latitude longitude zipCode city state distance numberOfStores callback"
+    ),
+    "/v4/catalog/bops/upc/{upcId}": (
+        "upcId locationNumber latitude longitude zipCode city state distance numberOfStores callback"
+    ),
+}
+
+
+def reads(document: Json) -> dict[str, Json]:
+    """Path → what a GET of it is, for what is answered from content."""
+    found = {path: methods["get"] for path, methods in document["paths"].items() if "get" in methods}
+    return {path: read for path, read in found.items() if {"304", "412"} & set(read["responses"]) == {"304"}}
+
+
+def test_the_parameters_are_those_of_the_interface(document: Json) -> None:
+    told = {path: {each["name"] for each in asked(read)} for path, read in reads(document).items()}
+    assert {path: told.get(path) for path in DESCRIBED} == {
+        path: set(names.split()) for path, names in DESCRIBED.items()
+    }
+
+
+def asked(operation: Json) -> list[Json]:
+    """The parameters of its path and query."""
+    return [each for each in operation["parameters"] if each["in"] in ("path", "query")]
+
+
+def test_answers_errors_and_the_key_are_described(document: Json) -> None:
+    statuses = {"200", "304", "400", "401", "404", "405", "406", "413", "414", "415", "500", "503"}
+    described = [set(read["responses"]) for read in reads(document).values()]
+    medias = [set(read["responses"]["200"]["content"]) for read in reads(document).values()]
+    both = {"application/json", "application/xml"}
+    assert described == [statuses] * len(described)
+    assert medias == [both | {"application/javascript"}] * len(medias)
+    assert len(described) == len(medias) >= len(DESCRIBED)
+    assert [set(each["content"]) for each in document["components"]["responses"].values()] == [both] * 13
+    assert document["components"]["securitySchemes"]["key"] == {
+        "type": "apiKey",
+        "in": "header",
+        "name": "x-svc-webservice-client-id",
+    }
+    assert document["servers"] == [{"url": "https://api.shop.example"}]
+
+
+def test_a_write_tells_the_statuses_of_its_own(document: Json) -> None:
+    some = {"412", "422", "429"}
+    bags = "/order/v1/bags"
+    expected = {
+        ("post", "/v2/utility/mobileoptinout"): "422 429",
+        ("get", "/v2/utility/mobilelog"): "429",
+        ("post", "/v2/utility/mobilelog"): "422 429",
+        ("post", "/v3/promotions/share"): "422 429",
+        ("get", bags): "412",
+        ("post", bags): "412 422 429",
+        ("patch", f"{bags}/{{bagGuid}}/items"): "412",
+        ("delete", f"{bags}/{{bagGuid}}/items/{{sequenceNumber}}"): "412",
+        ("get", "/store/v1/events"): "",
+    }
+    described = {each: document["paths"][each[1]][each[0]]["responses"] for each in expected}
+    assert {each: " ".join(sorted(some & set(codes))) for each, codes in described.items()} == expected
+    responses = document["components"]["responses"]
+    waits = {name for name, response in responses.items() if "Retry-After" in response.get("headers", {})}
+    assert waits == {"unavailable", "too_many"}
+
+
+def test_the_path_of_base_url_is_honoured(tmp_path: Path) -> None:
+    content = write(tmp_path / "content", documents("/mobile/api"))
+    built(content, tmp_path / "dist", at=AT)
+    printed = json.loads(shopwindow("edge", "openapi", "--out", tmp_path / "dist").out)
+    assert printed["servers"] == [{"url": "https://api.shop.example/mobile/api"}]
+
+
+def test_a_schema_of_the_content_folder_is_told(out: Path, tmp_path: Path) -> None:
+    schema = {**json.loads((shipped("schemas") / "config.json").read_bytes()), "description": "Of this shop."}
+    write(tmp_path, {"schemas/config.json": json.dumps(schema)})
+    printed = json.loads(shopwindow("edge", "openapi", "--out", out, "--content", tmp_path).out)
+    assert printed["components"]["schemas"]["config"]["description"] == "Of this shop."
+
+
+def test_everything_has_a_description(document: Json) -> None:
+    silent = [
+        (path, parameter["name"])
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+        for parameter in operation["parameters"]
+        if not parameter.get("description")
+    ]
+    assert silent == []
+
+
+def texts(parameter: Json, value: Json) -> str:
+    """An example as the parameter's style writes it: an array by commas, of an object the first member's text."""
+    if isinstance(value, dict):
+        return str(next(iter(value.values())))
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@pytest.fixture(scope="module")
+def examples(document: Json) -> dict[str, dict[str, str]]:
+    """Path → parameter → its example as it is written."""
+    return {
+        path: {each["name"]: texts(each, each["example"]) for each in asked(read)}
+        for path, read in reads(document).items()
+    }
+
+
+def test_every_parameter_has_an_example_that_its_schema_admits(document: Json) -> None:
+    odd = [
+        (path, method, each["name"], each.get("example"))
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        for each in asked(operation)
+        if "example" not in each or not valid(each["example"], each["schema"])
+    ]
+    assert odd == []
+
+
+def valid(value: Json, schema: Json) -> bool:
+    checker = Draft202012Validator.FORMAT_CHECKER
+    return Draft202012Validator(schema, format_checker=checker).is_valid(value)
+
+
+def test_a_path_that_is_none_and_what_is_not_there_are_both_told_as_404(document: Json) -> None:
+    told = document["components"]["responses"]["no_mapping"]
+    examples = told["content"]["application/json"]["examples"]
+    messages = {101: "There is no mapping for request", 409: "No data for search criteria"}
+    assert told["description"] == "There is no mapping for request, or: No data for search criteria"
+    assert {each["value"]["errorCode"]: each["value"]["message"] for each in examples.values()} == messages
+    read = document["paths"]["/v3/catalog/product/{productId}"]["get"]
+    assert read["responses"]["404"] == {"$ref": "#/components/responses/no_mapping"}
+
+
+def test_the_roots_of_xml_are_told(document: Json) -> None:
+    schemas = "#/components/schemas"
+
+    def body(path: str, method: str = "get") -> Json:
+        operation = document["paths"][path][method]
+        described = operation["responses"]["200"] if method == "get" else operation["requestBody"]
+        return described["content"]["application/xml"]["schema"]
+
+    item = "/order/v1/bags/{bagGuid}/items/{sequenceNumber}"
+    told = [body("/store/v1/events"), body("/v2/store/event"), body(item, "delete"), body("/v3/order/supc", "put")]
+    assert told == [
+        {"$ref": f"{schemas}/responses.events_v1/properties/events", "xml": {"name": "events"}},
+        {"$ref": f"{schemas}/responses.events_v2", "xml": {"name": "response"}},
+        {
+            "$ref": f"{schemas}/requests.bag_remove/properties/deleteitemsrequest",
+            "xml": {"name": "deleteitemsrequest"},
+        },
+        {"$ref": f"{schemas}/requests.supc", "xml": {"name": "request"}},
+    ]
+
+
+NEEDED = ("storeId", "latitude", "longitude", "city", "state", "upc", "searchphrase", "productId")
+"""Without one of these some operation answers nothing, or not without the other."""
+
+
+def queries(given: dict[str, str]) -> list[dict[str, str]]:
+    """Each parameter alone, beside what it cannot do without, and all of them."""
+    needed = [name for name in NEEDED if name in given]
+    alone = [{name: given[name] for name in dict.fromkeys((*needed, each))} for each in given]
+    return [*alone, given]
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory, schemas: Schemas) -> Application:
+    """The service over the sample content, which the examples are of."""
+    folder = tmp_path_factory.mktemp("sampled")
+    built(SAMPLE, folder / "dist")
+    return application(partial(constant, load(folder / "dist", INTERFACE, schemas)))
+
+
+def test_examples_are_answered(examples: dict[str, dict[str, str]], sampled: Application) -> None:
+    answered = []
+    key = {"x-svc-webservice-client-id": sample_key("iphone")}
+    for path, given in examples.items():
+        located = path
+        for name in re.findall(r"{(\w+)}", path):
+            located = located.replace(f"{{{name}}}", given[name])
+        for chosen in queries({name: text for name, text in given.items() if f"{{{name}}}" not in path}):
+            query = "&".join(f"{name}={quote(text)}" for name, text in chosen.items())
+            answered.append((f"{located}?{query}", called(sampled, f"{located}?{query}", key).status))
+    assert ([each for each in answered if each[1] != 200], len(answered) > 50) == ([], True)
+
+
+# -- the service against the document ----------------------------------------------------------------------------
+
+
+ORDERS = "orders.shop.example"
+ON_THE_ORDER_HOST = {f"/{operation.path}" for operation in INTERFACE.operations if operation.order_host}
+
+
+def test_operations_of_the_order_host_are_at_its_url(document: Json) -> None:
+    told = {
+        path: operation["servers"]
+        for path, methods in document["paths"].items()
+        for operation in methods.values()
+        if "servers" in operation
+    }
+    assert (told, ON_THE_ORDER_HOST) == ({"/v3/order/supc": [{"url": f"https://{ORDERS}"}]}, {"/v3/order/supc"})
+
+
+def test_a_cookie_is_told_where_site_yaml_names_one(tmp_path: Path) -> None:
+    texts = documents()
+    site = {**json.loads(texts["site.yaml"]), "code_cookie": "supc"}
+    built(write(tmp_path / "content", {**texts, "site.yaml": json.dumps(site)}), tmp_path / "dist", at=AT)
+    told = json.loads(shopwindow("edge", "openapi", "--out", tmp_path / "dist").out)
+    cookies = [(each["name"], each["in"]) for each in told["paths"]["/v3/order/supc"]["put"]["parameters"]]
+    assert list(OpenAPIV31SpecValidator(told).iter_errors()) == []
+    assert (cookies, told["components"]["schemas"]["requests.supc"]["required"]) == (
+        [("supc", "cookie")],
+        ["orderNumber", "reservationId"],
+    )
+
+
+def test_bodies_are_told_as_they_are_really_accepted(document: Json) -> None:
+    schemas = document["components"]["schemas"]
+    items = schemas["requests.bag_add"]["properties"]["item"]["anyOf"]
+    text = {"type": "string", "pattern": "^[1-9][0-9]{0,15}$"}
+    quantity = {"type": "integer", "minimum": 1, "maximum": 100000}
+    assert [each["type"] for each in items] == ["array", "object"]
+    assert items[0]["items"] == items[1]
+    assert items[1]["properties"]["quantity"] == {
+        "description": "How many of it to add.",
+        "anyOf": [quantity, text],
+    }
+    assert [each["type"] for each in schemas["requests.supc"]["properties"]["reservationId"]["anyOf"]] == [
+        "string",
+        "integer",
+    ]
+    assert [name for name, schema in schemas.items() if '"x-single"' in json.dumps(schema)] == []

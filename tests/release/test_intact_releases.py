@@ -1,0 +1,190 @@
+"""A release is served when all of it is there and is what was built; a damaged catalog sends the service back."""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from releases import built
+from served import Server, called, granian
+from shopwindow.problems import Failure
+from shopwindow.release.intact import require_intact
+from shopwindow.release.publish import Releases
+from shopwindow.service.serving import Watch
+from shopwindow.service.wsgi import application
+from shopwindow.shop import INTERFACE
+from test_catalog_content import FILES, SMALL
+from trees import DIGEST, edit, write
+
+PHONE = "PhonePhonePhonePhone1234"
+KEYED = SMALL["apps/one.yaml"].replace(DIGEST, sha256(PHONE.encode()).hexdigest())
+CONTENT = {**SMALL, "apps/one.yaml": KEYED}
+CHANGE = (FILES["products"], "price: {regular: 150}", "price: {regular: 140}")
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Releases, list[str]]:
+    """Two releases with a catalog, the second of which is current."""
+    content, out = write(tmp_path / "content", CONTENT), tmp_path / "dist"
+    ids = [built(content, out)]
+    edit(content, CHANGE, ("stores/one.yaml", "name: First", "name: Second"))
+    ids.append(built(content, out))
+    return Releases(out), ids
+
+
+def within(seconds: float, told: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + seconds
+    while not told():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def served(watch: Watch) -> str:
+    serving = watch()
+    return serving.id if serving else ""
+
+
+def replaced(path: Path, data: bytes) -> None:
+    """Other bytes under a name: the file that other releases share stays as it is."""
+    times = path.stat().st_mtime_ns
+    path.unlink()
+    path.write_bytes(data)
+    os.utime(path, ns=(times, times))
+
+
+def _missing(path: Path) -> None:
+    path.unlink()
+
+
+def _cut(path: Path) -> None:
+    replaced(path, path.read_bytes()[:-7])
+
+
+def _holed(path: Path) -> None:
+    """As a copy that writes into its place leaves it: in its size, with a hole in the middle."""
+    data = path.read_bytes()
+    half = len(data) // 2
+    replaced(path, data[:half] + bytes(len(data) - half))
+
+
+SPOILED = [("catalog.sqlite", _missing), ("catalog.sqlite", _cut), ("catalog.sqlite", _holed)]
+SPOILED += [("content.json", _missing), ("content.json", _cut), ("content.json", _holed)]
+SPOILED += [("manifest.json", _missing), ("manifest.json", _cut), ("manifest.json", _holed)]
+SPOILED += [("files", _missing), ("files", _cut), ("files", _holed)]
+
+
+@pytest.mark.parametrize(("name", "spoil"), SPOILED, ids=lambda value: getattr(value, "__name__", value))
+def test_a_release_that_is_not_intact_is_not_served_until_it_is(
+    two: tuple[Releases, list[str]], tmp_path: Path, name: str, spoil: Callable[[Path], None]
+) -> None:
+    releases, ids = two
+    folder = releases.path(ids[1])
+    path = folder / name
+    if name == "files":  # one that only this release has
+        shared = {file.stat().st_ino for file in releases.path(ids[0]).rglob("*")}
+        path = next(file for file in sorted(path.rglob("*.json")) if file.stat().st_ino not in shared)
+    whole = tmp_path / "whole"
+    shutil.copy2(path, whole)
+    releases.point(ids[0])
+    said: list[str] = []
+    watch = Watch(releases.out, INTERFACE, report=said.append)
+    spoil(path)
+    releases.point(ids[1])
+    assert within(3, lambda: bool(said))
+    assert (served(watch), len(said), path.name in said[0]) == (ids[0], 1, True)
+    shutil.copy2(whole, tmp_path / "arrives")
+    os.replace(tmp_path / "arrives", path)
+    assert within(6, lambda: served(watch) == ids[1])
+
+
+def test_a_service_that_starts_with_a_release_that_is_not_intact_serves_the_last_good_one(
+    two: tuple[Releases, list[str]],
+) -> None:
+    releases, ids = two
+    _missing(releases.path(ids[1]) / "catalog.sqlite")
+    said: list[str] = []
+    watch = Watch(releases.out, INTERFACE, report=said.append)
+    assert (served(watch), len(said)) == (ids[0], 1)
+
+
+def test_what_is_new_to_the_host_is_compared_by_its_bytes_and_what_is_shared_is_not_read(
+    two: tuple[Releases, list[str]],
+) -> None:
+    releases, ids = two
+    require_intact(releases, ids[1], INTERFACE.indexes)
+    shared = {file.stat().st_ino: file for file in (releases.path(ids[0]) / "files").rglob("*.json")}
+    ours = sorted((releases.path(ids[1]) / "files").rglob("*.json"))
+    both = next(file for file in ours if file.stat().st_ino in shared)
+    os.chmod(both, 0o644)
+    both.write_bytes(both.read_bytes()[:-1] + b" ")  # in both releases at once
+    with pytest.raises(Failure, match="not the bytes that were built"):
+        require_intact(releases, ids[1], INTERFACE.indexes)
+    require_intact(releases, ids[1], INTERFACE.indexes, previous=ids[0])
+
+
+def test_a_catalog_that_turns_out_to_be_damaged_sends_the_service_back_and_once_it_is_mended_forth(
+    two: tuple[Releases, list[str]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    releases, ids = two
+    path = releases.path(ids[1]) / "catalog.sqlite"
+    whole = shutil.copy2(path, tmp_path / "whole")
+    said: list[str] = []
+    failures: list[int] = []
+    watch = Watch(releases.out, INTERFACE, 0, report=said.append, failed=lambda: failures.append(1))
+    assert served(watch) == ids[1]
+    data = path.read_bytes()
+    os.chmod(path, 0o644)
+    with open(path, "r+b") as file:  # in its place, as a failing disk does: the mapped pages change
+        file.seek(16384)
+        file.write(b"\xff" * (len(data) - 16384))
+    service = application(lambda environ: watch())
+    key = {"x-svc-webservice-client-id": PHONE}
+    statuses = {called(service, f"/v3/catalog/product/{id}", key).status for id in (100, 101, 102)}
+    assert 503 in statuses
+    assert within(3, lambda: served(watch) == ids[0])
+    assert within(3, lambda: bool(said))
+    assert ("is damaged" in said[0], f"{ids[0][:12]} is served" in said[0], len(failures)) == (True, True, 1)
+    assert "Traceback" not in capfd.readouterr().err
+    os.replace(whole, path)
+    assert within(8, lambda: served(watch) == ids[1])
+
+
+def asked(server: Server, path: str) -> tuple[int, dict[str, object]]:
+    came = server.told(path)
+    return came.status, json.loads(came.body)
+
+
+def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
+    two: tuple[Releases, list[str]], tmp_path: Path
+) -> None:
+    releases, ids = two
+    releases.point(ids[0])
+    path = releases.path(ids[1]) / "catalog.sqlite"
+    shutil.copy2(path, tmp_path / "whole")
+    path.unlink()
+    with granian(tmp_path / "server", releases.out, "--workers", "2") as server:
+        workers = [str(worker) for worker in sorted(server.workers())]
+        assert within(5, lambda: asked(server, "/checks/release")[0] == 200)
+        releases.point(ids[1])
+        fault = f"release {ids[1][:12]} is not complete on this host: catalog.sqlite: No such file or directory"
+        behind = {
+            "ok": False,
+            "current": ids[1],
+            "fault": "",
+            "workers": {worker: {"id": ids[0], "fault": fault} for worker in workers},
+        }
+        assert within(5, lambda: asked(server, "/checks/release") == (503, behind)), asked(server, "/checks/release")
+        assert asked(server, "/readyz")[0] == 200  # reads are answered
+        lines = server.told("/metrics").body.decode().splitlines()
+        expected = {f'shopwindow_worker_release_info{{id="{ids[0]}",worker="{worker}"}} 1.0' for worker in workers}
+        expected |= {'shopwindow_workers{state="behind"} 2.0', "shopwindow_release_load_failures_total 2.0"}
+        assert expected <= set(lines)
+        (tmp_path / "whole").rename(path)
+        assert within(8, lambda: asked(server, "/checks/release")[0] == 200)

@@ -1,0 +1,116 @@
+"""An Idempotency-Key holds for who sent it: a device, a user, a bag's owner, a sender of mails, or else an address."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actions import TABLET, Service, release, said
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.outbox import OUTBOX
+from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.forget import forget
+from shopwindow.service.serving import load
+from shopwindow.shop import INTERFACE
+
+Json = Any
+OPT_INS, LOG, BAGS = "/v2/utility/mobileoptinout", "/v2/utility/mobilelog", "/order/v1/bags"
+SHARE = "/v3/promotions/share"
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return release(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+def shop(dist: Path, database: Database, schemas: Schemas, tmp_path: Path) -> Service:
+    return Service(load(dist, INTERFACE, schemas), database, tmp_path / "log")
+
+
+def post(shop: Service, target: str, body: Json, address: str = "192.0.2.1", key: str = "same") -> tuple[int, Json]:
+    answer = shop.post(target, body, x_forwarded_for=address, idempotency_key=key)
+    return answer.status, said(answer)
+
+
+def new_bag(shop: Service, address: str) -> str:
+    status, body = post(shop, BAGS, {"item": {"quantity": 1, "upcId": 1}}, address)
+    assert status == 200
+    return str(body["bag"]["bagGUID"])
+
+
+def test_two_phones_that_send_the_same_key_get_two_bags(shop: Service) -> None:
+    bags = [new_bag(shop, address) for address in ("192.0.2.1", "192.0.2.2", "192.0.2.1", "2001:db8::1", "2001:db8::2")]
+    one, other, again, six, same_network = bags
+    assert (one == again, six == same_network, len({one, other, six})) == (True, True, 3)
+
+
+def test_a_device_has_its_answer_wherever_it_repeats_its_request(shop: Service) -> None:
+    choices = [("d1", "192.0.2.1"), ("d1", "192.0.2.2"), ("d2", "192.0.2.1")]
+    assert [post(shop, OPT_INS, choice(device), address)[0] for device, address in choices] == [200] * 3
+    assert shop.database is not None
+    history = shop.database.read(lambda tables: tables[CONSENTS].history(""))
+    assert sorted(each.device for each in history) == ["d1", "d2"]
+
+
+def choice(device: str, which: str = "IN") -> Json:
+    return {"deviceID": device, "optInOrOptOut": which}
+
+
+def test_another_body_under_a_key_is_refused_of_its_sender_alone(shop: Service) -> None:
+    asked = [choice("d1"), choice("d1", "OUT"), choice("d2", "OUT")]
+    assert [post(shop, OPT_INS, body)[0] for body in asked] == [200, 422, 200]
+
+
+def test_additions_to_a_bag_are_its_owners_wherever_they_come_from(shop: Service) -> None:
+    guid = new_bag(shop, "192.0.2.1")
+    target, body = f"{BAGS}?bagGuid={guid}", {"item": {"quantity": 1, "upcId": 2}}
+    counts = [
+        post(shop, target, body, address, "add")[1]["bag"]["bagSummary"]["itemCount"]
+        for address in ("192.0.2.1", "192.0.2.7")
+    ]
+    assert counts == [2, 2]
+
+
+def test_a_senders_mails_are_sent_once_wherever_the_request_is_repeated(shop: Service) -> None:
+    def share(sender: str, address: str) -> int:
+        body = {"promoId": "7", "recipientEmailAddress": "bob@mail.example", "senderEmailAddress": sender}
+        return post(shop, SHARE, body, address)[0]
+
+    asked = [("ann@mail.example", "192.0.2.1"), ("ann@mail.example", "192.0.2.2"), ("eve@mail.example", "192.0.2.1")]
+    assert [share(*each) for each in asked] == [200] * 3
+    assert shop.database is not None
+    assert shop.database.read(lambda tables: tables[OUTBOX].counts())["waiting"] == 2
+
+
+def test_entries_of_a_log_are_the_devices_that_all_of_them_name(shop: Service, tmp_path: Path) -> None:
+    def log(*devices: str, address: str = "192.0.2.1") -> int:
+        entries = [{"deviceId": device, "platform": "p", "logLevel": "ERROR", "logMessage": "m"} for device in devices]
+        return post(shop, LOG, {"entry": entries}, address)[0]
+
+    assert [log("d1", "d1"), log("d1", "d1", address="192.0.2.2"), log("d2"), log("d1", "d2")] == [200] * 4
+    lines = b"".join(file.read_bytes() for file in (tmp_path / "log").iterdir()).splitlines()
+    assert len(lines) == 5
+
+
+def test_the_database_does_not_tell_whose_key_it_was_by_address(shop: Service) -> None:
+    new_bag(shop, "192.0.2.1")
+    assert shop.database is not None
+    ((key,),) = shop.database.read(lambda tables: tables[OUTBOX]._run("SELECT idempotency_key FROM retries"))
+    sender, _, own = key.partition(" ")
+    assert (len(sender), own, "192.0.2.1" in key) == (64, "same", False)
+
+
+def test_what_a_device_was_answered_is_forgotten_with_it(shop: Service) -> None:
+    post(shop, OPT_INS, choice("d1"))
+    assert shop.database is not None
+    now = shop.database.now()
+    gone = forget(shop.database, "device", "d1", now, "k")
+    assert (gone["choices"], gone["kept answers"]) == (1, 1)
+
+
+def test_a_key_of_one_application_is_not_anothers(shop: Service) -> None:
+    assert post(shop, OPT_INS, choice("d1"))[0] == 200
+    answer = shop.post(OPT_INS, choice("d1", "OUT"), x_svc_webservice_client_id=TABLET, idempotency_key="same")
+    assert answer.status == 200

@@ -1,0 +1,318 @@
+"""How much one address and one application may write: opt-ins, log lines, new bags; by the database's time."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actions import PHONE, TABLET, Service, reasons, release, said
+from engines import Engine
+from nginx import Answer
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.origins import origins
+from shopwindow.interface.outbox import OUTBOX
+from shopwindow.service.allowances import SHARES
+from shopwindow.service.database.clock import Clock
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.prune import prune
+from shopwindow.service.database.rates import RATES as RATES_TABLE
+from shopwindow.service.database.rates import Taken, take
+from shopwindow.service.serving import load
+from shopwindow.shop import INTERFACE
+
+Json = Any
+OPT_INS, LOG, BAGS = "/v2/utility/mobileoptinout", "/v2/utility/mobilelog", "/order/v1/bags"
+KEY = "x-svc-webservice-client-id"
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+
+
+def limits(address: int = 1000, application: int = 1000) -> Json:
+    rates = {"address": {"most": address, "minutes": 10}, "application": {"most": application, "minutes": 60}}
+    return {"optIns": rates, "logLines": rates, "newBags": rates}
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release with five from an address and eight of an application."""
+    return release(tmp_path_factory.mktemp("narrow"), limits=limits(5, 8))
+
+
+@pytest.fixture
+def shop(narrow: Path, database: Database, schemas: Schemas, tmp_path: Path) -> Service:
+    return Service(load(narrow, INTERFACE, schemas), database, tmp_path / "log")
+
+
+def opt_in(shop: Service, address: str = "192.0.2.1", key: str = PHONE, **headers: str) -> Answer:
+    body = {"deviceID": "d", "optInOrOptOut": "IN"}
+    return shop.post(OPT_INS, body, x_forwarded_for=address, x_svc_webservice_client_id=key, **headers)
+
+
+def log(shop: Service, address: str = "192.0.2.1", key: str = PHONE, message: str = "m", lines: int = 1) -> Answer:
+    entry = {"deviceId": "d", "platform": "p", "logLevel": "ERROR", "logMessage": message}
+    body = {"entry": [entry] * lines}
+    return shop.post(LOG, body, x_forwarded_for=address, x_svc_webservice_client_id=key)
+
+
+def bag(shop: Service, address: str = "192.0.2.1", key: str = PHONE) -> Answer:
+    body = {"item": {"quantity": 1, "upcId": 1}}
+    return shop.post(BAGS, body, x_forwarded_for=address, x_svc_webservice_client_id=key)
+
+
+WRITES: dict[str, Callable[..., Answer]] = {"opt-ins": opt_in, "log lines": log, "new bags": bag}
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_an_address_is_refused_what_is_beyond_its_limit_and_others_are_not(shop: Service, what: str) -> None:
+    write = WRITES[what]
+    answers = [write(shop) for _ in range(7)]
+    assert [answer.status for answer in answers] == [200] * 5 + [429] * 2
+    refused = answers[-1]
+    assert reasons(refused) == (429, [f"at most 5 {what} from one address in 10 minutes"])
+    assert 110 <= int(refused.headers["retry-after"]) <= 120
+    assert write(shop, "192.0.2.2").status == 200
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_an_application_is_refused_what_is_beyond_its_limit_wherever_it_comes_from(shop: Service, what: str) -> None:
+    write = WRITES[what]
+    statuses = [write(shop, f"192.0.2.{number}").status for number in range(10)]
+    assert statuses == [200] * 8 + [429] * 2
+    assert reasons(write(shop, "192.0.2.77")) == (429, [f"at most 8 {what} of one application in 60 minutes"])
+    assert write(shop, "192.0.2.78", TABLET).status == 200
+
+
+def test_an_address_that_is_refused_uses_up_nothing_of_the_application(shop: Service) -> None:
+    assert Counter(opt_in(shop).status for _ in range(50)) == {200: 5, 429: 45}
+    assert [opt_in(shop, "192.0.2.2").status for _ in range(4)] == [200] * 3 + [429]
+
+
+def test_a_network_of_ipv6_is_one_address_and_a_site_has_eight_times_as_much(
+    tmp_path: Path, database: Database, schemas: Schemas
+) -> None:
+    shop = Service(load(release(tmp_path, limits=limits(2)), INTERFACE, schemas), database)
+    within = [opt_in(shop, f"2001:db8::{number:x}").status for number in range(1, 5)]
+    assert within == [200, 200, 429, 429]
+    statuses = [opt_in(shop, f"2001:db8:0:{number:x}::1").status for number in range(1, 20)]
+    assert statuses == [200] * 14 + [429] * 5
+    assert opt_in(shop, "2001:db8:1::1").status == 200
+    assert reasons(opt_in(shop, "2001:db8:0:77::1"))[1] == ["at most 16 opt-ins from one network in 10 minutes"]
+
+
+def test_an_address_is_what_it_stands_for() -> None:
+    one = [("192.0.2.1", 1)]
+    names = {text: [tuple(each) for each in origins(text)] for text in ("192.0.2.1", "::ffff:192.0.2.1", "", "x")}
+    assert names == {"192.0.2.1": one, "::ffff:192.0.2.1": one, "": [("", 1)], "x": [("x", 1)]}
+    of_ipv6 = [("2001:db8:1:2::/64", 1), ("2001:db8:1::/48", 8)]
+    assert [tuple(each) for each in origins("2001:db8:1:2::3%eth0")] == of_ipv6
+
+
+def test_each_line_of_a_batch_counts_and_a_long_one_by_its_kibibytes(shop: Service) -> None:
+    assert [log(shop, lines=3).status, log(shop, lines=3).status, log(shop, lines=2).status] == [200, 429, 200]
+    assert [log(shop, "192.0.2.2", message="x" * 2048).status for _ in range(2)] == [200, 429]
+    shown = shop.ask(f"{LOG}?deviceId=d&platform=p&logLevel=ERROR&logMessage=m", x_forwarded_for="192.0.2.1")
+    assert shown.status == 429
+
+
+def test_refused_requests_store_nothing(shop: Service) -> None:
+    for _ in range(20):
+        opt_in(shop)
+        bag(shop)
+    assert shop.database is not None
+    rows = shop.database.read(
+        lambda tables: [
+            tables[OUTBOX]._run(f"SELECT count(*) FROM {table}")[0][0] for table in ("consent_history", "bags")
+        ]
+    )
+    assert rows == [5, 5]
+
+
+def test_additions_to_a_bag_count_where_their_answer_is_stored(shop: Service) -> None:
+    guid = said(bag(shop))["bag"]["bagGUID"]
+    body = {"item": {"quantity": 1, "upcId": 2}}
+    target = f"{BAGS}?bagGuid={guid}"
+    plain = [shop.post(target, body, x_forwarded_for="192.0.2.1").status for _ in range(8)]
+    stored = [shop.post(target, body, x_forwarded_for="192.0.2.1", idempotency_key=f"k{n}").status for n in range(6)]
+    assert (plain, stored) == ([200] * 8, [200] * 4 + [429] * 2)
+
+
+def test_a_repeated_request_gets_its_answer_beyond_the_limit(shop: Service) -> None:
+    assert opt_in(shop, idempotency_key="k").status == 200
+    assert Counter(opt_in(shop).status for _ in range(9)) == {200: 4, 429: 5}
+    assert (opt_in(shop, idempotency_key="k").status, opt_in(shop, idempotency_key="other").status) == (200, 429)
+
+
+@pytest.mark.parametrize("most", [5, 640])
+def test_processes_that_share_a_database_share_the_limit(
+    engine: Engine, tmp_path: Path, schemas: Schemas, most: int
+) -> None:
+    """Each stands for a process: it has its own connection and memory. Small limits are kept exactly, all to a 64th."""
+    serving = load(release(tmp_path, limits=limits(most)), INTERFACE, schemas)
+    engine_database = engine.open()
+    engine_database.migrate()
+    databases = [engine_database, engine.open(), engine.open()]
+    try:
+        shops = [Service(serving, database) for database in databases]
+        admitted: Counter[int] = Counter()
+
+        def ask(shop: Service) -> None:
+            for _ in range(most // 2 + 20):
+                admitted[opt_in(shop).status] += 1
+
+        threads = [threading.Thread(target=ask, args=(shop,)) for shop in shops]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        for database in databases:
+            database.close()
+    slack = 3 * (most // SHARES)
+    refilled = 30 * most // 600 + 1  # of a test that takes half a minute
+    assert most - slack <= admitted[200] <= most + slack + (refilled if most > 5 else 0)
+    assert set(admitted) == {200, 429}
+
+
+def test_the_names_of_rates_tell_no_address(shop: Service) -> None:
+    opt_in(shop)
+    assert shop.database is not None
+    names = shop.database.read(lambda tables: [name for (name,) in tables[OUTBOX]._run("SELECT name FROM rates")])
+    assert (len(names), {len(name) for name in names}) == (2, {64})
+    assert {character for name in names for character in name} <= set("0123456789abcdef")
+
+
+def test_a_service_without_a_database_limits_its_log_by_itself(narrow: Path, schemas: Schemas, tmp_path: Path) -> None:
+    shop = Service(load(narrow, INTERFACE, schemas), None, tmp_path / "log")
+    assert [log(shop).status for _ in range(7)] == [200] * 5 + [429] * 2
+
+
+def test_a_log_goes_on_while_the_database_is_away(narrow: Path, schemas: Schemas, tmp_path: Path) -> None:
+    from shopwindow.service.database.database import open_database
+
+    (tmp_path / "folder.sqlite").mkdir()  # which no database can be opened at
+    database = open_database(f"sqlite:///{tmp_path}/folder.sqlite", INTERFACE.tables)
+    try:
+        shop = Service(load(narrow, INTERFACE, schemas), database, tmp_path / "log")
+        assert [log(shop).status for _ in range(7)] == [200] * 5 + [429] * 2
+    finally:
+        database.close()
+
+
+def test_without_settings_an_address_may_do_what_its_customers_need(
+    tmp_path: Path, database: Database, schemas: Schemas
+) -> None:
+    shop = Service(load(release(tmp_path), INTERFACE, schemas), database)
+    assert Counter(opt_in(shop).status for _ in range(640))[429] > 0
+    assert Counter(opt_in(shop, "192.0.2.2").status for _ in range(100)) == {200: 100}
+
+
+# -- the arithmetic ----------------------------------------------------------------------------------------------
+
+RATES = st.tuples(st.integers(1, 10_000_000), st.integers(60, 86_400))
+STEPS = st.lists(st.tuples(st.integers(0, 10**9), st.integers(1, 50), st.integers(0, 50)), max_size=40)
+
+
+@given(RATES, STEPS)
+def test_in_any_time_no_more_is_admitted_than_the_limit_and_what_came_back(
+    rate: tuple[int, int], steps: list[tuple[int, int, int]]
+) -> None:
+    most, seconds = rate
+    now, full_at, admitted = 0, 0, 0
+    for pause, least, more in steps:
+        now += pause
+        least = min(least, most)
+        taken = take(full_at, now, least, min(least + more, most), most, seconds)
+        assert (taken.number >= least) == (taken.wait == 0)
+        full_at, admitted = taken.full_at, admitted + taken.number
+        assert admitted <= most + now * most / (seconds * 1e6) + len(steps)  # each taking rounds down by less than one
+
+
+@given(RATES, st.integers(1, 100))
+def test_who_waits_as_long_as_is_said_is_admitted(rate: tuple[int, int], least: int) -> None:
+    most, seconds = rate
+    least = min(least, most)
+    empty = take(0, 0, most, most, most, seconds)
+    assert (empty.number, empty.wait) == (most, 0)
+    refused = take(empty.full_at, 0, least, least, most, seconds)
+    assert refused.number == 0
+    later = take(empty.full_at, refused.wait * 1_000_000, least, least, most, seconds)
+    assert later.number == least
+
+
+def test_rows_that_say_nothing_any_more_are_pruned(database: Database) -> None:
+    for name in ("a", "b"):
+        at = NOW + timedelta(minutes=5 * (name == "b"))
+        taken = database.write(lambda shop, name=name, at=at: shop[RATES_TABLE].take(name, 1, 4, 4, 240, at))  # type: ignore[misc]
+        assert isinstance(taken, Taken)
+    pruned = [
+        dict(prune(database, at))["used-up rates"]
+        for at in (NOW, NOW + timedelta(minutes=4), NOW + timedelta(minutes=9))
+    ]
+    assert pruned == [0, 1, 1]
+
+
+# -- time --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def off(postgresql: Any) -> Iterator[tuple[Database, Database]]:
+    """Two hosts of one PostgreSQL database, whose clocks are a day apart."""
+    import time
+
+    from shopwindow.service.database.postgresql import PostgreSQL
+    from shopwindow.service.database.tables import declared
+
+    url = postgresql.create_database()
+    clocks = [Clock(lambda: time.time() + 43_200), Clock(lambda: time.time() - 43_200)]
+    hosts = [PostgreSQL(url, declared(INTERFACE.tables), clock=clock) for clock in clocks]
+    hosts[0].migrate()
+    yield hosts[0], hosts[1]
+    for host in hosts:
+        host.close()
+
+
+def test_hosts_whose_clocks_differ_share_limits_and_answers_by_the_databases_time(
+    off: tuple[Database, Database], narrow: Path, schemas: Schemas
+) -> None:
+    assert abs(off[0].now() - off[1].now()) < timedelta(seconds=1)
+    one, other = (Service(load(narrow, INTERFACE, schemas), database) for database in off)
+    assert opt_in(one, idempotency_key="k").status == 200
+    assert [opt_in(shop).status for shop in (one, other, one, other)] == [200] * 4
+    assert [opt_in(shop).status for shop in (one, other)] == [429] * 2
+    assert opt_in(other, idempotency_key="k").status == 200  # stored a moment ago, and not tomorrow or yesterday
+
+
+def test_a_lease_of_a_mail_holds_on_a_host_whose_clock_is_ahead(off: tuple[Database, Database]) -> None:
+    ahead, behind = off
+    ahead.write(lambda shop: shop[OUTBOX].add("m", "bob@mail.example", {}, ahead.now()))
+    at = behind.now()
+    assert behind.write(lambda shop: shop[OUTBOX].claim("m", "lease", at, at + timedelta(minutes=15))) is not None
+    now = ahead.now()
+    assert ahead.read(lambda shop: shop[OUTBOX].due(now)) == []
+
+
+def test_a_host_that_is_off_says_so_once_and_at_the_start(capfd: pytest.CaptureFixture[str], off: Any) -> None:
+    said = capfd.readouterr().err  # of the migration
+    assert said.count("\n") == 1
+    assert said.startswith("shopwindow: the clock of this host is 43200.0 s ahead of the database's; ")
+    off[0].now()
+    off[1].now()
+    assert "43200.0 s behind the database's" in capfd.readouterr().err
+
+
+def test_a_host_that_is_right_says_nothing(capfd: pytest.CaptureFixture[str], database: Database) -> None:
+    assert abs(database.now() - datetime.now(UTC)) < timedelta(seconds=1)
+    assert capfd.readouterr().err == ""
+
+
+def test_bodies_of_refusals_are_errors_of_the_interface(shop: Service) -> None:
+    for _ in range(6):
+        answer = opt_in(shop)
+    body = orjson.loads(answer.body)
+    assert (sorted(body), body["success"]) == (["errorCode", "errorDetail", "message", "success"], False)

@@ -1,0 +1,326 @@
+"""The outbox's senders, with a real mail server: nothing promised is lost, and little is repeated."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actions import PHONE, release
+from engines import Engine
+from mailserver import DROP, DROP_AFTER_ACCEPTING, MailServer, certificate, mail_server
+from nginx import ADDRESS, free_port
+from served import environment, granian, metric, within
+from shopwindow.interface.outbox import OUTBOX
+from shopwindow.interface.table import Tables
+from shopwindow.problems import Failure
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.prune import prune
+from shopwindow.service.letters import Letters
+from shopwindow.service.mail import Patience, Senders
+from shopwindow.service.smtp import Server, server_of
+from test_share import DOCUMENT
+
+Json = Any
+QUICK = Patience(lease=20, first=0.05, longest=0.2, deferred=4, poll=0.05, outage=0.2)
+
+
+@pytest.fixture
+def server() -> Iterator[MailServer]:
+    with mail_server() as server:
+        yield server
+
+
+def promise(database: Database, *recipients: str) -> None:
+    """Put mails into the outbox, in one transaction."""
+
+    def add(shop: Tables) -> None:
+        for recipient in recipients:
+            shop[OUTBOX].add(os.urandom(16).hex(), recipient, DOCUMENT, datetime.now(UTC))
+
+    database.write(add)
+
+
+def counts(database: Database) -> dict[str, int]:
+    return {name: number for name, number in database.read(lambda shop: shop[OUTBOX].counts()).items() if number}
+
+
+@contextmanager
+def sending(database: Database, server: Server, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
+    senders = Senders(database, server, Letters(), threads, patience)
+    senders.start()
+    try:
+        yield senders
+    finally:
+        senders.stop()
+
+
+def plain(server: MailServer) -> Server:
+    return Server(ADDRESS, server.port, "none")
+
+
+BOB, EVE = "bob@mail.example", "eve@mail.example"
+
+# -- what a server may answer ------------------------------------------------------------------------------------
+
+
+def test_what_is_accepted_is_sent_once_and_not_kept(database: Database, server: MailServer) -> None:
+    promise(database, BOB, EVE)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"ended sent": 2})
+    assert (sorted(to for to, _ in server.taken), set(server.ids().values())) == ([BOB, EVE], {1})
+
+
+DEFERRED: list[tuple[str, list[str], int]] = [  # where, answers, attempts
+    ("rcpt", ["450 greylisted"], 2),
+    ("rcpt", ["451 no", "421 going down", "452 full"], 4),
+    ("data", ["451 later"], 2),
+    ("data", ["421 going down", "450 later"], 3),
+    ("rcpt", [DROP], 2),
+    ("data", [DROP, DROP, DROP, DROP, DROP, DROP], 7),  # not the mail's fault, however often
+]
+
+
+@pytest.mark.parametrize(("where", "answers", "attempts"), DEFERRED)
+def test_what_is_put_off_or_dropped_is_tried_again_until_it_is_sent(
+    database: Database, server: MailServer, where: str, answers: list[str], attempts: int
+) -> None:
+    getattr(server, where)[BOB] = list(answers)
+    promise(database, BOB, EVE)
+    with sending(database, plain(server), threads=1):
+        assert within(20, lambda: counts(database) == {"ended sent": 2})
+    assert (server.seen.count(BOB), sorted(server.ids().values())) == (attempts, [1, 1])
+
+
+@pytest.mark.parametrize(("where", "answer"), [("rcpt", "550 5.1.1 no such user"), ("data", "554 5.7.1 spam")])
+def test_what_is_refused_for_good_is_dead_at_once_and_may_be_tried_again(
+    engine: Engine, database: Database, server: MailServer, where: str, answer: str
+) -> None:
+    getattr(server, where)[BOB] = [answer]
+    promise(database, BOB, EVE)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 1, "ended sent": 1})
+    listed = shopwindow_mail(engine, server, "--list-dead")
+    (dead,) = map(json.loads, listed.stdout.splitlines())
+    assert (dead["recipient"], dead["reason"], server.seen.count(BOB)) == (BOB, answer, 1)
+    assert shopwindow_mail(engine, server, "--retry-dead", dead["id"]).stdout == "1 to be tried again\n"
+    assert shopwindow_mail(engine, server, "--once").returncode == 0
+    assert counts(database) == {"ended dead": 1, "ended sent": 2}
+
+
+def test_pauses_between_tries_double_up_to_four_hours() -> None:
+    pauses = [Patience().pause(attempt) / 60 for attempt in range(12)]
+    usual = [1, 2, 4, 8, 16, 32, 64, 128, 240, 240, 240, 240]
+    assert [0.75 <= pause / minutes <= 1.25 for pause, minutes in zip(pauses, usual, strict=True)] == [True] * 12
+
+
+def test_what_is_put_off_too_often_is_dead_and_not_lost(database: Database, server: MailServer) -> None:
+    server.rcpt[BOB] = ["450 never"] * 9
+    promise(database, BOB)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 1})
+    assert server.seen.count(BOB) == QUICK.deferred
+    assert database.write(lambda shop: shop[OUTBOX].retry(None, datetime.now(UTC))) == 1
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 2})
+
+
+def test_a_connection_that_breaks_after_the_server_took_the_mail_shows_in_the_message_id(
+    database: Database, server: MailServer
+) -> None:
+    server.data[BOB] = [DROP_AFTER_ACCEPTING]
+    promise(database, BOB)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"ended sent": 1})
+    assert list(server.ids().values()) == [2]
+    assert server.taken[0] == server.taken[1]
+
+
+def test_a_refusal_of_whom_the_mail_is_from_is_not_the_recipients(database: Database, server: MailServer) -> None:
+    server.mail = ["550 not you", "530 log in", "451 later"]
+    promise(database, BOB)
+    with sending(database, plain(server)):
+        assert within(10, lambda: counts(database) == {"ended sent": 1})
+
+
+def test_while_no_server_is_there_mails_wait_and_no_attempt_counts(database: Database) -> None:
+    port = free_port()
+    promise(database, *(f"r{number}@mail.example" for number in range(5)))
+    with sending(database, Server(ADDRESS, port, "none")):
+        time.sleep(1)
+        assert counts(database) == {"waiting": 5}
+        with mail_server(port) as server:
+            assert within(10, lambda: counts(database) == {"ended sent": 5})
+    assert set(server.ids().values()) == {1}
+
+
+def test_a_server_that_is_slow_is_waited_for_no_longer_than_the_lease(database: Database, server: MailServer) -> None:
+    server.delay = 1
+    promise(database, BOB)
+    with sending(database, plain(server), Patience(lease=0.8, first=0.05, poll=0.05)):
+        assert within(10, lambda: len(server.seen) >= 3)
+        server.delay = 0
+        assert within(10, lambda: counts(database) == {"ended sent": 1})
+
+
+# -- TLS and login -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")  # aiosmtpd does not see the TLS that it is reached through
+@pytest.mark.parametrize("tls", ["starttls", "implicit"])
+def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
+    trust = certificate(tmp_path)
+    with mail_server(tls=tls, trust=trust, login=("shop", "secret")) as server:
+        known = Server(ADDRESS, server.port, tls, "shop", "secret", str(trust[0]))
+        others = [
+            Server(ADDRESS, server.port, tls, "shop", "wrong", str(trust[0])),
+            Server(ADDRESS, server.port, tls, "shop", "secret"),  # a certificate that nobody vouches for
+            Server(ADDRESS, server.port, "none"),
+        ]
+        promise(database, BOB)
+        for other in others[: 3 if tls == "starttls" else 2]:
+            assert not Senders(database, other, Letters(), patience=QUICK).send_what_is_due()
+            assert counts(database) == {"waiting": 1}
+            time.sleep(2 * QUICK.poll)
+        assert Senders(database, known, Letters(), patience=QUICK).send_what_is_due()
+    assert (counts(database), len(server.taken)) == ({"ended sent": 1}, 1)
+
+
+def test_the_server_is_named_by_the_environment() -> None:
+    name = "SHOPWINDOW_SMTP_HOST"
+    assert server_of({}) is None
+    assert server_of({name: "m"}) == Server("m", 587)
+    more = {
+        "SHOPWINDOW_SMTP_USER": "u",
+        "SHOPWINDOW_SMTP_PASSWORD": "p",
+        "SHOPWINDOW_SMTP_CA": "c",
+        "SHOPWINDOW_SMTP_PORT": "2",
+    }
+    assert server_of({name: "m", "SHOPWINDOW_SMTP_TLS": "implicit"}) == Server("m", 465, "implicit")
+    assert server_of({name: "m", **more}) == Server("m", 2, "starttls", "u", "p", "c")
+    for wrong in (
+        {"SHOPWINDOW_SMTP_TLS": "yes"},
+        {"SHOPWINDOW_SMTP_PORT": "x"},
+        {**more, "SHOPWINDOW_SMTP_TLS": "none"},
+    ):
+        with pytest.raises(Failure):
+            server_of({name: "m", **wrong})
+
+
+def test_why_the_server_cannot_be_had_is_said_without_an_address(
+    engine: Engine, database: Database, server: MailServer, tmp_path: Path
+) -> None:
+    missing = tmp_path / "missing.pem"
+    server.mail = [f"451 nothing for {BOB}"]
+    cases: list[tuple[dict[str, str], str]] = [
+        ({}, "451 nothing for …"),
+        ({"SHOPWINDOW_SMTP_TLS": "starttls"}, "STARTTLS extension not supported by server."),
+        (
+            {"SHOPWINDOW_SMTP_TLS": "implicit", "SHOPWINDOW_SMTP_CA": str(missing)},
+            f"SHOPWINDOW_SMTP_CA {missing}: No such file",
+        ),
+        ({"SHOPWINDOW_SMTP_PORT": str(free_port())}, "[Errno 111] Connection refused"),
+    ]
+    for more, reason in cases:
+        promise(database, BOB)
+        env = {**surroundings(engine, server), **more}
+        ran = subprocess.run(command("--once"), env=env, capture_output=True, text=True, timeout=60)
+        first, last = ran.stderr.splitlines()
+        port = env["SHOPWINDOW_SMTP_PORT"]
+        line = json.loads(first)
+        said = f"the mail server {ADDRESS}:{port} cannot be had: {reason}"
+        assert (line["level"], line["event"], line["message"].startswith(said)) == ("error", "mail_server", True), first
+        assert (ran.returncode, last) == (
+            4,
+            "shopwindow: what is due was not sent; `shopwindow mail` tries again later",
+        )
+
+
+# -- several senders, and their end ------------------------------------------------------------------------------
+
+
+def command(*more: str) -> list[str]:
+    return [sys.executable, "-m", "shopwindow", "mail", *more]
+
+
+def surroundings(engine: Engine, server: MailServer) -> dict[str, str]:
+    smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
+    return environment(SHOPWINDOW_DATABASE=engine.url, **smtp)
+
+
+def shopwindow_mail(engine: Engine, server: MailServer, *more: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*more), env=surroundings(engine, server), capture_output=True, text=True, timeout=60, check=True
+    )
+
+
+def test_what_a_killed_sender_had_claimed_is_anothers_after_the_lease(database: Database) -> None:
+    promise(database, BOB)
+    now = datetime.now(UTC)
+    (id,) = database.read(lambda shop: shop[OUTBOX].due(now))
+
+    def claim(lease: str, later: float) -> bool:
+        at = now + timedelta(seconds=later)
+        mail = database.write(lambda shop: shop[OUTBOX].claim(id, lease, at, at + timedelta(seconds=10)))
+        return mail is not None
+
+    assert [claim("a", 0), claim("b", 9), claim("c", 10), claim("d", 19)] == [True, False, True, False]
+    database.write(partial(_late, id, now))  # the first wakes up: its word counts no more
+    assert [claim("e", 19), claim("f", 21)] == [False, True]
+
+
+def _late(id: str, now: datetime, shop: Tables) -> None:
+    shop[OUTBOX].postpone(id, "a", now, "late", deferred=True)
+    shop[OUTBOX].give_up(id, "a", "late")
+
+
+def test_dead_mails_are_pruned_by_age(database: Database) -> None:
+    promise(database, BOB, EVE)
+    now = datetime.now(UTC)
+    for id in database.read(lambda shop: shop[OUTBOX].due(now)):
+        database.write(partial(_claim_and_give_up, id, now))
+    pruned = [dict(prune(database, now + timedelta(days=days)))["dead mails"] for days in (29, 31)]
+    assert (pruned, counts(database)) == ([0, 2], {"ended dead": 2})
+
+
+def _claim_and_give_up(id: str, now: datetime, shop: Tables) -> None:
+    shop[OUTBOX].claim(id, "x", now, now)
+    shop[OUTBOX].give_up(id, "x", "why")
+
+
+# -- the whole way -----------------------------------------------------------------------------------------------
+
+
+def test_a_promotion_shared_over_http_arrives_and_is_counted(
+    tmp_path: Path, engine: Engine, server: MailServer
+) -> None:
+    out = release(tmp_path, share={"fromAddress": "offers@shop.example", "fromName": "The Shop"})
+    smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
+    server.rcpt[EVE] = ["550 no"]
+    with granian(tmp_path / "server", out, "--workers", "2", SHOPWINDOW_DATABASE=engine.url, **smtp) as service:
+        body = {"couponId": "4001", "recipientEmailAddress": f"{BOB},{EVE}", "senderEmailAddress": "ann@mail.example"}
+        headers = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
+        answer = service.ask("/v3/promotions/share", headers, "POST", json.dumps(body).encode())
+        assert (answer.status, json.loads(answer.body)) == (200, {"success": True})
+        assert server.wait(1)
+        assert within(15, lambda: metric(service, "shopwindow_mails_ended_total", how="dead") == 1)
+        assert metric(service, "shopwindow_mails_ended_total", how="sent") == 1
+        assert metric(service, "shopwindow_mails", state="dead") == 1
+        assert metric(service, "shopwindow_mails", state="waiting") == 0
+    ((recipient, data),) = server.taken
+    assert (recipient, b"\r\nReply-To: ann@mail.example\r\n" in data) == (BOB, True)
+
+
+def test_without_a_server_the_command_says_what_to_set(tmp_path: Path) -> None:
+    given = environment(SHOPWINDOW_DATABASE=f"sqlite:///{tmp_path}/store.sqlite")
+    ran = subprocess.run(command(), env=given, capture_output=True, text=True)
+    expected = "shopwindow: SHOPWINDOW_SMTP_HOST is not set: it names the mail server\n"
+    assert (ran.returncode, ran.stderr) == (4, expected)

@@ -1,0 +1,158 @@
+"""What is noted of requests: counted and written together, and nothing lost when a service ends."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, Histogram
+
+from conformance import AT, documents
+from releases import built
+from served import called, environment
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.answer import Response
+from shopwindow.service.admin import Admin, behind
+from shopwindow.service.metrics import Durations, Metrics
+from shopwindow.service.serving import Exchange, Watch, load
+from shopwindow.service.worker_notes import Worker, Workers
+from shopwindow.shop import INTERFACE
+from trees import write
+
+NOTE = """
+import sys
+from multiprocessing import get_context
+from threading import Thread
+from shopwindow.interface.answer import Response
+from shopwindow.service.metrics import Metrics
+from shopwindow.service.serving import Exchange
+
+def note(metrics, number, method):
+    for length in range(number):
+        metrics.note(Exchange(Response(200, "application/json", bytes(length)), "events_v1", "phone"), method, 0.002)
+
+def fork(count, target):
+    workers = [get_context("fork").Process(target=target, args=(f"M{worker}",)) for worker in range(count)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+
+how, number = sys.argv[1], int(sys.argv[2])
+if how == "a process":
+    note(Metrics(), number, "M0")
+elif how == "its threads":
+    metrics = Metrics()
+    for thread in range(3):
+        Thread(target=note, args=(metrics, number, f"M{thread}")).start()
+elif how == "workers":
+    fork(3, lambda method: note(Metrics(), number, method))
+elif how == "workers forked afterwards":
+    metrics = Metrics()
+    note(metrics, 2, "M")
+    fork(3, lambda method: note(metrics, number, method))
+"""
+
+
+def noted(folder: Path, how: str, number: int) -> dict[str, list[int]]:
+    """The log of so many requests each, noted in some way, with one pipe for all: their bytes, by their method."""
+    folder.mkdir()
+    command = [sys.executable, "-c", NOTE, how, str(number)]
+    env = environment(PROMETHEUS_MULTIPROC_DIR=str(folder))
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=True)
+    found: dict[str, list[int]] = {}
+    for line in done.stdout.splitlines():
+        told = json.loads(line)
+        found.setdefault(told["method"], []).append(told["bytes"])
+    return found
+
+
+THREE = ("M0", "M1", "M2")
+
+
+def test_a_forked_process_notes_for_itself_and_nothing_twice(tmp_path: Path) -> None:
+    expected = {"M": [0, 1], **{method: [*range(3)] for method in THREE}}
+    assert noted(tmp_path / "metrics", "workers forked afterwards", 3) == expected
+
+
+@given(st.lists(st.floats(0, 5) | st.sampled_from([0.1, 0.2, 0.3])))
+def test_values_put_in_together_are_those_put_in_one_by_one(values: list[float]) -> None:
+    registries = CollectorRegistry(), CollectorRegistry()
+    together = Durations("seconds", "Seconds.", registry=registries[0], buckets=(0.1, 0.2, 1))
+    apart = Histogram("seconds", "Seconds.", registry=registries[1], buckets=(0.1, 0.2, 1))
+    together.observe_all(values)
+    for value in values:
+        apart.observe(value)
+    told = [
+        {(sample.name, sample.labels.get("le")): sample.value for family in each.collect() for sample in family.samples}
+        for each in registries
+    ]
+    for name in ("seconds_created", "seconds_sum"):
+        for each in told:
+            each.pop((name, None))
+    assert told[0] == told[1]
+    assert registries[0].get_sample_value("seconds_sum") == pytest.approx(sum(values))
+
+
+def test_a_method_that_is_none_is_told_as_other(capfd: pytest.CaptureFixture[str]) -> None:
+    metrics = Metrics()
+    for method in ("GET", "BREW" * 4, "caf\u00e9", "\udcff"):
+        metrics.note(Exchange(Response(405, "application/json", b"{}")), method, 0.0004321)
+    metrics.flush()
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(line["method"], line["status"], line["bytes"], line["ms"]) for line in lines] == [
+        ("GET", 405, 2, 0.432),
+        *[("other", 405, 2, 0.432)] * 3,
+    ]
+
+
+# -- servers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("metrics")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+def test_the_worker_that_is_behind_tells_what_is_served_and_one_that_has_ended_nothing(tmp_path: Path) -> None:
+    workers, ended = Workers(tmp_path), subprocess.Popen(["true"])
+    ended.wait()
+    told = {ended.pid: ("a", 1.0, ""), os.getppid(): ("c", 3.0, ""), os.getpid(): ("b", 2.0, "c cannot be read")}
+    before = workers.living()
+    for process, (id, loaded, fault) in told.items():
+        note = {"id": id, "loaded": loaded, "fault": fault}
+        (tmp_path / f"worker-{process}").write_text(json.dumps(note))
+    assert (before, behind(workers.living())) == ([], Worker(os.getpid(), "b", 2.0, "c cannot be read", {}))
+    workers.tell(None, "d\udcff is not there")
+    assert behind(workers.living()) == Worker(os.getpid(), "", 0.0, "d\\udcff is not there", {})
+
+
+def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path, schemas: Schemas) -> None:
+    kept = Path(shutil.copytree(out, tmp_path / "dist", symlinks=True))
+    serving = load(kept, INTERFACE, schemas)
+    Workers(tmp_path).tell(serving, "")
+    (kept / "releases" / serving.id / "build.json").write_text('{"format":1,"built":"x"}')
+    came = called(Admin(kept, tmp_path), "/readyz", {})
+    assert (came.status, json.loads(came.body)) == (200, {"ready": True, "id": serving.id, "age": None})
+
+
+def test_a_pointer_of_a_later_format_costs_what_is_told_of_the_release_alone(tmp_path: Path, schemas: Schemas) -> None:
+    (tmp_path / "current.json").write_text('{"format":2}')
+    said: list[str] = []
+    Watch(tmp_path, INTERFACE, report=said.append, tell=Workers(tmp_path).tell)
+    admin = Admin(tmp_path, tmp_path, None, lambda: {"waiting": 3})
+    ready, metrics = (called(admin, path, {}) for path in ("/readyz", "/metrics"))
+    fault = f"{tmp_path}/current.json: format 2; this program reads up to 1: update it"
+    lines = [line for line in metrics.body.decode().splitlines() if line[0] != "#"]
+    assert (ready.status, json.loads(ready.body)) == (503, {"ready": False, "release": fault})
+    assert metrics.status == 200
+    assert {'shopwindow_mails{state="waiting"} 3.0', 'shopwindow_workers{state="without"} 1.0'} <= set(lines)
+    stays = "the release that current leads to cannot be served, there is none yet"
+    assert said == [f"{stays}: {fault}"]

@@ -1,0 +1,276 @@
+"""What operators see: readiness asks a worker, every line is of one kind, and what a killed worker counted stays."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import AT, PHONE, documents
+from nginx import ADDRESS
+from releases import as_content, as_value, built
+from served import Server, called, environment, granian
+from shopwindow.content.schema import Schemas
+from shopwindow.service import requestid
+from shopwindow.service.admin import Admin
+from shopwindow.service.serving import load
+from shopwindow.service.worker_notes import Workers
+from shopwindow.service.wsgi import application
+from shopwindow.shop import INTERFACE
+from trees import write
+
+KEY = {"x-svc-webservice-client-id": PHONE}
+EVENTS = "/store/v1/events?storeId=1"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("observed")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+def within(seconds: float, told: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + seconds
+    while not told():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def ready(server: Server) -> tuple[int, dict[str, Any]]:
+    came = server.told("/readyz")
+    return came.status, json.loads(came.body)
+
+
+def metrics(server: Server) -> dict[str, float]:
+    lines = server.told("/metrics").body.decode().splitlines()
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines if line[0] != "#")}
+
+
+# -- readiness ---------------------------------------------------------------------------------------------------
+
+
+def test_a_service_whose_workers_answer_nothing_is_not_ready(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        assert within(5, lambda: ready(server)[0] == 200)
+        (worker,) = server.workers()
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            started = time.monotonic()
+            status, value = ready(server)
+            seconds = time.monotonic() - started
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        assert (status, value["ready"], value["reads"]) == (503, False, "no worker answered a read within 3 s")
+        assert seconds < 5
+        assert within(5, lambda: ready(server)[0] == 200)
+        lines = lines_of(server.out, "request")
+        assert {line["operation"] for line in lines} == {"options"}  # what the admin address asks is in no log
+        assert [name for name in metrics(server) if name.startswith('shopwindow_requests_total{operation="none')] == []
+
+
+def test_the_probe_is_answered_to_nobody_else(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        for given in ("", "x", "\u00e9"):
+            assert server.ask("/", {"X-Service-Probe": given}).status == 401
+
+
+# -- metrics -----------------------------------------------------------------------------------------------------
+
+EXPECTED = {
+    'shopwindow_build_info{python="…",sqlite="…",version="…"}',
+    'shopwindow_database_connections{state="idle"}',
+    'shopwindow_database_connections{state="used"}',
+    "shopwindow_database_queue",
+    "shopwindow_database_queue_oldest_seconds",
+    "shopwindow_database_up",
+    "shopwindow_database_wal_bytes",
+    "shopwindow_database_writer_restarts_total",
+    'shopwindow_disk_free_bytes{folder="database"}',
+    'shopwindow_disk_free_bytes{folder="log"}',
+    'shopwindow_disk_free_bytes{folder="releases"}',
+    'shopwindow_disk_free_inodes{folder="database"}',
+    'shopwindow_disk_free_inodes{folder="log"}',
+    'shopwindow_disk_free_inodes{folder="releases"}',
+    "shopwindow_last_build_success",
+    "shopwindow_last_build_timestamp_seconds",
+    "shopwindow_mails_oldest_seconds",
+    'shopwindow_process_cpu_seconds_total{pid="…",process="main"}',
+    'shopwindow_process_cpu_seconds_total{pid="…",process="worker"}',
+    'shopwindow_process_max_fds{pid="…",process="worker"}',
+    'shopwindow_process_open_fds{pid="…",process="worker"}',
+    'shopwindow_process_resident_memory_bytes{pid="…",process="worker"}',
+    'shopwindow_process_start_time_seconds{pid="…",process="worker"}',
+    'shopwindow_process_threads{pid="…",process="worker"}',
+    'shopwindow_release_info{id="…"}',
+    "shopwindow_release_load_failures_total",
+    "shopwindow_release_overdue_seconds",
+    "shopwindow_threads_busy",
+    'shopwindow_worker_release_info{id="…",worker="…"}',
+    'shopwindow_workers{state="behind"}',
+    'shopwindow_workers{state="current"}',
+    'shopwindow_workers{state="without"}',
+}
+
+
+def test_every_metric_is_there_with_a_sensible_value(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "2") as server:
+        assert within(10, lambda: "shopwindow_mails_oldest_seconds" in metrics(server))
+        assert within(5, lambda: metrics(server)['shopwindow_workers{state="current"}'] == 2)
+        found = metrics(server)
+        workers = server.workers()
+    names = {re.sub(r'(pid|id|worker|python|sqlite|version)="[^"]*"', r'\1="…"', name) for name in found}
+    assert names >= EXPECTED, EXPECTED - names
+    assert (found["shopwindow_database_up"], found["shopwindow_last_build_success"]) == (1, 1)
+    main = f'{{pid="{server.process.pid}",process="main"}}'
+    assert 1e7 < found[f"shopwindow_process_resident_memory_bytes{main}"] < 1e9
+    assert abs(time.time() - found[f"shopwindow_process_start_time_seconds{main}"]) < 120
+    for worker in workers:
+        label = f'{{pid="{worker}",process="worker"}}'
+        assert 0 < found[f"shopwindow_process_open_fds{label}"] < found[f"shopwindow_process_max_fds{label}"]
+
+
+def test_what_a_killed_worker_counted_goes_on_counting_and_its_files_are_removed(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        for _ in range(7):
+            assert server.ask(EVENTS, KEY).status == 200
+        name = 'shopwindow_requests_total{operation="events_v1",status="200"}'
+        seconds = 'shopwindow_request_seconds_count{operation="events_v1"}'
+        assert within(2, lambda: metrics(server).get(name) == 7)
+        (worker,) = server.workers()
+        os.kill(worker, signal.SIGKILL)
+        (folder,) = Path("/dev/shm").glob(f"shopwindow-metrics-{server.process.pid}-*")
+        assert within(15, lambda: not [path for path in folder.iterdir() if str(worker) in path.name])
+        assert within(15, lambda: server.workers() not in ([], [worker]))
+        assert within(15, lambda: ready(server)[0] == 200)
+        assert server.ask(EVENTS, KEY).status == 200
+        assert within(2, lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (8, 8))
+
+
+def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
+    script = (
+        "import os, sys\n"
+        "from shopwindow.service import metrics\n"
+        "metrics.count_log_lines(int(sys.argv[1]))\n"
+        "metrics.count_log_refused('phone', 'level', 2)\n"
+        "metrics.DatabaseMeter().wrote(3, 0.02)\n"
+        "os._exit(0)\n"
+    )
+    for number in (1, 10, 100):
+        command = [sys.executable, "-c", script, str(number)]
+        subprocess.run(command, env=environment(PROMETHEUS_MULTIPROC_DIR=str(tmp_path)), check=True)
+    assert len(list(tmp_path.iterdir())) == 6
+    admin = Admin(out, tmp_path)
+    before = called(admin, "/metrics", {}).body.decode().splitlines()
+    admin.look()
+    after = called(admin, "/metrics", {}).body.decode().splitlines()
+    counted = "shopwindow_log_lines_total 111.0"
+    refused = 'shopwindow_log_refused_total{application="phone",reason="level"} 6.0'
+    seconds = 'shopwindow_database_write_seconds_bucket{le="0.03"} 3.0'
+    assert {counted, refused, seconds} <= set(before) & set(after)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["counter_ended.db", "histogram_ended.db"]
+    admin.look()
+    assert {counted, refused, seconds} <= set(called(admin, "/metrics", {}).body.decode().splitlines())
+
+
+def test_checks_tell_one_by_one_and_together(tmp_path: Path, out: Path, schemas: Schemas) -> None:
+    workers, admin = Workers(tmp_path), Admin(out, tmp_path)
+    workers.tell(load(out, INTERFACE, schemas), "")
+    workers.report({"busy": 1, "waiting": 2, "oldest": 7.5, "used": 0, "idle": 0})
+    queue = called(admin, "/checks/queue", {})
+    every = called(admin, "/checks", {})
+    assert (queue.status, json.loads(queue.body)) == (503, {"ok": False, "waiting": 2, "oldest": 7.5})
+    told = {name: check["ok"] for name, check in json.loads(every.body).items()}
+    assert (every.status, told) == (503, {"release": True, "database": True, "queue": False})
+    workers.report({"busy": 0, "waiting": 0, "oldest": 0.0, "used": 0, "idle": 0})
+    assert called(admin, "/checks", {}).status == 200
+    assert called(admin, "/else", {}).status == 404
+
+
+# -- request ids and lines ---------------------------------------------------------------------------------------
+
+
+def request_id(server: Server, given: str | None, path: str = EVENTS) -> str:
+    """X-Request-Id of an answer."""
+    headers = {**KEY, **({"X-Request-Id": given} if given is not None else {})}
+    with closing(HTTPConnection(ADDRESS, server.port, timeout=10)) as connection:
+        connection.request("GET", path, headers=headers)
+        response = connection.getresponse()
+        response.read()
+        return response.headers["X-Request-Id"] or ""
+
+
+SANE = ["12345678", "7d444840-9dc0-11d1-b245-5ffdce74fad2", "Root=1-67891233-abcdef012345678912345678", "a" * 128]
+NOT_SANE = [
+    "",
+    "1234567",
+    "a" * 129,
+    "with blank in it",
+    'a"quoted"one',
+    "caf\u00e9caf\u00e9",
+    "<script>",
+    "-dash-first",
+]
+
+
+def test_a_sane_id_comes_back_and_any_other_is_replaced() -> None:
+    assert [requestid.of(given) for given in SANE] == SANE
+    fresh = [requestid.of(given) for given in (None, *NOT_SANE)]
+    assert [re.fullmatch("[0-9a-f]{32}", id) is not None for id in fresh] == [True] * len(fresh)
+    assert len(set(fresh)) == len(fresh)
+
+
+def test_an_answer_and_its_line_have_one_id(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        ids = [request_id(server, given, path) for given in (*SANE, None) for path in (EVENTS, EVENTS, "/nowhere")]
+        assert within(3, lambda: len(lines_of(server.out, "request")) >= len(ids))
+        logged = {line["requestId"] for line in lines_of(server.out, "request")}
+    assert set(ids) <= logged
+    assert [ids[3 * number] for number in range(len(SANE))] == SANE
+    assert len(set(ids[-3:])) == 3
+
+
+def lines_of(path: Path, event: str) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{")]
+    return [line for line in lines if line["event"] == event]
+
+
+def test_all_that_a_service_prints_is_lines_of_one_kind(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        assert request_id(server, None)
+        (worker,) = server.workers()
+        os.kill(worker, signal.SIGKILL)
+        assert within(15, lambda: server.workers() not in ([], [worker]))
+    lines = [*server.out.read_text().splitlines(), *server.err.read_text().splitlines()]
+    names = [set(json.loads(line)) for line in lines]
+    assert names
+    assert [each for each in names if not {"time", "level", "event"} <= each] == []
+
+
+def test_a_traceback_is_a_line_with_the_id_of_its_request(
+    out: Path, schemas: Schemas, capfd: pytest.CaptureFixture[str]
+) -> None:
+    loaded = load(out, INTERFACE, schemas)
+    spoilt = as_content({**as_value(loaded.content), "promotions": [{"promoId": 12}]})  # what no check lets through
+    serving = replace(loaded, content=spoilt)
+    answer = called(application(lambda environ: serving), "/v2/promotions", {**KEY, "X-Request-Id": "of-the-client"})
+    (line,) = [json.loads(text) for text in capfd.readouterr().err.splitlines()]
+    assert (answer.status, line["level"], line["event"], line["requestId"]) == (
+        500,
+        "error",
+        "fault",
+        "of-the-client",
+    )
+    assert ("Traceback (most recent call last)" in line["traceback"], "KeyError" in line["message"]) == (True, True)

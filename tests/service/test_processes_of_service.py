@@ -1,0 +1,532 @@
+"""The processes of `shopwindow serve`: who is started, who is replaced, who ends, and with which status."""
+
+import asyncio
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+
+import pytest
+
+from actions import PHONE, release
+from engines import postgresql_server
+from nginx import ADDRESS, ask, free_port
+from releases import shopwindow
+from served import Server, environment, granian, within
+from shopwindow.service import worker
+from shopwindow.service.processors import processors
+
+KEY = {"x-svc-webservice-client-id": PHONE}
+PROMOTIONS = "/v2/promotions"
+ENDED = (signal.SIGTERM, signal.SIGINT)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of small content, with an application whose key is PHONE."""
+    return release(tmp_path_factory.mktemp("processes"))
+
+
+def answers(server: Server, target: str = "/", seconds: float = 10) -> bool:
+    """Whether a request is answered at all, whatever is said."""
+    connection = server.connect()
+    connection.timeout = seconds
+    try:
+        connection.request("OPTIONS", target)
+        return connection.getresponse().status == 204
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def reads(server: Server) -> bool:
+    """Whether a request is answered that a thread must work on, because no answer to it is in a cache."""
+    connection = HTTPConnection(ADDRESS, server.port, timeout=2)
+    try:
+        return ask(connection, f"{PROMOTIONS}?promoid={time.monotonic_ns()}", KEY).status == 200
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def lives(process: int) -> bool:
+    """Whether there is a process that has not ended; one whose end nobody has looked at has."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def stands_still(process: int) -> bool:
+    """Whether every thread of a process is stopped."""
+    states = [file.read_text(encoding="utf-8") for file in Path(f"/proc/{process}/task").glob("*/stat")]
+    return all(state.rpartition(")")[2].split()[0] == "T" for state in states)
+
+
+@contextmanager
+def in_a_group(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Server]:
+    """A service in a process group of its own. All of the group is killed at the end, also when a test breaks off."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    command = [sys.executable, "-m", "shopwindow", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
+    command += ["--admin", "", "--database", f"sqlite:///{folder}/store.sqlite", "--log-dir", str(folder / "log")]
+    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(
+            [*command, *options], stdout=stdout, stderr=stderr, env=environment(**env), start_new_session=True
+        )
+    server = Server(port, 0, process, folder / "stdout", folder / "stderr")
+    try:
+        assert within(30, lambda: process.poll() is not None or answers(server)), server.err.read_text()
+        yield server
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(20)
+
+
+# -- one service on an address -----------------------------------------------------------------------------------
+
+
+def test_a_second_service_on_the_port_is_refused_in_a_sentence_and_touches_no_database(
+    out: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.sqlite"
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        address = f"{ADDRESS}:{server.port}"
+        ran = shopwindow("serve", "--out", out, "--bind", address, "--admin", "", "--database", f"sqlite:///{other}")
+        assert answers(server)
+    said = f"shopwindow: {address} cannot be listened at: Address already in use: is the service running already?\n"
+    assert (ran.status, ran.err, other.exists()) == (4, said, False)
+
+
+# -- the end -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ENDED, ids=lambda number: number.name)
+def test_a_signal_to_the_whole_group_is_a_normal_end(out: Path, tmp_path: Path, number: signal.Signals) -> None:
+    with in_a_group(tmp_path / "server", out, "--workers", "2") as server:
+        workers = server.workers()
+        os.killpg(server.process.pid, number)
+        assert server.process.wait(20) == 0
+        assert ([lives(worker) for worker in workers], len(workers)) == ([False, False], 2)
+        said = server.err.read_text() + server.out.read_text()
+    assert [word for word in ("Unexpected", "Traceback", "killed", "another") if word in said] == []
+
+
+def test_signals_that_come_again_and_again_are_a_normal_end_too(out: Path, tmp_path: Path) -> None:
+    with in_a_group(tmp_path / "server", out, "--workers", "2") as server:
+        for _ in range(5):
+            for number in ENDED:
+                with suppress(ProcessLookupError):
+                    os.killpg(server.process.pid, number)
+            time.sleep(0.02)
+        assert server.process.wait(20) == 0
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.3, 0.6, 0.9, 1.2, 1.5])
+def test_a_service_that_is_still_starting_ends_when_it_is_asked_to(out: Path, tmp_path: Path, delay: float) -> None:
+    command = [sys.executable, "-m", "shopwindow", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{free_port()}"]
+    command += ["--admin", "", "--database", f"sqlite:///{tmp_path}/store.sqlite", "--log-dir", "", "--workers", "2"]
+    with (tmp_path / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(command, stderr=stderr, env=environment(), start_new_session=True)
+        try:
+            assert within(30, (tmp_path / "store.sqlite").exists)
+            time.sleep(delay)
+            os.killpg(process.pid, signal.SIGTERM)
+            assert process.wait(20) == 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)
+    assert "Traceback" not in (tmp_path / "stderr").read_text()
+
+
+def test_workers_end_with_a_parent_that_is_killed_alone(out: Path, tmp_path: Path) -> None:
+    with in_a_group(tmp_path / "server", out, "--workers", "2") as server:
+        workers = server.workers()
+        silent = socket.create_connection((ADDRESS, server.port), timeout=10)  # a worker waits for its request
+        time.sleep(0.2)
+        server.process.kill()
+        server.process.wait(20)
+        with silent:
+            assert within(4, lambda: not any(lives(worker) for worker in workers)), workers
+        assert not answers(server, seconds=2)
+
+
+# -- workers that are not well -----------------------------------------------------------------------------------
+
+
+def test_a_worker_that_is_killed_is_started_again(out: Path, tmp_path: Path) -> None:
+    with in_a_group(tmp_path / "server", out, "--workers", "1") as server:
+        for _ in range(2):
+            (worker,) = server.workers()
+            os.kill(worker, signal.SIGKILL)
+            assert within(20, lambda worker=worker: server.workers() not in ([], [worker]))  # type: ignore[misc]
+            assert answers(server, seconds=20)
+        lines = [json.loads(line) for line in server.err.read_text().splitlines()]
+    ended = "worker 1 ended (SIGKILL); another is started"
+    said = [line["message"] for line in lines if (line["event"], line["level"]) == ("service", "error")]
+    assert said == [f"{ended} now", f"{ended} in 1 s"]
+
+
+def test_a_worker_that_is_killed_while_others_still_start_is_started_again(out: Path, tmp_path: Path) -> None:
+    path = str(tmp_path / "notify")
+    options = ("--workers", "2")
+    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
+        for worker in server.workers():
+            os.kill(worker, signal.SIGKILL)
+        while not answers(server, seconds=30):
+            assert server.process.poll() is None, server.err.read_text()
+        assert systemd.next() == "READY=1"
+
+
+def test_a_service_whose_workers_give_up_while_they_start_says_why_and_ends() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", _GIVES_UP], capture_output=True, env=environment(), timeout=60, text=True
+    )
+    said = "shopwindow: worker 1 ended while it started (exit status 1); its reason stands above"
+    assert (found.returncode, said in found.stderr, "No module named" in found.stderr) == (4, True, True)
+
+
+_GIVES_UP = """
+import sys
+from shopwindow.problems import Failure
+from shopwindow.service.server import run
+try:
+    run("no_such_module:make", ("127.0.0.1", 0), 1, 1)
+except Failure as failure:
+    print(f"shopwindow: {failure}", file=sys.stderr)
+    sys.exit(4)
+"""
+
+
+def test_a_worker_that_stands_still_is_replaced(out: Path, tmp_path: Path) -> None:
+    with in_a_group(tmp_path / "server", out, "--workers", "1") as server:
+        (worker,) = server.workers()
+        os.kill(worker, signal.SIGSTOP)
+        assert within(5, lambda: stands_still(worker))  # a thread that still runs might accept the next connection
+        assert answers(server, seconds=25)  # it waits to be accepted, for the next worker
+        assert within(5, lambda: not lives(worker))
+        said = f"worker 1 (process {worker}) has answered nothing for 5 s; another takes its place"
+        assert said in server.err.read_text()
+        assert within(10, lambda: len(server.workers()) == 1)  # the parent has looked at its end
+
+
+def test_a_worker_whose_threads_all_stand_still_is_replaced_and_still_answers_what_it_has_begun(
+    out: Path, tmp_path: Path
+) -> None:
+    """The mobile log hangs, as it does on a disk that is about to die: somebody holds its lock."""
+    entry = {"deviceId": "d", "platform": "p", "logLevel": "ERROR", "logMessage": "It broke."}
+    body = json.dumps({"entry": entry}).encode()
+    lock = tmp_path / "server/log/mobile.lock"
+
+    def post(_: int) -> int:
+        connection = HTTPConnection(ADDRESS, server.port, timeout=30)
+        headers = {**KEY, "content-type": "application/json"}
+        return ask(connection, "/v2/utility/mobilelog", headers, "POST", body).status
+
+    with in_a_group(tmp_path / "server", out, "--workers", "1", "--threads", "2") as server:
+        (worker,) = server.workers()
+        lock.parent.mkdir(exist_ok=True)
+        with lock.open("ab") as held, ThreadPoolExecutor(2) as pool:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            posts = pool.map(post, range(2))
+            time.sleep(0.5)
+            assert not reads(server)
+            assert within(25, lambda: reads(server))  # not what the first worker has accepted
+            fcntl.flock(held, fcntl.LOCK_UN)
+            assert list(posts) == [200, 200]
+        assert within(10, lambda: not lives(worker))
+        said = server.err.read_text()
+    assert f"worker 1 (process {worker}) has answered nothing for 5 s; another takes its place" in said
+    assert ("Current thread" in said or "Thread 0x" in said, "logfile.py" in said or "journal" in said) == (True, True)
+
+
+# -- reloading ---------------------------------------------------------------------------------------------------
+
+
+class Notified:
+    """A socket that a service tells of itself, as systemd's is."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(f"\0{path[1:]}" if path.startswith("@") else path)
+
+    def __enter__(self) -> "Notified":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def next(self, seconds: float = 30) -> str:
+        """What is said next, but for the words that it is alive."""
+        self._socket.settimeout(seconds)
+        while (said := self._socket.recv(4096).decode()) == "WATCHDOG=1":
+            pass
+        return said
+
+    def is_alive(self) -> bool:
+        self._socket.settimeout(5)
+        return self._socket.recv(4096) == b"WATCHDOG=1"
+
+
+@pytest.mark.parametrize("abstract", [False, True], ids=["path", "abstract"])
+def test_systemd_is_told_what_a_unit_of_type_notify_waits_for(out: Path, tmp_path: Path, abstract: bool) -> None:
+    path = f"@shopwindow-test-{os.getpid()}" if abstract else str(tmp_path / "notify")
+    options = ("--workers", "2")
+    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
+        assert systemd.next() == "READY=1"
+        before = server.workers()
+        asked = time.monotonic_ns() // 1000
+        server.process.send_signal(signal.SIGHUP)
+        reloading = systemd.next().split("\n")
+        assert (reloading[0], int(reloading[1].removeprefix("MONOTONIC_USEC=")) >= asked) == ("RELOADING=1", True)
+        assert systemd.next() == "READY=1"
+        assert within(10, lambda: len(server.workers()) == 2 and not {*before} & {*server.workers()})
+        server.process.terminate()
+        assert systemd.next() == "STOPPING=1"
+        assert server.process.wait(20) == 0
+
+
+def test_a_watchdog_of_systemd_hears_that_the_parent_lives(out: Path, tmp_path: Path) -> None:
+    path = str(tmp_path / "notify")
+    more = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "10000000"}
+    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, "--workers", "1", **more):
+        assert all(systemd.is_alive() for _ in range(3))
+
+
+def test_ready_is_said_when_every_worker_answers(out: Path, tmp_path: Path) -> None:
+    path = str(tmp_path / "notify")
+    with (
+        Notified(path) as systemd,
+        in_a_group(tmp_path / "server", out, "--workers", "2", NOTIFY_SOCKET=path) as server,
+    ):
+        assert systemd.next() == "READY=1"
+        time.sleep(1)  # until all threads of it wait, and none is about to accept
+        first = server.workers()[0]
+        os.kill(first, signal.SIGSTOP)
+        assert all(answers(server) for _ in range(10))
+        os.kill(first, signal.SIGCONT)
+
+
+# -- the socket of systemd ---------------------------------------------------------------------------------------
+
+_HANDED = 'import os, sys; os.environ["LISTEN_PID"] = str(os.getpid()); os.execv(sys.executable, sys.argv[1:])'
+
+
+def handed(listener: socket.socket | None, out: Path, folder: Path, **env: str) -> "subprocess.Popen[bytes]":
+    """A service that gets ``listener`` as file descriptor 3, as systemd hands it over."""
+    serve = [sys.executable, "-m", "shopwindow", "serve", "--out", str(out), "--admin", "", "--workers", "1"]
+    serve += ["--bind", f"{ADDRESS}:1", "--database", f"sqlite:///{folder}/store.sqlite", "--log-dir", ""]
+    put = "import os; os.dup2(int(os.environ.pop('FROM')), 3); " if listener else ""
+    command = [sys.executable, "-c", put + _HANDED, *serve]
+    passed = (listener.fileno(),) if listener else ()
+    more = {"FROM": str(passed[0])} if passed else {}
+    with (folder / "stderr").open("ab") as stderr:
+        return subprocess.Popen(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            pass_fds=passed,
+            env=environment(**{"LISTEN_FDS": "1", **more, **env}),
+            start_new_session=True,
+        )
+
+
+def test_a_socket_that_systemd_listens_on_is_taken_and_left_open(out: Path, tmp_path: Path) -> None:
+    with socket.create_server((ADDRESS, 0)) as listener:
+        process = handed(listener, out, tmp_path)
+        server = Server(listener.getsockname()[1], 0, process, tmp_path / "stdout", tmp_path / "stderr")
+        try:
+            assert answers(server, seconds=30)
+            process.terminate()
+            assert process.wait(20) == 0
+            socket.create_connection((ADDRESS, server.port), 5).close()  # systemd goes on listening
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            {"LISTEN_FDS": "2"},
+            "LISTEN_FDS=2: the service takes one socket; name one ListenStream= in the unit",
+        ),
+        ({}, "LISTEN_FDS=1: file descriptor 3 is no socket: Bad file descriptor"),
+    ],
+)
+def test_a_socket_that_is_none_is_said_in_a_sentence(
+    out: Path, tmp_path: Path, more: dict[str, str], said: str
+) -> None:
+    process = handed(None, out, tmp_path, **more)
+    assert (process.wait(30), (tmp_path / "stderr").read_text()) == (4, f"shopwindow: {said}\n")
+
+
+# -- the database ------------------------------------------------------------------------------------------------
+
+
+def opted_in(server: Server) -> int:
+    """The status of a write."""
+    body = json.dumps({"deviceID": "D1", "optInOrOptOut": "IN"}).encode()
+    headers = {**KEY, "content-type": "application/json"}
+    connection = HTTPConnection(ADDRESS, server.port, timeout=30)  # a write waits 10 s for a server that is away
+    return ask(connection, "/v2/utility/mobileoptinout", headers, "POST", body).status
+
+
+def test_a_service_starts_without_its_database_server_answers_reads_and_uses_it_once_it_is_there(
+    out: Path, tmp_path: Path
+) -> None:
+    with postgresql_server({"fsync": "off"}) as database:
+        url = database.url()
+        database.stop()
+        with granian(tmp_path / "server", out, "--workers", "1", "--database", url) as server:
+            assert (server.ask(PROMOTIONS, KEY).status, opted_in(server)) == (200, 503)
+            said = server.err.read_text()
+            assert "reads are answered, writes are refused, and it is tried again" in said
+            database.start()
+            assert within(20, lambda: opted_in(server) == 200)
+            assert "the database can be used, after" in server.err.read_text()
+
+
+def test_a_service_starts_without_its_database_file_and_uses_it_once_it_may(out: Path, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+    place.write_text("a file where a folder should be")
+    with granian(tmp_path / "server", out, "--workers", "1", "--database", f"sqlite:///{place}/store.sqlite") as server:
+        assert (server.ask(PROMOTIONS, KEY).status, opted_in(server)) == (200, 503)
+        said = server.err.read_text()
+        assert (str(place) in said, "Traceback" in said) == (True, False)
+        place.unlink()
+        assert within(20, lambda: opted_in(server) == 200)
+
+
+# -- how many ----------------------------------------------------------------------------------------------------
+
+HERE = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+GROUPS: dict[str, tuple[dict[str, str], int]] = {
+    "none": ({}, HERE),
+    "version 2, no limit": (
+        {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"},
+        HERE,
+    ),
+    "version 2": ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/cpu.max": "50000 100000\n"}, 1),
+    "version 2, a half more": (
+        {"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "150000 100000\n"},
+        min(2, HERE),
+    ),
+    "version 2, of a group above": (
+        {
+            "proc/self/cgroup": "0::/a/b\n",
+            "sys/fs/cgroup/a/b/cpu.max": "max 100000\n",
+            "sys/fs/cgroup/a/cpu.max": "100000 100000\n",
+        },
+        1,
+    ),
+    "version 2, in a container": (
+        {"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "100000 100000\n"},
+        1,
+    ),
+    "version 1": (
+        {
+            "proc/self/cgroup": "5:memory:/x\n4:cpu,cpuacct:/a\n",
+            "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us": "60000\n",
+            "sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us": "100000\n",
+        },
+        1,
+    ),
+    "version 1, the host's path in a container": (
+        {
+            "proc/self/cgroup": "4:cpuacct,cpu:/docker/0123\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "100000\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+        },
+        1,
+    ),
+    "version 1, no limit": (
+        {
+            "proc/self/cgroup": "4:cpu:/\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+            "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+        },
+        HERE,
+    ),
+}
+"""Files as cgroups(7) and the kernel's documentation describe them, and the processors that they leave."""
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_workers_are_counted_by_the_quota_of_the_cgroup(tmp_path: Path, name: str) -> None:
+    files, number = GROUPS[name]
+    for path, text in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    assert processors(tmp_path) == number
+
+
+CPU = Path("/sys/fs/cgroup/cpu")
+
+
+def test_the_quota_of_a_real_cgroup_is_found(tmp_path: Path) -> None:
+    group = CPU / f"shopwindow-test-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "cpu.cfs_quota_us").write_text("90000")
+    except OSError:
+        with suppress(OSError):
+            group.rmdir()
+        pytest.skip("no cgroup of version 1 can be made here")
+    try:
+        found = "from shopwindow.service.processors import processors; print(processors())"
+        join = f"open({str(group / 'cgroup.procs')!r}, 'w').write('0'); "
+        ran = subprocess.run([sys.executable, "-c", join + found], capture_output=True, env=environment(), timeout=60)
+        assert (ran.stdout, ran.stderr) == (b"1\n", b"")
+    finally:
+        group.rmdir()
+
+
+# -- places ------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_search_for_a_place_waits_for_nothing_to_be_loaded(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        began = time.monotonic()
+        found = server.ask("/store/v2/stores?searchAddress=Davie,%20FL", KEY)
+        took = time.monotonic() - began
+    assert (found.status, took < 0.5) == (200, True), (found, took)
+
+
+def test_an_event_loop_that_gives_no_sign_is_stuck_until_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "STUCK_SECONDS", 0.2)
+    loop, goes_on = asyncio.new_event_loop(), threading.Event()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    busy = worker.Busy(1, loop=loop)
+    try:
+        assert not busy.is_stuck()
+        assert within(2, lambda: busy.waited_since is None)
+        loop.call_soon_threadsafe(goes_on.wait)
+        assert not busy.is_stuck()
+        assert within(2, busy.is_stuck)
+        goes_on.set()
+        assert within(2, lambda: not busy.is_stuck())
+    finally:
+        goes_on.set()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -1,0 +1,177 @@
+"""The service stopped, reloaded and restarted, again and again and under load: it ends well, and no answer is lost."""
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, RemoteDisconnected
+from pathlib import Path
+
+import pytest
+
+from actions import PHONE, release
+from nginx import ADDRESS, ask
+from served import Server, within
+from test_processes_of_service import Notified, answers, handed, in_a_group
+
+KEY = {"x-svc-webservice-client-id": PHONE}
+TARGET = "/v2/promotions"
+ANSWERS = 3000
+CLIENTS = 6
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of small content, with an application whose key is PHONE."""
+    return release(tmp_path_factory.mktemp("restarts"))
+
+
+@dataclass
+class Load:
+    """Clients that ask until they are told to stop: what they were answered, and what they lost."""
+
+    port: int
+    stop: threading.Event = field(default_factory=threading.Event)
+    statuses: list[int] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+
+    def once(self) -> None:
+        """A connection for each request. Whatever does not come back is lost."""
+        while not self.stop.is_set():
+            connection = HTTPConnection(ADDRESS, self.port, timeout=60)
+            try:
+                self.statuses.append(ask(connection, TARGET, KEY).status)
+            except (OSError, HTTPException) as error:
+                self.lost.append(repr(error))
+            finally:
+                connection.close()
+
+    def kept(self) -> None:
+        """One connection for many requests.
+
+        A server may close it between two of them, and a request that was on its way then is sent again on another
+        (RFC 9110 §9.2.2), once. That is what nginx does with a connection to its upstream, too.
+        """
+        connection, used = HTTPConnection(ADDRESS, self.port, timeout=60), False
+        while not self.stop.is_set():
+            try:
+                self.statuses.append(ask(connection, TARGET, KEY).status)
+                used = True
+                continue
+            except (RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:
+                if not used:
+                    self.lost.append(repr(error))
+            except (OSError, HTTPException) as error:
+                self.lost.append(repr(error))
+            connection.close()
+            connection, used = HTTPConnection(ADDRESS, self.port, timeout=60), False
+        connection.close()
+
+    def has_answered(self, number: int) -> bool:
+        return len(self.statuses) >= number
+
+
+@contextmanager
+def under_load(port: int) -> Iterator[Load]:
+    load = Load(port)
+    work = [load.once, load.kept] * (CLIENTS // 2)
+    threads = [threading.Thread(target=each, daemon=True) for each in work]
+    for thread in threads:
+        thread.start()
+    try:
+        yield load
+    finally:
+        load.stop.set()
+        for thread in threads:
+            thread.join(90)
+
+
+def test_a_reload_loses_no_answer_and_changes_every_worker(out: Path, tmp_path: Path) -> None:
+    path = str(tmp_path / "notify")
+    options = ("--workers", "2", "--memo", "0")
+    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
+        assert systemd.next() == "READY=1"
+        generations = [set(server.workers())]
+        with under_load(server.port) as load:
+            while len(generations) < 4 or not load.has_answered(ANSWERS):
+                server.process.send_signal(signal.SIGHUP)
+                assert systemd.next(120).startswith("RELOADING=1\n")
+                assert systemd.next(120) == "READY=1"
+                assert within(40, lambda: len(server.workers()) == 2)
+                generations.append(set(server.workers()))
+        said = server.err.read_text()
+    assert (load.lost, {*load.statuses}, len(load.statuses) >= ANSWERS) == ([], {200}, True)
+    assert sum(len(generation) for generation in generations) == len(set().union(*generations))
+    assert "killed" not in said
+
+
+def test_a_new_service_takes_over_a_socket_that_systemd_keeps_before_the_old_one_ends(
+    out: Path, tmp_path: Path
+) -> None:
+    processes = []
+    with socket.create_server((ADDRESS, 0), backlog=1024) as listener:
+        port = listener.getsockname()[1]
+        server = Server(port, 0, handed(listener, out, tmp_path), tmp_path / "stdout", tmp_path / "stderr")
+        processes.append(server.process)
+        try:
+            assert answers(server, seconds=60)
+            with under_load(port) as load:
+                for number in range(4):
+                    path = str(tmp_path / f"notify-{number}")
+                    with Notified(path) as systemd:
+                        processes.append(handed(listener, out, tmp_path, NOTIFY_SOCKET=path))
+                        assert systemd.next(120) == "READY=1"
+                    processes[-2].terminate()
+                    assert processes[-2].wait(60) == 0
+                assert within(120, lambda: load.has_answered(ANSWERS))
+        finally:
+            end_all(processes)
+    assert (load.lost, {*load.statuses}) == ([], {200})
+
+
+def test_a_restart_loses_no_answer_while_systemd_keeps_the_socket(out: Path, tmp_path: Path) -> None:
+    """`systemctl restart`: the new service is started once the old one has ended. Until then clients wait."""
+    processes = []
+    with socket.create_server((ADDRESS, 0), backlog=1024) as listener:
+        port = listener.getsockname()[1]
+        server = Server(port, 0, handed(listener, out, tmp_path), tmp_path / "stdout", tmp_path / "stderr")
+        processes.append(server.process)
+        try:
+            assert answers(server, seconds=60)
+            with under_load(port) as load:
+                for _ in range(4):
+                    processes[-1].terminate()
+                    assert processes[-1].wait(60) == 0
+                    processes.append(handed(listener, out, tmp_path))
+                    goal = len(load.statuses) + ANSWERS // 4
+                    assert within(120, lambda goal=goal: load.has_answered(goal))  # type: ignore[misc]
+        finally:
+            end_all(processes)
+    assert (load.lost, {*load.statuses}) == ([], {200})
+
+
+def end_all(processes: "list[subprocess.Popen[bytes]]") -> None:
+    """Kill what is left of some services."""
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(20)
+
+
+def test_twenty_of_twenty_stops_are_a_normal_end(out: Path, tmp_path: Path) -> None:
+    ends: Counter[int] = Counter()
+    said = ""
+    for number in range(20):
+        with in_a_group(tmp_path / str(number), out, "--workers", "2") as server, under_load(server.port):
+            time.sleep(0.05 * number)
+            os.killpg(server.process.pid, (signal.SIGTERM, signal.SIGINT)[number % 2])
+            ends[server.process.wait(60)] += 1
+            said += server.err.read_text()
+    assert ends == {0: 20}
+    assert [word for word in ("Unexpected", "Traceback", "killed", "another") if word in said] == []

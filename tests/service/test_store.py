@@ -1,0 +1,422 @@
+"""The database on both engines: what its tables promise, actions in one transaction, retries, steps to a new form."""
+
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engines import Engine
+from shopwindow.interface.operation import Outcome
+from shopwindow.interface.table import Tables, written
+from shopwindow.problems import Failure, Refusal
+from shopwindow.retail.bags.table import BAGS, Line
+from shopwindow.retail.consents.table import CONSENTS, Choice
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.forget import forget
+from shopwindow.service.database.prune import prune
+from shopwindow.service.database.retries import RETRIES, Retry
+
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+DAY = timedelta(hours=24)
+MOMENT = timedelta(milliseconds=1)
+
+
+def choose(
+    database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW, key: str = ""
+) -> None:
+    """Record one choice of the phone application."""
+    key = key or os.urandom(16).hex()
+    database.write(lambda shop: shop[CONSENTS].record("phone", device, choice, user, at, key))
+
+
+def history(database: Database, since: str = "") -> list[tuple[str, str, str | None]]:
+    choices: list[Choice] = database.read(lambda shop: shop[CONSENTS].history(since))
+    return [(choice.device, choice.choice, choice.user) for choice in choices]
+
+
+def current(database: Database, device: str) -> str | None:
+    return database.read(lambda shop: shop[CONSENTS].current("phone", device))
+
+
+# -- one transaction an action -----------------------------------------------------------------------------------
+
+
+def test_what_was_written_is_there_for_another_process(engine: Engine, database: Database) -> None:
+    choose(database, "a", "OUT", "u")
+    other = engine.open()
+    assert (history(other), current(other, "a")) == ([("a", "OUT", "u")], "OUT")
+    other.close()
+
+
+def test_a_refusal_rolls_back_what_its_action_wrote_and_nothing_else(database: Database) -> None:
+    def refused(shop: Tables) -> None:
+        shop[CONSENTS].record("phone", "refused", "IN", None, NOW, "key")
+        raise Refusal("invalid")
+
+    def act(number: int) -> None:
+        if number % 3:
+            choose(database, str(number), key=str(number))
+        else:
+            with pytest.raises(Refusal):
+                database.write(refused)
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(act, range(90)))
+    assert sorted(history(database)) == sorted((str(number), "IN", None) for number in range(90) if number % 3)
+
+
+def test_a_fault_of_one_action_is_raised_to_it_alone(database: Database) -> None:
+    def faulty(shop: Tables) -> None:
+        shop[CONSENTS].record("phone", "x", "IN", None, NOW, "same key")
+
+    database.write(faulty)
+
+    def act(number: int) -> bool:
+        try:
+            database.write(faulty) if number % 2 else choose(database, str(number))
+        except Refusal:
+            raise
+        except Exception:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(act, range(20))) == [True, False] * 10
+    assert len(history(database)) == 11
+
+
+def test_a_reader_writes_nothing(database: Database) -> None:
+    with pytest.raises(Exception, match=r"readonly|read-only"):
+        database.read(lambda shop: shop[CONSENTS].record("phone", "x", "IN", None, NOW, "key"))
+    assert history(database) == []
+
+
+def test_a_reader_sees_one_state(engine: Engine, database: Database) -> None:
+    choose(database, "a")
+
+    def look(shop: Tables) -> tuple[int, int]:
+        before = len(shop[CONSENTS].history(""))
+        choose(database, "b")
+        return before, len(shop[CONSENTS].history(""))
+
+    assert (database.read(look), len(history(database))) == ((1, 1), 2)
+
+
+def test_actions_that_read_before_they_write_do_as_if_one_came_after_the_other(engine: Engine) -> None:
+    """Each appends the number of choices that it finds: none finds the same, on connections of three processes."""
+    databases = [engine.open() for _ in range(3)]
+    databases[0].migrate()
+
+    def count(shop: Tables) -> None:
+        number = len(shop[CONSENTS].history("", limit=1000))
+        shop[CONSENTS].record("phone", f"{number:03}", "IN", None, NOW, f"{number:03}")
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(lambda number: databases[number % 3].write(count), range(60)))
+    assert [device for device, _, _ in history(databases[0])] == [f"{number:03}" for number in range(60)]
+    for database in databases:
+        database.close()
+
+
+def test_a_closed_database_refuses_and_what_waited_was_done(engine: Engine) -> None:
+    database = engine.open()
+    database.migrate()
+    with ThreadPoolExecutor(32) as pool:
+        started = threading.Event()
+
+        def slow(shop: Tables) -> None:
+            shop[CONSENTS].current("phone", "a")
+            started.set()
+            time.sleep(0.2)
+
+        first = pool.submit(database.write, slow)
+        started.wait()
+        rest = [pool.submit(choose, database, str(number)) for number in range(20)]
+        time.sleep(0.05)
+        database.close()
+        first.result()
+        told = [future.exception() for future in rest]
+    assert all(error is None or isinstance(error, Refusal) for error in told)
+    with pytest.raises(Refusal) as refused:
+        choose(database, "late")
+    with pytest.raises(Refusal):
+        history(database)
+    assert refused.value.code == "unavailable"
+    other = engine.open()
+    assert len(history(other)) == told.count(None)
+    other.close()
+
+
+def test_texts_are_kept_as_they_are_however_many_are_written_together(database: Database) -> None:
+    texts = [
+        "1",
+        "1.0",
+        "null",
+        "true",
+        "[]",
+        '"',
+        "'",
+        "\\",
+        "\\u0000",
+        "ü€😀",
+        " ",
+        "?",
+        "%s",
+        "x" * 5000,
+        "\n\u2028",
+    ]
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda text: choose(database, text, user=text), texts * 3, timeout=60))
+    assert sorted(history(database)) == sorted((text, "IN", text) for text in texts * 3)
+
+
+def test_of_choices_of_one_device_at_once_each_is_history_and_the_latest_counts(database: Database) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(lambda number: choose(database, "a", f"{number:02}", at=NOW + number * MOMENT), range(48)))
+    assert current(database, "a") == "47"
+    assert [choice for _, choice, _ in history(database)] == [f"{number:02}" for number in range(48)]
+
+
+def test_rows_that_no_engine_keeps_are_a_fault_of_their_action_alone(database: Database) -> None:
+    def act(number: int) -> bool:
+        try:
+            choose(database, str(number), user=object() if number % 4 == 3 else None)  # type: ignore[arg-type]
+        except Refusal:
+            raise
+        except Exception:
+            return False
+        return True
+
+    with ThreadPoolExecutor(16) as pool:
+        assert list(pool.map(act, range(48), timeout=60)) == [True, True, True, False] * 12
+    assert len(history(database)) == 36
+
+
+def test_of_actions_done_together_each_sees_those_before_it(database: Database) -> None:
+    """Some only add, some look first, some fail after they have added: as if one came after the other."""
+    seen: list[tuple[int, int]] = []
+
+    def act(number: int) -> None:
+        def work(shop: Tables) -> int:
+            if number % 4 == 1:
+                return len(shop[CONSENTS].history("", limit=1000))
+            shop[CONSENTS].record("phone", str(number), "IN", None, NOW, str(number))
+            if number % 4 == 2:
+                raise Refusal("invalid")
+            return len(shop[CONSENTS].history("", limit=1000)) if number % 4 == 3 else -1
+
+        with suppress(Refusal):
+            seen.append((number, database.write(work)))
+
+    with ThreadPoolExecutor(24) as pool:
+        list(pool.map(act, range(120)))
+    kept = {str(number) for number in range(120) if number % 4 in (0, 3)}
+    assert {device for device, _, _ in history(database)} == kept
+    assert len({count for number, count in seen if number % 4 == 3}) == 30
+    assert all(0 <= count <= 60 for number, count in seen if number % 4)
+
+
+# -- choices -----------------------------------------------------------------------------------------------------
+
+
+def test_the_current_choice_is_the_latest_whichever_was_written_last(database: Database) -> None:
+    choose(database, "a", "OUT", at=NOW + MOMENT)
+    choose(database, "a", "IN", at=NOW)
+    choose(database, "b", "IN", at=NOW)
+    choose(database, "b", "OUT", at=NOW + MOMENT)
+    assert (current(database, "a"), current(database, "b"), current(database, "c")) == ("OUT", "OUT", None)
+    assert len(history(database)) == 4
+
+
+def test_the_history_comes_in_pages_from_an_instant_on(database: Database) -> None:
+    for number in range(5):
+        choose(database, str(number), at=NOW + number // 2 * MOMENT, key=str(number))
+    pages, place = [], (written(NOW + MOMENT), "")
+    while page := database.read(lambda shop, place=place: shop[CONSENTS].history(*place, limit=2)):  # type: ignore[misc]
+        pages.append([choice.device for choice in page])
+        place = page[-1].at, page[-1].id
+    assert pages == [["2", "3"], ["4"]]
+
+
+def removed(answers: int, choices: int, bags: int) -> dict[str, int]:
+    return {"kept answers": answers, "choices": choices, "bags": bags}
+
+
+def test_a_person_is_forgotten_with_the_answers_kept_for_them(database: Database) -> None:
+    choose(database, "a", user="u")
+    choose(database, "b", user="u")
+    choose(database, "c")
+    for device, user in (("a", "u"), ("c", None)):
+        retry = Retry("phone", "POST", "path", device, "digest", device, user)
+        database.write(lambda shop, retry=retry: shop[RETRIES].begin(retry, NOW))  # type: ignore[misc]
+    assert forget(database, "user", "u", NOW, "1") == removed(1, 2, 0)
+    assert history(database) == [("c", "IN", None)]
+    assert (current(database, "a"), current(database, "b"), current(database, "c")) == (None, None, "IN")
+    assert forget(database, "device", "c", NOW, "2") == removed(1, 1, 0)
+    assert forget(database, "device", "c", NOW, "3") == removed(0, 0, 0)
+
+
+def test_a_guest_user_is_forgotten_with_their_bag_and_its_kept_answers(database: Database) -> None:
+    guids = {user: f"{user:08}-0000-4000-8000-000000000000" for user in (71, 72, 711)}
+    for user, guid in guids.items():
+        retry = Retry("phone", "POST", "order/v1/bags", guid, "digest")
+
+        def made(shop: Tables, user: int = user, guid: str = guid, retry: Retry = retry) -> None:
+            bag = shop[BAGS].make("phone", guid, user + 1000, user, NOW)
+            assert bag
+            shop[BAGS].put(bag, [Line(1, 5, 2)])
+            shop[RETRIES].begin(retry, NOW)
+            shop[RETRIES].finish(retry, Outcome({"bag": {"bagId": 1, "owner": {"userId": user}}}))
+
+        database.write(made)
+    assert forget(database, "device", "71", NOW, "1") == removed(0, 0, 0)
+    assert forget(database, "user", "71", NOW, "2") == removed(1, 0, 1)
+    assert forget(database, "user", "7" * 17, NOW, "3") == removed(0, 0, 0)
+    rows = [
+        database.read(lambda shop, sql=sql: sorted(shop.session.run(sql)))  # type: ignore[misc]
+        for sql in ("SELECT user_id FROM bags", "SELECT bag FROM bag_lines", "SELECT idempotency_key FROM retries")
+    ]
+    left = [(guids[711],), (guids[72],)]
+    assert rows == [[(72,), (711,)], sorted(left), sorted(left)]
+
+
+# -- retries -----------------------------------------------------------------------------------------------------
+
+RETRY = Retry("phone", "POST", "v2/path", "key", "digest")
+ANSWER = Outcome({"success": True, "text": "ünï"}, '"etag"')
+
+
+def begun(database: Database, at: datetime = NOW, retry: Retry = RETRY) -> Outcome | None:
+    """What is found under a key; where nothing is, the answer is kept."""
+
+    def work(shop: Tables) -> Outcome | None:
+        known = shop[RETRIES].begin(retry, at)
+        if known is None:
+            shop[RETRIES].finish(retry, ANSWER)
+        return known
+
+    return database.write(work)
+
+
+def test_the_first_answer_is_given_again(database: Database) -> None:
+    assert [begun(database), begun(database), begun(database, NOW + DAY - MOMENT)] == [None, ANSWER, ANSWER]
+
+
+def test_a_key_is_new_again_after_a_day_though_nothing_was_pruned(database: Database) -> None:
+    assert [begun(database), begun(database, NOW + DAY), begun(database, NOW + DAY)] == [None, None, ANSWER]
+
+
+@pytest.mark.parametrize("change", [{"application": "tablet"}, {"method": "PUT"}, {"path": "v3"}, {"key": "Key"}])
+def test_the_same_key_elsewhere_is_another(database: Database, change: dict[str, str]) -> None:
+    from dataclasses import replace
+
+    assert [begun(database), begun(database, retry=replace(RETRY, **change))] == [None, None]
+
+
+def test_another_request_under_a_key_is_refused(database: Database) -> None:
+    from dataclasses import replace
+
+    begun(database)
+    with pytest.raises(Refusal) as refused:
+        begun(database, retry=replace(RETRY, digest="other"))
+    assert refused.value.code == "repeated_otherwise"
+    assert begun(database, NOW + DAY, replace(RETRY, digest="other")) is None
+
+
+def test_a_second_request_waits_for_the_first(engine: Engine, database: Database) -> None:
+    other = engine.open()
+    began = threading.Event()
+
+    def first(shop: Tables) -> Outcome | None:
+        known = shop[RETRIES].begin(RETRY, NOW)
+        began.set()
+        time.sleep(0.3)
+        shop[RETRIES].finish(RETRY, ANSWER)
+        return known
+
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(database.write, first)
+        began.wait()
+        second = pool.submit(begun, other)
+        assert (running.result(), second.result()) == (None, ANSWER)
+    other.close()
+
+
+def test_a_second_request_is_the_first_where_that_one_was_refused(engine: Engine, database: Database) -> None:
+    other = engine.open()
+    began = threading.Event()
+
+    def first(shop: Tables) -> None:
+        shop[RETRIES].begin(RETRY, NOW)
+        began.set()
+        time.sleep(0.2)
+        raise Refusal("invalid")
+
+    with ThreadPoolExecutor(2) as pool:
+        running = pool.submit(database.write, first)
+        began.wait()
+        assert pool.submit(begun, other).result() is None
+        assert isinstance(running.exception(), Refusal)
+    other.close()
+
+
+def test_answers_are_pruned_when_their_keys_are_new_again(database: Database) -> None:
+    from dataclasses import replace
+
+    for number in range(1200):
+        begun(database, NOW + number * MOMENT, replace(RETRY, key=str(number)))
+    assert dict(prune(database, NOW + DAY + 999 * MOMENT))["kept answers"] == 1000
+    assert dict(prune(database, NOW + DAY + 999 * MOMENT))["kept answers"] == 0
+    assert begun(database, NOW + DAY, replace(RETRY, key="1100")) == ANSWER
+
+
+# -- steps to a new form -----------------------------------------------------------------------------------------
+
+
+def test_a_fresh_database_is_brought_to_this_programs_form_once(engine: Engine) -> None:
+    database = engine.open()
+    first, second = database.migrate(), database.migrate()
+    database.close()
+    assert (first[0], second) == ("retries 1", [])
+
+
+def test_sqlite_keeps_the_choices_and_their_history_in_one_tree_each(tmp_path: Path) -> None:
+    database = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}").open()
+    database.migrate()
+    trees = "SELECT name FROM sqlite_schema WHERE tbl_name LIKE 'consent%' ORDER BY name"
+    assert database.read(lambda shop: shop.session.run(trees)) == [("consent_history",), ("consents",)]
+    database.close()
+
+
+def test_programs_that_start_together_take_each_step_once(engine: Engine) -> None:
+    databases = [engine.open() for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        done = list(pool.map(lambda database: database.migrate(), databases))
+    assert sorted(map(bool, done)) == [False] * 5 + [True]
+    for database in databases:
+        database.close()
+
+
+def test_a_newer_database_is_refused_while_what_serves_goes_on(engine: Engine, database: Database) -> None:
+    newer = "INSERT INTO table_steps (name, step) VALUES ('codes', 9999)"
+    database.write(lambda shop: shop.session.run(newer))
+    other = engine.open()
+    with pytest.raises(Failure, match="newer than this program: its table codes is at step 9999, this program knows 1"):
+        other.migrate()
+    other.close()
+    choose(database, "a")
+    assert (history(database), database.fault()) == ([("a", "IN", None)], "")
+
+
+def test_a_database_that_was_never_migrated_is_a_fault(engine: Engine) -> None:
+    database = engine.open()
+    assert "table_steps" in database.fault()
+    database.close()
+
+
+# -- PostgreSQL restarted ----------------------------------------------------------------------------------------

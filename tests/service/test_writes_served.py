@@ -1,0 +1,188 @@
+"""Writes over HTTP, on both engines, with several processes: retries, stopping, a full disk, a server out of reach."""
+
+import json
+import os
+import socket
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import AT, PHONE, TABLET, documents
+from engines import ENGINES, Engine, engine_of
+from nginx import ADDRESS, Answer
+from releases import built, shopwindow
+from served import Server, granian, gunicorn
+from shopwindow.cli.database import DATABASE
+from trees import write
+
+PATH = "/v2/utility/mobileoptinout"
+SUCCESS = b'{"success":true}'
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of the conformance table's content."""
+    folder = tmp_path_factory.mktemp("release")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(request, request.param, tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def server(shared: Engine, out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Three processes on one store, which was not there before."""
+    options = ("--workers", "3", "--database", shared.url)
+    with granian(tmp_path_factory.mktemp("server"), out, *options) as server:
+        yield server
+
+
+def post(
+    server: Server,
+    device: str = "device",
+    choice: Any = "IN",
+    headers: Mapping[str, str] | None = None,
+    key: str = PHONE,
+    path: str = PATH,
+) -> Answer:
+    """One opt-in or opt-out, on a connection of its own."""
+    connection = HTTPConnection(ADDRESS, server.port, timeout=30)
+    sent = {"x-svc-webservice-client-id": key, "Content-Type": "application/json", **(headers or {})}
+    try:
+        connection.request("POST", path, json.dumps({"deviceID": device, "optInOrOptOut": choice}), sent)
+        response = connection.getresponse()
+        found = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, found, response.read())
+    finally:
+        connection.close()
+
+
+def devices(engine: Engine) -> Counter[str]:
+    """How often each device chose."""
+    database = engine.open()
+    try:
+        return Counter(
+            device for (device,) in database.read(lambda shop: shop.session.run("SELECT device FROM consent_history"))
+        )
+    finally:
+        database.close()
+
+
+# -- retries -----------------------------------------------------------------------------------------------------
+
+
+def test_a_request_repeated_under_its_key_is_done_once_and_answered_alike(server: Server, shared: Engine) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda _: post(server, "once", headers={"Idempotency-Key": "once"}), range(48)))
+    assert {(answer.status, answer.body) for answer in answers} == {(200, SUCCESS)}
+    assert devices(shared)["once"] == 1
+
+
+def test_many_keys_at_once_are_each_done_once(server: Server, shared: Engine) -> None:
+    names = [f"key {number}" for number in range(60)]
+    with ThreadPoolExecutor(24) as pool:
+        answers = list(pool.map(lambda name: post(server, name, headers={"Idempotency-Key": name}), names * 4))
+    assert {answer.status for answer in answers} == {200}
+    found = devices(shared)
+    assert [found[name] for name in names] == [1] * 60
+
+
+def test_without_a_key_each_request_is_another(server: Server, shared: Engine) -> None:
+    assert [post(server, "twice").status for _ in range(2)] == [200, 200]
+    assert devices(shared)["twice"] == 2
+
+
+def test_another_body_under_a_key_is_a_422(server: Server, shared: Engine) -> None:
+    first, second = (post(server, "other", choice, {"Idempotency-Key": "other"}) for choice in ("IN", "OUT"))
+    assert (first.status, second.status, json.loads(second.body)["errorCode"]) == (200, 422, 422)
+    assert devices(shared)["other"] == 1
+
+
+def test_a_path_with_a_slash_at_its_end_is_the_same_request(server: Server, shared: Engine) -> None:
+    key = {"Idempotency-Key": "slash"}
+    answers = [post(server, "slash", choice, key, path=path) for choice in ("IN", "OUT") for path in (PATH, f"{PATH}/")]
+    assert [answer.status for answer in answers] == [200, 200, 422, 422]
+    assert devices(shared)["slash"] == 1
+
+
+def test_a_4xx_is_not_kept(server: Server) -> None:
+    key = {"Idempotency-Key": "corrected"}
+    assert [post(server, "corrected", choice, key).status for choice in ("MAYBE", "IN", "OUT")] == [400, 200, 422]
+
+
+def test_a_key_belongs_to_an_application(server: Server, shared: Engine) -> None:
+    key = {"Idempotency-Key": "of two"}
+    answers = [post(server, f"of {owner}", headers=key, key=owner) for owner in (PHONE, TABLET)]
+    assert [answer.status for answer in answers] == [200, 200]
+
+
+@pytest.mark.parametrize("key", ["", "x" * 256, "ünï"])
+def test_a_key_that_is_none_is_a_400(server: Server, key: str) -> None:
+    assert post(server, headers={"Idempotency-Key": key}).status == 400
+
+
+def test_a_body_that_breaks_off_is_refused_though_it_is_whole_by_itself(server: Server, shared: Engine) -> None:
+    body = json.dumps({"deviceID": "cut", "optInOrOptOut": "IN"}).encode()
+    head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nx-svc-webservice-client-id: {PHONE}\r\n"
+    with socket.create_connection((ADDRESS, server.port), 10) as connection:
+        connection.sendall(
+            f"{head}Content-Type: application/json\r\nContent-Length: {len(body) + 9}\r\n\r\n".encode() + body
+        )
+        connection.shutdown(socket.SHUT_WR)
+        answer = connection.makefile("rb").read()
+    said = f"body: ended after {len(body)} of {len(body) + 9} bytes".encode()
+    assert (answer.split()[1], said in answer, devices(shared)["cut"]) == (b"400", True, 0)
+
+
+# -- stopping ----------------------------------------------------------------------------------------------------
+
+
+# -- what cannot be written --------------------------------------------------------------------------------------
+
+
+def test_a_newer_store_is_refused_in_one_sentence(out: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'store.sqlite'}"
+    assert shopwindow("migrate", "--database", url).status == 0
+    with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+        connection.execute("INSERT INTO table_steps (name, step) VALUES ('bags', 9999)")
+    expected = (
+        "shopwindow: the database is newer than this program: its table bags is at step 9999, this program knows "
+    )
+    for command in (["serve", "--out", out, "--admin", ""], ["migrate"], ["prune-database"], ["optins", "export"]):
+        ran = shopwindow(*command, "--database", url)
+        assert (ran.status, ran.err.startswith(expected), ran.err.count("\n")) == (4, True, 1)
+
+
+def test_a_server_that_does_not_migrate_says_so_until_somebody_does(engine: Engine, out: Path, tmp_path: Path) -> None:
+    with gunicorn(tmp_path / "server", out, SHOPWINDOW_DATABASE=engine.url) as server:
+        answers = [post(server), post(server, headers={"Idempotency-Key": "k"})]
+        told = [(each.status, each.headers["retry-after"], json.loads(each.body)["errorDetail"]) for each in answers]
+        assert told == [(503, "1", ["the database is not ready for this service"])] * 2
+        lines = [json.loads(line) for line in server.err.read_text().splitlines() if line.startswith("{")]
+        advice = "`shopwindow migrate` brings the database to this program's form"
+        said = [line for line in lines if line["message"].endswith(advice) and line["requestId"]]
+        assert (len(said), "Traceback" in server.err.read_text()) == (2, False)
+        assert server.ask("/v2/promotions", {"x-svc-webservice-client-id": PHONE}).status == 200
+        assert shopwindow("migrate", "--database", engine.url).status == 0
+        assert post(server).status == 200
+
+
+def test_the_default_store_is_made_where_the_service_starts(out: Path, tmp_path: Path) -> None:
+    before = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        with granian(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=DATABASE) as server:
+            assert post(server).status == 200
+    finally:
+        os.chdir(before)
+    assert (tmp_path / "store" / "shopwindow.sqlite").stat().st_size > 0

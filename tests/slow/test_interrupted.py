@@ -1,0 +1,90 @@
+"""A test run that is interrupted or killed leaves no server behind, and no process that commands were forked from."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance import AT, documents
+from engines import required as postgresql_required
+from nginx import required as nginx_required
+from releases import built
+from served import within
+from trees import write
+
+TESTS = Path(__file__).parent.parent
+STARTING = """
+import time
+from pathlib import Path
+from engines import postgresql_server
+from nginx import echo, free_port, running
+from releases import shopwindow
+from served import granian
+
+def test_that_is_cut_off(tmp_path):
+    port = free_port()
+    listening = "server {{ listen 127.0.0.1:%d; return 204; }}" % port
+    with granian(tmp_path / "granian", Path({out!r}), "--workers", "2"), running(tmp_path / "nginx", listening, port):
+        with postgresql_server({{"fsync": "off"}}):
+            assert shopwindow("releases", "--out", {out!r}).status == 0
+            Path({begun!r}).touch()
+            time.sleep(600)
+"""
+SECONDS_TO_END = 30
+"""Granian lets its workers finish what they have begun; the rest ends at once."""
+
+
+def descendants(pid: int) -> dict[Path, bytes]:
+    """What a process has started, and what that has: the folder of each in /proc, and when it began."""
+    found = {}
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, children.read_text().split()):
+            folder = Path(f"/proc/{child}")
+            found[folder] = began(folder)
+            found |= descendants(child)
+    return found
+
+
+def began(folder: Path) -> bytes:
+    """When a process began, in ticks since the machine did; nothing where it has ended."""
+    try:
+        _, _, rest = (folder / "stat").read_bytes().rpartition(b")")
+    except OSError:
+        return b""
+    state, *fields = rest.split()
+    return b"" if state == b"Z" else fields[18]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system ends a process with the one that started it")
+@pytest.mark.parametrize("workers", ["0", "1"], ids=["in one process", "in parallel"])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
+def test_no_process_outlives_a_run_that_is_cut_off(tmp_path: Path, how: signal.Signals, workers: str) -> None:
+    nginx_required()
+    postgresql_required()
+    out, begun = tmp_path / "dist", tmp_path / "begun"
+    built(write(tmp_path / "content", documents()), out, at=AT)
+    test = tmp_path / "tests" / "test_cut_off.py"
+    test.parent.mkdir()
+    test.write_text(STARTING.format(out=str(out), begun=str(begun)))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis"]
+    command += ["-n", workers, "--rootdir", str(test.parent), "--basetemp", str(tmp_path / "base"), str(test)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment = {**kept, "PYTHONPATH": str(TESTS)}
+    with (tmp_path / "printed").open("wb") as printed:
+        run = subprocess.Popen(command, stdout=printed, stderr=printed, env=environment, cwd=test.parent)
+    within(120, lambda: begun.exists() or run.poll() is not None)
+    assert begun.exists(), (tmp_path / "printed").read_text()
+    started = descendants(run.pid)
+    commands = b"".join((folder / "cmdline").read_bytes() for folder in started)
+    assert [name for name in (b"serve", b"nginx", b"postgres", b"commands.py") if name not in commands] == []
+    run.send_signal(how)
+    run.wait(SECONDS_TO_END)
+
+    def left() -> list[Path]:
+        return [folder for folder, since in started.items() if since and began(folder) == since]
+
+    within(SECONDS_TO_END, lambda: not left())
+    assert left() == []

@@ -1,0 +1,73 @@
+"""A restore that is killed at each of its steps."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from engines import Engine
+from releases import shopwindow
+from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.service.database.database import Database, open_database
+from shopwindow.shop import INTERFACE
+
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+
+
+def choose(database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW) -> None:
+    database.write(lambda shop: shop[CONSENTS].record("phone", device, choice, user, at, os.urandom(8).hex()))
+
+
+def devices(url: str) -> list[str]:
+    database = open_database(url, INTERFACE.tables)
+    try:
+        return [choice.device for choice in database.read(lambda shop: shop[CONSENTS].history(""))]
+    finally:
+        database.close()
+
+
+@pytest.fixture
+def sqlite(tmp_path: Path) -> Engine:
+    return Engine("sqlite", f"sqlite:///{tmp_path / 'store' / 'shop.sqlite'}")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from shopwindow.service.database.sqlite_file import restore
+
+copy, path, steps = Path(sys.argv[1]), Path(sys.argv[2]), iter(range(int(sys.argv[3])))
+
+
+def kill(event, arguments):
+    if event in ("os.rename", "os.link", "os.remove") and next(steps, None) is None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+sys.addaudithook(kill)
+restore(copy, path)
+"""
+"""Killed before a step that changes a folder, by its number."""
+
+
+def test_a_restore_that_is_killed_leaves_a_whole_store(sqlite: Engine, tmp_path: Path) -> None:
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "a")
+    copy, path = tmp_path / "copy.sqlite", tmp_path / "store" / "shop.sqlite"
+    assert shopwindow("backup", "--database", sqlite.url, "--to", copy).status == 0
+    choose(database, "b", at=NOW + timedelta(days=1))
+    database.close()
+    found: list[list[str]] = []
+    for steps in range(20):
+        command: list[str | Path] = [sys.executable, "-c", KILLED, copy, path, str(steps)]
+        status = subprocess.run(command).returncode
+        assert (status in (0, -signal.SIGKILL), path.exists()) == (True, True)
+        found.append(devices(sqlite.url))
+        if not status:
+            break
+    assert (found[0], found[-1], {*map(tuple, found)}) == (["a", "b"], ["a"], {("a", "b"), ("a",)})

@@ -1,0 +1,206 @@
+"""A PostgreSQL server that restarts, stays away, falls silent or takes no writes."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from engines import FAST, IMMEDIATE, PostgresServer, postgresql_server
+from shopwindow.interface.operation import Outcome
+from shopwindow.interface.table import Tables
+from shopwindow.problems import Refusal
+from shopwindow.retail.consents.table import CONSENTS, Choice
+from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.retries import RETRIES, Retry
+from shopwindow.shop import INTERFACE
+
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+
+
+def choose(
+    database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW, key: str = ""
+) -> None:
+    """Record one choice of the phone application."""
+    key = key or os.urandom(16).hex()
+    database.write(lambda shop: shop[CONSENTS].record("phone", device, choice, user, at, key))
+
+
+def history(database: Database, since: str = "") -> list[tuple[str, str, str | None]]:
+    choices: list[Choice] = database.read(lambda shop: shop[CONSENTS].history(since))
+    return [(choice.device, choice.choice, choice.user) for choice in choices]
+
+
+RETRY = Retry("phone", "POST", "v2/path", "key", "digest")
+
+
+ANSWER = Outcome({"success": True, "text": "ünï"}, '"etag"')
+
+
+def begun(database: Database, at: datetime = NOW, retry: Retry = RETRY) -> Outcome | None:
+    """What is found under a key; where nothing is, the answer is kept."""
+
+    def work(shop: Tables) -> Outcome | None:
+        known = shop[RETRIES].begin(retry, at)
+        if known is None:
+            shop[RETRIES].finish(retry, ANSWER)
+        return known
+
+    return database.write(work)
+
+
+@pytest.fixture
+def restarting() -> Any:
+    with postgresql_server({"fsync": "off"}) as server:
+        yield server
+
+
+def test_requests_wait_while_the_server_restarts(restarting: PostgresServer) -> None:
+    database = open_database(restarting.url(), INTERFACE.tables)
+    database.migrate()
+    failures: list[BaseException] = []
+    kept: list[str] = []
+    stop = threading.Event()
+
+    def write(name: str) -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            device = f"{name} {number}"
+            try:
+                choose(database, device)
+            except BaseException as error:
+                failures.append(error)
+            else:
+                kept.append(device)
+
+    threads = [threading.Thread(target=write, args=(str(number),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for how in (FAST, IMMEDIATE):
+        time.sleep(0.3)
+        restarting.stop(how)
+        time.sleep(0.5)
+        restarting.start()
+    before = len(kept)
+    time.sleep(3)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    found = set(_devices(database))
+    database.close()
+    assert len(kept) > before
+    assert [error for error in failures if not isinstance(error, Refusal)] == []
+    assert len(failures) < 40  # those whose COMMIT was under way; the rest waited
+    assert set(kept) - found == set()
+
+
+def _devices(database: Database) -> list[str]:
+    found: list[str] = []
+    place = ("", "")
+    while page := database.read(lambda shop, place=place: shop[CONSENTS].history(*place)):  # type: ignore[misc]
+        found += [choice.device for choice in page]
+        place = page[-1].at, page[-1].id
+    return found
+
+
+def test_a_server_that_stays_away_is_told_in_bounded_time_and_found_again(restarting: PostgresServer) -> None:
+    database = open_database(restarting.url(), INTERFACE.tables)
+    database.migrate()
+    choose(database, "before")
+    restarting.stop()
+    seconds = [_seconds_of_refusal(lambda number=number: choose(database, str(number))) for number in range(3)]  # type: ignore[misc]
+    assert (seconds[0] < 15, max(seconds[1:]) < 3, "database" in database.fault()) == (True, True, True)
+    restarting.start()
+    _choose_once_found(database)
+    assert history(database)[-1][0] in ("after", "before")
+    database.close()
+
+
+def _choose_once_found(database: Database) -> None:
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            choose(database, "after")
+        except Refusal:
+            assert time.monotonic() < deadline
+        else:
+            break
+
+
+def _seconds_of_refusal(act: Callable[[], Any]) -> float:
+    started = time.monotonic()
+    with pytest.raises(Refusal) as refused:
+        act()
+    assert (refused.value.code, refused.value.headers) == ("unavailable", (("Retry-After", "1"),))
+    return time.monotonic() - started
+
+
+def test_a_server_that_falls_silent_is_told_in_bounded_time_and_found_again(restarting: PostgresServer) -> None:
+    """Its kernel goes on: connections stay, and new ones are taken."""
+    database = open_database(restarting.url(), INTERFACE.tables)
+    database.migrate()
+    told: list[tuple[str, float]] = []
+
+    def timed(name: str, act: Callable[[], Any]) -> None:
+        started = time.monotonic()
+        try:
+            act()
+        except Refusal as refusal:
+            told.append((f"{name}: {refusal.faults[0]}", time.monotonic() - started))
+
+    acts: dict[str, Callable[[], Any]] = {
+        "adds": lambda: choose(database, "a"),
+        "writes": lambda: begun(database),
+        "reads": lambda: history(database),
+    }
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(database.read, [lambda shop: time.sleep(0.5)] * 3))  # a connection each
+        with restarting.frozen():
+            for _ in range(2):
+                list(pool.map(timed, acts, acts.values(), timeout=30))
+            assert "database" in database.fault()
+    away = "the store cannot be reached now"
+    first, later = told[:3], told[3:]
+    assert sorted(name for name, _ in first) == [f"adds: {away}", f"reads: {away}", f"writes: {away}"]
+    assert sorted(name for name, _ in later) == [f"adds: {away}", f"reads: {away}", f"writes: {away}"]
+    assert (max(seconds for _, seconds in first) < 13, max(seconds for _, seconds in later) < 2) == (True, True)
+    _choose_once_found(database)
+    database.close()
+
+
+def test_a_statement_may_take_as_long_as_the_operator_says(restarting: PostgresServer) -> None:
+    restarting.stop()
+    restarting.settings = {**restarting.settings, "statement_timeout": "30s"}
+    restarting.start()
+    database = open_database(restarting.url(), INTERFACE.tables)
+    database.migrate()
+    assert database.read(lambda shop: shop[CONSENTS]._run("SELECT 1 FROM pg_sleep(12)")) == [(1,)]
+    database.close()
+
+
+@pytest.mark.parametrize("is_standby", [False, True])
+def test_a_server_that_takes_no_writes_is_a_refusal_until_it_does(restarting: PostgresServer, is_standby: bool) -> None:
+    database = open_database(restarting.url(), INTERFACE.tables)
+    database.migrate()
+    choose(database, "before")
+    restarting.stop()
+    if is_standby:
+        (restarting.folder / "data" / "standby.signal").touch()
+    else:
+        restarting.settings = {**restarting.settings, "default_transaction_read_only": "on"}
+    restarting.start()
+    assert _seconds_of_refusal(lambda: choose(database, "a")) < 5
+    assert _seconds_of_refusal(lambda: begun(database)) < 5
+    assert history(database) == [("before", "IN", None)]
+    restarting.stop()
+    (restarting.folder / "data" / "standby.signal").unlink(missing_ok=True)
+    restarting.settings = {}
+    restarting.start()
+    choose(database, "after")
+    assert {device for device, _, _ in history(database)} == {"before", "after"}
+    database.close()

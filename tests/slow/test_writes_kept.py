@@ -1,0 +1,188 @@
+"""Writes that were acknowledged are kept: the service stops under load, its disk is full, its database is away."""
+
+import json
+import resource
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import AT, PHONE, documents
+from engines import ENGINES, Engine, engine_of, postgresql_server
+from nginx import ADDRESS, Answer
+from releases import built
+from served import Server, granian, within
+from trees import write
+
+PATH = "/v2/utility/mobileoptinout"
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of the conformance table's content."""
+    folder = tmp_path_factory.mktemp("release")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    return engine_of(request, request.param, tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def server(shared: Engine, out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Three processes on one store, which was not there before."""
+    options = ("--workers", "3", "--database", shared.url)
+    with granian(tmp_path_factory.mktemp("server"), out, *options) as server:
+        yield server
+
+
+def post(
+    server: Server,
+    device: str = "device",
+    choice: Any = "IN",
+    headers: Mapping[str, str] | None = None,
+    key: str = PHONE,
+    path: str = PATH,
+) -> Answer:
+    """One opt-in or opt-out, on a connection of its own."""
+    connection = HTTPConnection(ADDRESS, server.port, timeout=30)
+    sent = {"x-svc-webservice-client-id": key, "Content-Type": "application/json", **(headers or {})}
+    try:
+        connection.request("POST", path, json.dumps({"deviceID": device, "optInOrOptOut": choice}), sent)
+        response = connection.getresponse()
+        found = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(response.status, found, response.read())
+    finally:
+        connection.close()
+
+
+def devices(engine: Engine) -> Counter[str]:
+    """How often each device chose."""
+    database = engine.open()
+    try:
+        return Counter(
+            device for (device,) in database.read(lambda shop: shop.session.run("SELECT device FROM consent_history"))
+        )
+    finally:
+        database.close()
+
+
+@pytest.mark.parametrize("engine_name", ENGINES)
+def test_a_service_that_is_stopped_loses_nothing_that_it_acknowledged(
+    request: pytest.FixtureRequest, engine_name: str, out: Path, tmp_path: Path
+) -> None:
+    engine = engine_of(request, engine_name, tmp_path)
+    acknowledged: list[str] = []
+    told: Counter[str] = Counter()
+    stop = threading.Event()
+
+    def hammer(server: Server, name: int) -> None:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            device = f"{name} {number}"
+            try:
+                answer = post(server, device)
+            except (OSError, HTTPException) as error:
+                told[type(error).__name__] += 1
+                if isinstance(error, ConnectionRefusedError):
+                    return
+                continue
+            told[str(answer.status)] += 1
+            if answer.status == 200:
+                acknowledged.append(device)
+
+    options = ("--workers", "2", "--database", engine.url)
+    with granian(tmp_path / "server", out, *options) as server:
+        threads = [threading.Thread(target=hammer, args=(server, number)) for number in range(24)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        started = time.monotonic()
+        server.process.terminate()
+        assert server.process.wait(20) == 0
+        seconds = time.monotonic() - started
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+    found = devices(engine)
+    assert len(acknowledged) > 100
+    assert [device for device in acknowledged if found[device] != 1] == []
+    gone = {"ConnectionRefusedError", "ConnectionResetError", "BrokenPipeError", "RemoteDisconnected"}
+    assert told.keys() <= {"200", "503", *gone}
+    assert sum(found.values()) - len(acknowledged) <= 24
+    assert seconds < 10
+
+
+def metric(server: Server, name: str) -> float:
+    lines = server.told("/metrics").body.decode().splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith((f"{name} ", f"{name}{{")))
+
+
+def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, tmp_path: Path) -> None:
+    """A limit on the size of files stands for a full disk: the system refuses to write, and later no more."""
+    engine = Engine("sqlite", f"sqlite:///{tmp_path / 'store.sqlite'}")
+    with granian(
+        tmp_path / "server", out, "--workers", "1", "--database", engine.url, SHOPWINDOW_ACCESS_LOG="0"
+    ) as server:
+        assert post(server, "before").status == 200
+        (worker,) = server.workers()
+        unlimited = resource.prlimit(worker, resource.RLIMIT_FSIZE)
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, ((tmp_path / "store.sqlite-wal").stat().st_size, unlimited[1]))
+        refused = [post(server, f"refused {number}") for number in range(5)]
+        assert {(answer.status, answer.headers.get("retry-after")) for answer in refused} == {(503, "1")}
+        assert json.loads(refused[0].body)["errorDetail"] == ["the database cannot be written to now"]
+        resource.prlimit(worker, resource.RLIMIT_FSIZE, unlimited)
+        assert within(5, lambda: post(server, "after").status == 200)
+        assert metric(server, "shopwindow_database_failures_total") >= 5
+        assert metric(server, "shopwindow_database_write_seconds_count") >= 2
+        assert metric(server, "shopwindow_database_batch_actions_count") >= 2
+    assert devices(engine) == Counter(["before", "after"])
+
+
+def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    engine = Engine("sqlite", f"sqlite:///{disk / 'store.sqlite'}")
+    try:
+        with granian(tmp_path / "server", out, "--workers", "2", "--database", engine.url) as server:
+            assert post(server, "before").status == 200
+            with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+                while ballast.write(bytes(512)):
+                    pass
+            statuses = [post(server, f"{number} {'x' * 150}").status for number in range(100)]
+            assert statuses[-1] == 503
+            (disk / "ballast").unlink()
+            assert within(5, lambda: post(server, "after").status == 200)
+        found = devices(engine)
+        assert (found["after"], sum(found.values())) == (1, 2 + statuses.count(200))
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_a_service_whose_database_server_is_away_says_so_and_finds_it_again(out: Path, tmp_path: Path) -> None:
+    with postgresql_server({"fsync": "off"}) as database:
+        options = ("--workers", "1", "--database", database.url())
+        with granian(tmp_path / "server", out, *options) as server:
+            assert (post(server).status, server.told("/readyz").status) == (200, 200)
+            database.stop()
+            answer = post(server)
+            assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+            assert server.told("/checks/database").status == 503
+            assert server.told("/readyz").status == 200  # which says that reads are answered
+            assert server.ask("/v2/promotions", {"x-svc-webservice-client-id": PHONE}).status == 200
+            assert metric(server, "shopwindow_database_failures_total") >= 1
+            database.start()
+            assert within(10, lambda: post(server).status == 200)
+            assert within(10, lambda: server.told("/checks/database").status == 200)

@@ -1,0 +1,186 @@
+"""The documents: links lead to files, the README stays short, tables are those of the program."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+
+from releases import shopwindow
+from shopwindow import library
+from shopwindow.cli import main
+from shopwindow.renamed import FORMER
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "SECURITY.md", ROOT / "benchmarks/README.md", *ROOT.glob("docs/**/*.md")])
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+CALLED = re.compile(r"(?:^|[$/&] ?)shopwindow ([a-z][^\n|>#&]*)", re.MULTILINE)
+MOST_LINES = 150
+"""Of the README: who comes for the first time reads it to the end."""
+
+
+def prose(page: Path) -> str:
+    """Return a page's text without its blocks of code."""
+    return CODE.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the fragments of a page's headings, as code hosts spell them."""
+    kept = (re.sub(r"[^\w\s-]", "", heading.lower()) for heading in HEADING.findall(prose(page)))
+    return {text.strip().replace(" ", "-") for text in kept}
+
+
+def broken(page: Path) -> list[str]:
+    """Return the relative links of a page that lead to no file, or to no heading of it."""
+    wrong = []
+    for link in LINK.findall(prose(page)):
+        path, _, fragment = link.partition("#")
+        target = page.parent / path if path else page
+        if re.match(r"[a-z]+:", link):
+            continue
+        if not target.exists() or (fragment and fragment not in anchors(target)):
+            wrong.append(link)
+    return wrong
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_relative_link_leads_somewhere(name: str) -> None:
+    assert broken(ROOT / name) == []
+
+
+def test_a_link_that_leads_nowhere_is_recognized(tmp_path: Path) -> None:
+    (tmp_path / "there.md").write_text("# One heading\n")
+    page = tmp_path / "page.md"
+    page.write_text("[a](there.md) [b](there.md#one-heading) [c](gone.md) [d](there.md#no)\n")
+    assert broken(page) == ["gone.md", "there.md#no"]
+
+
+def test_every_page_is_linked_from_another() -> None:
+    linked = {
+        (page.parent / link.partition("#")[0]).resolve() for page in PAGES for link in LINK.findall(prose(page)) if link
+    }
+    assert [name for name, page in zip(NAMES, PAGES, strict=True) if page not in linked and name != "README.md"] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_page_says_the_former_name(name: str) -> None:
+    assert FORMER.rstrip("_").lower() not in (ROOT / name).read_text(encoding="utf-8").lower()
+
+
+def test_the_readme_has_one_command_for_each_of_building_and_testing() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for marker in ("main", "tests"):
+        assert len(re.findall(rf"^<!-- {marker} -->\n```sh\n[^\n]+\n```$", readme, re.MULTILINE)) == 1
+
+
+# -- what follows from the program ---------------------------------------------------------------------------------
+
+
+def commands(group: click.Group, *names: str) -> dict[str, click.Command]:
+    """Return every command by its whole name, without groups."""
+    listed: dict[str, click.Command] = {}
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            listed |= commands(command, *names, name)
+        elif not command.hidden:
+            listed[" ".join((*names, name))] = command
+    return listed
+
+
+def test_the_page_of_commands_lists_every_command_and_no_other() -> None:
+    page = (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `shopwindow ([a-z -]+?)(?: [A-Z\[-].*)?` \|", page, re.MULTILINE)
+    assert sorted(listed) == sorted(commands(main))
+
+
+def test_the_page_of_configuration_names_every_variable_of_a_command() -> None:
+    page = (ROOT / "docs/operate/configure.md").read_text(encoding="utf-8")
+    options = [option for command in commands(main).values() for option in command.params]
+    variables = {option.envvar for option in options if isinstance(option.envvar, str)}
+    assert len(variables) > 10
+    assert variables - set(re.findall(r"`(SHOPWINDOW_[A-Z_]+)`", page)) == set()
+
+
+def test_the_page_of_the_library_names_what_is_there() -> None:
+    page = (ROOT / "docs/reference/library.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE)))
+    assert [name for name in named if not callable(getattr(library, name, None))] == []
+    assert len(named) > 10
+
+
+def blocks(name: str, language: str) -> list[str]:
+    """Return a page's blocks of code in a language."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shell_reads_every_block(name: str) -> None:
+    for block in blocks(name, "sh"):
+        done = subprocess.run(["sh", "-n"], input=block, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), block
+
+
+def lines(name: str) -> list[str]:
+    """Return what follows `shopwindow` wherever a page shows a command: in its blocks and within its sentences."""
+    shown = [block for language in ("sh", "console") for block in blocks(name, language)]
+    in_blocks = [
+        line for block in shown for line in re.findall(r"(?:^|[$/&] ?)shopwindow ([a-z][^\n|>#&]*)", block, re.M)
+    ]
+    return in_blocks + re.findall(r"`shopwindow ([a-z][^`]*)`", prose(ROOT / name))
+
+
+def command_of(line: str) -> click.Command | None:
+    """Return the command that a line begins with; for the name of a group, any of it."""
+    known = commands(main)
+    words = line.split()
+    return known.get(" ".join(words[:2])) or known.get(words[0])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_command_and_option_that_a_page_shows_exists(name: str) -> None:
+    for line in lines(name):
+        command = command_of(line)
+        assert command is not None, line
+        options = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        assert set(re.findall(r"(?<=[\s\[])--[a-z-]+", line)) - options == set(), line
+
+
+def test_commands_are_found_in_pages() -> None:
+    assert len([line for name in NAMES for line in lines(name)]) > 100
+
+
+# -- what the README shows is what the program prints ---------------------------------------------------------------
+
+
+def printed(begins: str) -> str:
+    """Return what the README shows below the command that begins so."""
+    text = "\n".join(blocks("README.md", "console"))
+    return next(part.partition("\n")[2] for part in text.split("$ ")[1:] if part.startswith(begins))
+
+
+def test_the_readmes_mistake_is_reported_as_it_says(sample: Path) -> None:
+    event = sample / "events/windows-light-up.yaml"
+    event.write_text(event.read_text().replace("finish: 2026-11-23 19:00", "finish: 2026-11-23 7pm"))
+    ran = shopwindow("check", "--content", str(sample))
+    _, _, problem = printed("shopwindow check").splitlines()[0].partition("content/")
+    assert ran.status == 1
+    assert [line.endswith(problem) for line in ran.out.splitlines()] == [True]
+
+
+def test_the_readmes_answer_is_the_one_that_an_app_would_get(sample: Path) -> None:
+    request = "store/v1/events?locationNumber=40155&_fields=id,name"
+    ran = shopwindow("show", request, "--at", "2027-03-02", "--content", str(sample))
+    assert (ran.status, ran.out) == (0, printed("shopwindow show"))

@@ -1,0 +1,420 @@
+"""How requests come in: connections that say nothing, bodies that do not come, bytes that are no HTTP/1.1."""
+
+import json
+import re
+import resource
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from conformance import AT, PHONE, documents
+from nginx import ADDRESS, Answer
+from releases import built
+from served import Server, granian, metric, within
+from shopwindow.content.listing import shipped
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.body import Bodies, read
+from shopwindow.interface.call import Request
+from shopwindow.problems import Fault
+from shopwindow.service.connections import count
+from shopwindow.shop import INTERFACE
+from trees import write
+
+KEY = {"x-svc-webservice-client-id": PHONE}
+PROMOTIONS, OPT_IN = "/v2/promotions", "/v2/utility/mobileoptinout"
+TYPE = {"content-type": "application/json"}
+MIB = 1024 * 1024
+
+CLOSED_SECONDS = 30
+"""Within which a connection of a client that does nothing is closed or answered 408."""
+
+SOON_SECONDS = 0.5
+"""Within which others are served meanwhile."""
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of the conformance table's content."""
+    folder = tmp_path_factory.mktemp("intake")
+    built(write(folder / "content", documents()), folder / "dist", at=AT)
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module")
+def server(out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One worker that serves it."""
+    with granian(tmp_path_factory.mktemp("server"), out, "--workers", "1") as server:
+        yield server
+
+
+def head(line: str, *more: str, key: str = PHONE, host: str = "localhost") -> bytes:
+    """The head of a request. ``host`` empty: without that line."""
+    lines = [line, f"X-Svc-Webservice-Client-Id: {key}", *([f"Host: {host}"] if host else []), *more, "", ""]
+    return "\r\n".join(lines).encode("latin-1")
+
+
+def sent(server: Server, data: bytes, seconds: float = 5.0) -> bytes:
+    """All that comes back until the connection is closed, or nothing more for ``seconds``."""
+    with socket.create_connection((ADDRESS, server.port), timeout=seconds) as client:
+        client.sendall(data)
+        came = b""
+        with suppress(TimeoutError, ConnectionResetError):
+            while more := client.recv(65536):
+                came += more
+        return came
+
+
+def statuses(came: bytes) -> list[int]:
+    return [int(status) for status in re.findall(rb"HTTP/1\.[01] (\d{3}) ", came)]
+
+
+HALF = head(f"POST {OPT_IN} HTTP/1.1", "Content-Type: application/json", "Content-Length: 1000") + b"{"
+
+
+# -- clients that do nothing -------------------------------------------------------------------------------------
+
+
+@dataclass
+class Watched:
+    """Connections that do nothing; when each of them came to its end, and with what."""
+
+    clients: Sequence[socket.socket]
+    ended: dict[socket.socket, tuple[float, bytes]] = field(default_factory=dict)
+
+    def watch(self, seconds: float) -> None:
+        with selectors.DefaultSelector() as selector:
+            for client in self.clients:
+                client.setblocking(False)
+                selector.register(client, selectors.EVENT_READ, (client, bytearray()))
+            started = time.monotonic()
+            while selector.get_map() and time.monotonic() < started + seconds:
+                for event, _ in selector.select(0.2):
+                    client, so_far = event.data
+                    try:
+                        data = client.recv(65536)
+                    except ConnectionResetError:
+                        data = b""
+                    so_far.extend(data)
+                    if not data:
+                        self.ended[client] = time.monotonic() - started, bytes(so_far)
+                        selector.unregister(client)
+
+
+def test_others_are_served_while_1800_clients_do_nothing(tmp_path: Path, out: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 8192)), hard))
+    waited: list[float] = []
+    with granian(tmp_path / "server", out, "--workers", "1") as server, ExitStack() as stack:
+        server.ask(PROMOTIONS, KEY)
+        clients = [stack.enter_context(socket.create_connection((ADDRESS, server.port))) for _ in range(1800)]
+        for client in clients[:300]:
+            client.sendall(HALF)
+        watched = Watched(clients)
+        thread = threading.Thread(target=watched.watch, args=(CLOSED_SECONDS,))
+        thread.start()
+        number = 0
+        while thread.is_alive():
+            number += 1
+            body = json.dumps({"deviceID": f"device-{number}", "optInOrOptOut": "IN"}).encode()
+            for ask in (("GET", f"{PROMOTIONS}?x={number}", KEY, None), ("POST", OPT_IN, {**KEY, **TYPE}, body)):
+                started = time.monotonic()
+                assert server.ask(ask[1], ask[2], ask[0], ask[3]).status == 200
+                waited.append(time.monotonic() - started)
+            time.sleep(0.05)
+        thread.join()
+        half, silent = clients[:300], clients[300:]
+        unended = [client for client in clients if client not in watched.ended]
+        answers = {tuple(statuses(watched.ended[client][1])) for client in half if client in watched.ended}
+        quiet = {watched.ended[client][1] for client in silent if client in watched.ended}
+    assert (len(unended), answers, quiet) == (0, {(408,)}, {b""})
+    assert max(waited) < SOON_SECONDS
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0"
+"""How a connection of HTTP/2 begins: a fixed text, and SETTINGS without any (RFC 9113 §3.4)."""
+
+
+def frame(kind: int, flags: int, stream: int, data: bytes) -> bytes:
+    """A frame of HTTP/2 (RFC 9113 §4.1)."""
+    return len(data).to_bytes(3) + bytes((kind, flags)) + stream.to_bytes(4) + data
+
+
+def half_sent(stream: int, key: str) -> bytes:
+    """A stream that announces 1,000 bytes, and sends one."""
+    fields = {":method": "POST", ":scheme": "http", ":path": OPT_IN, ":authority": "localhost"}
+    fields |= {"x-svc-webservice-client-id": key, "content-type": "application/json", "content-length": "1000"}
+    block = b"".join(
+        b"\0" + bytes((len(name),)) + name.encode() + bytes((len(value),)) + value.encode()  # RFC 7541 §6.2.2
+        for name, value in fields.items()
+    )
+    return frame(1, 4, stream, block) + frame(0, 0, stream, b"{")
+
+
+def test_http_2_is_not_spoken_unless_it_is_asked_for(server: Server) -> None:
+    with ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection((ADDRESS, server.port))) for _ in range(60)]
+        for client in clients:
+            client.sendall(PREFACE)
+        started = time.monotonic()
+        assert server.ask(PROMOTIONS, KEY).status == 200
+        soon = time.monotonic() - started
+        watched = Watched(clients)
+        watched.watch(5)
+    assert ({came for _, came in watched.ended.values()}, len(watched.ended)) == ({b""}, 60)
+    assert soon < SOON_SECONDS
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_streams_of_http_2_that_stay_half_sent_hold_nobody_up(tmp_path: Path, out: Path, is_cut: bool) -> None:
+    options = ("--workers", "1", "--threads", "8", "--http", "auto")
+    with granian(tmp_path / "server", out, *options) as server, ExitStack() as stack:
+        for _ in range(6):
+            client = stack.enter_context(socket.create_connection((ADDRESS, server.port)))
+            client.sendall(PREFACE + b"".join(half_sent(2 * number + 1, PHONE) for number in range(60)))
+            time.sleep(0.1)
+            if is_cut:
+                client.close()
+        waited = []
+        for number in range(20):
+            started = time.monotonic()
+            body = json.dumps({"deviceID": f"device-{number}", "optInOrOptOut": "IN"}).encode()
+            assert server.ask(OPT_IN, {**KEY, **TYPE}, "POST", body).status == 200
+            waited.append(time.monotonic() - started)
+    assert max(waited) < SOON_SECONDS
+
+
+def test_connections_beyond_the_limit_wait_until_others_are_closed(tmp_path: Path, out: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1", "--clients", "20") as server:
+        with ExitStack() as stack:
+            for _ in range(40):
+                client = stack.enter_context(socket.create_connection((ADDRESS, server.port)))
+                client.sendall(HALF)
+            assert within(5, lambda: metric(server, "shopwindow_connections_open") in (20, 21))
+            assert metric(server, "shopwindow_connections_waiting") in (19, 20)
+        assert server.ask(PROMOTIONS, KEY).status == 200
+        assert within(5, lambda: count(server.port) == {"open": 0, "waiting": 0})
+
+
+# -- what is answered before the body --------------------------------------------------------------------------
+
+LENGTH = "Content-Length: 1000"
+JSON_TYPE = "Content-Type: application/json"
+
+
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (head(f"POST {OPT_IN} HTTP/1.1", LENGTH, JSON_TYPE, key="unknown"), 401),
+        (head("POST /v2/nothing HTTP/1.1", LENGTH, JSON_TYPE), 404),
+        (head(f"POST {PROMOTIONS} HTTP/1.1", LENGTH, JSON_TYPE), 405),
+        (head(f"POST {OPT_IN} HTTP/1.1", LENGTH, JSON_TYPE, "Accept: text/plain"), 406),
+        (head(f"POST {OPT_IN} HTTP/1.1", "Content-Length: 1048577", JSON_TYPE), 413),
+        (head(f"POST {OPT_IN} HTTP/1.1", LENGTH), 415),
+        (head(f"POST {OPT_IN} HTTP/1.1", LENGTH, "Content-Type: text/plain"), 415),
+        (head(f"POST {OPT_IN}?x={'y' * 9000} HTTP/1.1", LENGTH, JSON_TYPE), 414),
+        (head(f"GET {PROMOTIONS} HTTP/1.1", LENGTH, JSON_TYPE), 200),
+        (head(f"OPTIONS {PROMOTIONS} HTTP/1.1", LENGTH), 204),
+    ],
+)
+def test_what_the_head_decides_waits_for_no_body(server: Server, data: bytes, status: int) -> None:
+    started = time.monotonic()
+    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+        client.sendall(data)
+        came = client.recv(65536)
+    assert (statuses(came), time.monotonic() - started < SOON_SECONDS) == ([status], True)
+
+
+def test_a_client_that_waits_to_be_told_sends_its_body_only_where_it_is_wanted(server: Server) -> None:
+    expects = ("Content-Length: 2", JSON_TYPE, "Expect: 100-continue")
+    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+        client.sendall(head(f"POST {OPT_IN} HTTP/1.1", *expects))
+        first = client.recv(65536)
+        client.sendall(b"{}")
+        second = client.recv(65536)
+    refused = sent(server, head(f"POST {OPT_IN} HTTP/1.1", *expects, key="unknown"), 0.5)
+    assert (first, statuses(second), statuses(refused)) == (b"HTTP/1.1 100 Continue\r\n\r\n", [400], [401])
+
+
+def test_a_connection_stays_good_after_a_body_that_nobody_wanted(server: Server) -> None:
+    unwanted = head(f"POST {OPT_IN} HTTP/1.1", "Content-Length: 100000", JSON_TYPE, key="unknown") + bytes(100_000)
+    last = head(f"GET {PROMOTIONS} HTTP/1.1", "Connection: close")
+    assert statuses(sent(server, unwanted + unwanted + last)) == [401, 401, 200]
+
+
+@pytest.mark.parametrize("length", [MIB + 1, 3 * MIB])
+def test_a_body_without_a_length_is_refused_once_it_is_too_large(server: Server, length: int) -> None:
+    data = head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: chunked")
+    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+        client.sendall(data)
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for _ in range(length // 65536 + 1):
+                client.sendall(b"10000\r\n" + bytes(65536) + b"\r\n")
+        came = client.recv(65536)
+    assert statuses(came) == [413]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, LENGTH) + b'{"deviceID":"a","optInOrOptOut":"IN"}',
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: chunked")
+        + b'25\r\n{"deviceID":"a","optInOrOptOut":"IN"}\r\n',
+    ],
+)
+def test_a_body_that_was_cut_off_is_refused_though_it_could_be_read(server: Server, data: bytes) -> None:
+    with socket.create_connection((ADDRESS, server.port), timeout=5) as client:
+        client.sendall(data)
+        client.shutdown(socket.SHUT_WR)
+        came = client.recv(65536)
+    assert (statuses(came), b"ended after 37" in came) == ([400], True)
+
+
+def test_requests_in_a_row_are_answered_in_their_order(server: Server) -> None:
+    body = b'{"deviceID":"a","optInOrOptOut":"IN"}'
+    post = head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, f"Content-Length: {len(body)}") + body
+    get, lost = head(f"GET {PROMOTIONS} HTTP/1.1"), head("GET /nowhere HTTP/1.1")
+    last = head(f"OPTIONS {PROMOTIONS} HTTP/1.1", "Connection: close")
+    assert statuses(sent(server, post + get + lost + post + get + last)) == [200, 200, 404, 200, 200, 204]
+
+
+# -- messages that two servers may read differently ------------------------------------------------------------
+
+CHUNKED = b"3\r\nabc\r\n0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: gzip, chunked") + CHUNKED,
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: gzip", "Transfer-Encoding: chunked") + CHUNKED,
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: gzip") + CHUNKED,
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: chunked", "Content-Length: 3") + CHUNKED,
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Content-Length: 3", "Content-Length: 4") + b"abcd",
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Content-Length: +3") + b"abc",
+        head(f"POST {OPT_IN} HTTP/1.1", JSON_TYPE, "Transfer-Encoding: chunked") + b"zz\r\n",
+        head(f"GET {PROMOTIONS} HTTP/1.1", "Host: other.example"),
+        head(f"GET {PROMOTIONS} HTTP/1.1", "Host: localhost"),
+        head(f"GET {PROMOTIONS} HTTP/1.1", host=""),
+        head(f"GET {PROMOTIONS} HTTP/1.1", "X: a", " b"),
+        head(f"GET {PROMOTIONS} HTTP/1.1", "X : a"),
+        head(f"GET {PROMOTIONS} HTTP/1.1", "X: a\0b"),
+        head(f"GET {PROMOTIONS} HTTP/3.0"),
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_a_message_that_servers_read_differently_is_refused(server: Server, data: bytes) -> None:
+    assert statuses(sent(server, data, 0.5)) == [400]
+
+
+def test_http_1_0_needs_no_host(server: Server) -> None:
+    assert statuses(sent(server, head(f"GET {PROMOTIONS} HTTP/1.0", host=""))) == [200]
+
+
+def test_a_head_that_is_too_large_is_refused(server: Server) -> None:
+    came = sent(server, head(f"GET {PROMOTIONS} HTTP/1.1", f"X: {'a' * 400_000}")[:-4], 2)
+    assert statuses(came) in ([431], [])  # nothing where our system resets before it has read
+
+
+def test_a_header_with_an_underscore_is_another_header(server: Server) -> None:
+    data = head(
+        f"GET {PROMOTIONS} HTTP/1.1", f"X_Svc_Webservice_Client_Id: {PHONE}", "Connection: close", key="unknown"
+    )
+    assert statuses(sent(server, data)) == [401]
+
+
+# -- bodies that cost ------------------------------------------------------------------------------------------
+
+
+def repeated(part: bytes, before: bytes, after: bytes) -> bytes:
+    """As much of ``part`` as fits into a body."""
+    number = (MIB - len(before) - len(after)) // (len(part) + 1)
+    return before + b",".join([part] * number) + after
+
+
+LINE = b'{"deviceId":"a","platform":"p","logLevel":"INFO","logMessage":"m"}'
+COSTLY = {
+    "items": ("bag_add", repeated(b'{"upcId":1,"quantity":1}', b'{"item":[', b"]}")),
+    "wrong items": ("bag_add", repeated(b'{"upcId":"x"}', b'{"item":[', b"]}")),
+    "names": ("bag_add", b"{" + b",".join(b'"n%d":1' % number for number in range(90_000)) + b"}"),
+    "levels": ("bag_add", repeated(b'{"upcId":' * 20 + b"1" + b"}" * 20, b'{"item":{"upcId":[', b"]}}")),
+    "a wrong line after many": ("mobilelog_batch", repeated(LINE, b'{"entry":[', b',{"deviceId":1}]}')),
+    "wrong lines": ("mobilelog_batch", repeated(b'{"deviceId":1}', b'{"entry":[', b"]}")),
+    "an unknown list": ("share", repeated(b'{"a":1}', b'{"x":[', b"]}")),
+}
+
+
+READING = {"mobilelog_batch": 80}
+"""So many times as long as taking a body's JSON apart it may take; others 5. There is no limit to lines in a body."""
+
+
+@pytest.mark.parametrize("name", COSTLY)
+def test_a_body_of_a_mebibyte_is_refused_in_little_more_than_it_takes_to_read_it(name: str) -> None:
+    wanted, data = COSTLY[name]
+    operation = next(operation for operation in INTERFACE.operations if operation.name == wanted)
+    request = Request("", "", TYPE, "POST", len(data), data)
+    schemas = Schemas([shipped("schemas")])
+    schemas.findings(operation.request_schema, {})
+    faults: list[Fault] = []
+    started = time.thread_time()
+    json.loads(data)
+    read_at = time.thread_time()
+    read(request, operation, Bodies(schemas, None), faults)  # type: ignore[arg-type]
+    most = READING.get(wanted, 5) * (read_at - started)
+    assert (len(faults) in range(1, 52), time.thread_time() - read_at < most) == (True, True)
+
+
+def test_a_wrong_item_is_named_at_its_own_place() -> None:
+    operation = next(operation for operation in INTERFACE.operations if operation.name == "mobilelog_batch")
+    lines = [json.loads(LINE) for _ in range(400)]
+    lines[77]["platform"] = ""
+    lines[399] = {"deviceId": "a"}
+    data = json.dumps({"entry": lines}).encode()
+    faults: list[Fault] = []
+    read(Request("", "", TYPE, "POST", len(data), data), operation, Bodies(Schemas([shipped("schemas")]), None), faults)  # type: ignore[arg-type]
+    assert sorted(str(fault) for fault in faults) == [
+        "entry/399/logLevel: is missing",
+        "entry/399/logMessage: is missing",
+        "entry/399/platform: is missing",
+        "entry/77/platform: nothing is written here; allowed: some text",
+    ]
+
+
+def resident(process: int) -> int:
+    """Bytes of memory that a process has (VmRSS)."""
+    (line,) = [line for line in Path(f"/proc/{process}/status").read_text().splitlines() if line.startswith("VmRSS")]
+    return int(line.split()[1]) * 1024
+
+
+def test_32_bodies_of_a_mebibyte_keep_nobody_waiting_and_their_memory_is_given_back(tmp_path: Path, out: Path) -> None:
+    _, data = COSTLY["a wrong line after many"]
+    waited: list[float] = []
+
+    def post(server: Server) -> Answer:
+        connection = server.connect()
+        connection.timeout = 60
+        connection.request("POST", "/v2/utility/mobilelog", data, {**KEY, **TYPE})
+        response = connection.getresponse()
+        return Answer(response.status, {}, response.read())
+
+    with granian(tmp_path / "server", out, "--workers", "1") as server, ThreadPoolExecutor(32) as pool:
+        (worker,) = server.workers()
+        server.ask(PROMOTIONS, KEY)
+        answers = [pool.submit(post, server) for _ in range(32)]
+        number = 0
+        while not all(answer.done() for answer in answers):
+            number += 1
+            started = time.monotonic()
+            assert server.ask(f"{PROMOTIONS}?x={number}", KEY).status == 200
+            waited.append(time.monotonic() - started)
+        time.sleep(1)
+        left = resident(worker)
+        statuses = {answer.result().status for answer in answers}
+    assert (statuses, max(waited) < 1, left < 200 * MIB) == ({400}, True, True), (max(waited), left / MIB)

@@ -1,0 +1,75 @@
+"""What a program calls: the functions of shopwindow.library, without a command around them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from releases import AT, event, shopwindow, small, write
+from shopwindow import library
+from shopwindow.problems import Misuse
+from shopwindow.shop import INTERFACE
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    return write(tmp_path / "content", small())
+
+
+def test_a_program_builds_compares_rolls_back_and_activates(content: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    first = library.build(INTERFACE, content, out, at=AT)
+    write(content, {"events/more.yaml": event(77, [1], "2026-12-01 10:00", "2026-12-01 12:00")})
+    second = library.build(INTERFACE, content, out, at=AT)
+    assert first.built is not None
+    assert second.built is not None
+    one, two = first.built.id, second.built.id
+    assert (first.activated, second.activated, second.current) == (True, True, two)
+    changed = library.difference(INTERFACE, out, one, two)
+    assert ("event", "77") in {(change.kind, change.id) for change in changed.changes}
+    assert (library.roll_back(out).id, library.build(INTERFACE, content, out, at=AT).pinned) == (one, True)
+    assert library.activate(out) == library.Activated(two, one, edge_changed=False)
+    assert library.verify(out) == (two, [])
+
+
+def test_problems_are_returned_and_nothing_is_written(content: Path, tmp_path: Path) -> None:
+    (content / "site.yaml").write_text("nonsense: true\n")
+    done = library.build(INTERFACE, content, tmp_path / "dist", at=AT)
+    assert (done.built, done.checked.documents, bool(done.checked.problems)) == (None, None, True)
+    assert not (tmp_path / "dist" / "releases").exists()
+
+
+def test_an_argument_that_cannot_be_meant_is_named(content: Path, tmp_path: Path) -> None:
+    with pytest.raises(Misuse) as misuse:
+        library.build(INTERFACE, content, tmp_path / "dist", at="noon")
+    assert misuse.value.argument == "at"
+
+
+def test_switch_is_another_name_of_activate(content: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    library.build(INTERFACE, content, out, at=AT)
+    said = [shopwindow(name, "--latest", "--out", out) for name in ("activate", "switch")]
+    assert said[0] == said[1]
+    assert said[0].status == 0
+
+
+def test_the_application_answers_from_the_current_release(content: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    library.build(INTERFACE, content, out, at=AT)
+    statuses: list[str] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], *more: Any) -> None:
+        statuses.append(status)
+
+    environ = {
+        "REQUEST_METHOD": "GET",
+        "PATH_INFO": "/nowhere",
+        "QUERY_STRING": "",
+        "REMOTE_ADDR": "127.0.0.1",
+        "SERVER_NAME": "api.shop.example",
+        "SERVER_PORT": "80",
+    }
+    body = b"".join(library.application(INTERFACE, out)(environ, start_response))
+    assert statuses[0][:1] == "4"
+    assert json.loads(body)["success"] is False

@@ -1,0 +1,415 @@
+"""Tables are values: what the engine does with rows follows from what each Table says, for tables of any Interface."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engines import Engine
+from releases import shopwindow
+from shopwindow.interface.limits import LIMITS
+from shopwindow.interface.outbox import OUTBOX
+from shopwindow.interface.table import Aging, Personal, Session, Step, Table, Tables
+from shopwindow.problems import Failure
+from shopwindow.retail.bags.table import BAGS
+from shopwindow.retail.consents.table import CONSENTS
+from shopwindow.service.database.database import Database, lacking, open_database
+from shopwindow.service.database.forget import By, forget
+from shopwindow.service.database.migrate import left_alone, reached, statements
+from shopwindow.service.database.prune import prune
+from shopwindow.service.database.retries import RETRIES, Retry
+from shopwindow.service.database.tables import OWN, declared
+from shopwindow.shop import INTERFACE
+
+NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
+ALL = declared(INTERFACE.tables)
+FORM_4 = Path(__file__).with_name("former_name") / "database.sql"
+FORM_5 = Path(__file__).with_name("older_databases") / "form_5.sql"
+
+PERSON: dict[By, str] = {"device": "DeviceOfThePerson", "user": "4711"}
+"""Texts that every table can have in its columns; a guest user is a number."""
+
+ANOTHER: dict[By, str] = {"device": "another device", "user": "4712"}
+
+
+# -- rows of any table, from what its SQL says ---------------------------------------------------------------------
+
+
+def columns() -> dict[str, dict[str, str]]:
+    """The columns of all SQL tables of all Tables, with their types."""
+    found = {}
+    for table in ALL.values():
+        for step in table.steps:
+            for statement in statements(step.sql):
+                if match := re.match(r"CREATE TABLE (\w+) \((.*)\)", statement, re.DOTALL):
+                    names = re.findall(r"(?:^|,)\s*([a-z_]+) (TEXT|INTEGER|BIGINT)\b", match[2])
+                    found[match[1]] = dict(names)
+    return found
+
+
+def plant(database: Database, rows: str, number: int, **values: object) -> None:
+    """A row of an SQL table with these values, and others that no other row has."""
+    kinds = columns()[rows]
+    row = {name: values.get(name, f"{number}" if kind == "TEXT" else number) for name, kind in kinds.items()}
+    sql = f"INSERT INTO {rows} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+    database.write(lambda tables: tables.session.run(sql, *row.values()))
+
+
+def count(database: Database, rows: str, **values: object) -> int:
+    where = " AND ".join(f"{name} = ?" for name in values)
+    sql = f"SELECT count(*) FROM {rows} WHERE {where}"
+    return int(database.read(lambda tables: tables.session.run(sql, *values.values()))[0][0])
+
+
+PERSONAL = [personal for table in ALL.values() for personal in table.personal]
+AGING = [aging for table in ALL.values() for aging in table.aging]
+
+
+def named(personal: Personal, person: dict[By, str]) -> dict[str, object]:
+    """The values of a row that is a person's by each column that can say so."""
+    named = {by: personal.column(by) for by in person}
+    return {column.name: column.value(person[by]) for by, column in named.items() if column}
+
+
+# -- a person ------------------------------------------------------------------------------------------------------
+
+
+def test_whoever_is_forgotten_is_forgotten_in_every_table_that_has_a_persons_rows(database: Database) -> None:
+    assert len(PERSONAL) > 2
+    for number, personal in enumerate(PERSONAL):
+        plant(database, personal.rows, 2 * number, **named(personal, PERSON))
+        plant(database, personal.rows, 2 * number + 1, **named(personal, ANOTHER))
+    forget(database, "device", PERSON["device"], NOW, "1")
+    left = {each.rows: count(database, each.rows, **named(each, PERSON)) for each in PERSONAL}
+    assert left == {each.rows: 0 if each.device else 1 for each in PERSONAL}
+    forget(database, "user", PERSON["user"], NOW, "2")
+    left = {each.rows: count(database, each.rows, **named(each, PERSON)) for each in PERSONAL}
+    assert left == {each.rows: 0 for each in PERSONAL}
+    others = {each.rows: count(database, each.rows, **named(each, ANOTHER)) for each in PERSONAL}
+    assert others == {each.rows: 1 for each in PERSONAL}
+
+
+def test_every_column_that_names_a_device_or_user_belongs_to_rows_that_are_a_persons() -> None:
+    naming = {rows for rows, kinds in columns().items() if {"device", "user_id"} & kinds.keys()}
+    assert naming == {personal.rows for personal in PERSONAL}
+
+
+def test_an_answer_that_names_a_guest_goes_with_the_bag_and_no_other(database: Database) -> None:
+    (column,) = (personal.user for personal in BAGS.personal if personal.user)
+    for user in (22, 222):
+        plant(database, "retries", user, outcome=f'{{"value":{{{column.quoted.format(user)}}}}}')
+    plant(database, "bags", 1, user_id=22)
+    plant(database, "bag_lines", 5, bag="1")
+    assert forget(database, "user", "22", NOW, "1") == {"kept answers": 1, "choices": 0, "bags": 1}
+    assert [count(database, "retries", idempotency_key=str(user)) for user in (22, 222)] == [0, 1]
+    assert count(database, "bag_lines", bag="1") == 0
+
+
+def test_a_text_that_names_a_person_is_no_pattern(database: Database) -> None:
+    for number, text in enumerate(("a_c", "abc", "a%", "axx", "!", "a!_c")):
+        plant(database, "retries", number, outcome=f"<{text}>")
+    removed = [
+        database.write(lambda tables, text=text: tables[RETRIES].remove_naming(f"<{text}>"))  # type: ignore[misc]
+        for text in ("a_c", "a%", "a!_c")
+    ]
+    assert removed == [1, 1, 1]
+
+
+# -- age -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("aging", AGING, ids=lambda aging: aging.rows)
+def test_what_ages_out_is_removed_when_its_time_has_come_and_no_sooner(database: Database, aging: Aging) -> None:
+    condition = re.fullmatch(r"(\w+) = '(\w+)'", aging.where)
+    more: dict[str, object] = {condition[1]: condition[2]} if condition else {}
+    for number, seconds in enumerate((-1, 1)):
+        instant = NOW - aging.kept + timedelta(seconds=seconds)
+        plant(database, aging.rows, number, **{aging.column: aging.stored(instant)}, **more)
+    if condition:
+        plant(database, aging.rows, 2, **{aging.column: aging.stored(NOW - aging.kept - timedelta(days=1))})
+    removed = dict(prune(database, NOW))
+    assert removed == {each.called: int(each is aging) for each in AGING}
+    name = aging.key[-1]
+    kinds = columns()[aging.rows]
+    left = [count(database, aging.rows, **{name: str(n) if kinds[name] == "TEXT" else n}) for n in range(3)]
+    assert left == [0, 1, int(bool(condition))]
+
+
+def test_an_operator_says_how_long_rows_are_kept_by_the_name_that_their_table_gives(
+    engine: Engine, database: Database
+) -> None:
+    now = datetime.now(UTC)
+    (aging,) = BAGS.aging
+    plant(database, "bags", 1, changed=aging.stored(now - timedelta(days=40)))
+    pruned = ("prune-database", "--log-dir", "", "--database", engine.url)
+    assert "\nbags: 0 removed\n" in shopwindow(*pruned).out
+    refused = shopwindow(*pruned, "--keep", "loans=30")
+    assert (refused.status, refused.err) == (
+        4,
+        "shopwindow: --keep loans=…: no rows go by that name; allowed: bags, mails\n",
+    )
+    assert [shopwindow(*pruned, "--keep", text).status for text in ("bags", "=3", "bags=0", "bags=x")] == [2] * 4
+    assert "\nbags: 1 removed\n" in shopwindow(*pruned, "--keep", "bags=30").out
+
+
+def test_the_command_has_its_former_name_too(engine: Engine, database: Database) -> None:
+    plant(database, "retries", 1, at="2020-01-01T00:00:00.000Z")
+    assert "kept answers: 1 removed" in shopwindow("prune-store", "--log-dir", "", "--database", engine.url).out
+    assert "prune-store" not in shopwindow("--help").out
+
+
+# -- tables of another interface -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Loans:
+    """The verbs of a library's table."""
+
+    session: Session
+
+    def add(self, book: str, reader: str) -> None:
+        self.session.run("INSERT INTO loans (book, reader) VALUES (?, ?)", book, reader)
+
+
+LOANS = Table("loans", (Step("CREATE TABLE loans (book TEXT NOT NULL PRIMARY KEY, reader TEXT NOT NULL)"),), Loans)
+
+
+def open_with(engine: Engine, *tables: Table[Any]) -> Database:
+    return open_database(engine.url, tables)
+
+
+@pytest.fixture
+def library(engine: Engine) -> Iterator[Database]:
+    database = open_with(engine, LOANS)
+    database.migrate()
+    yield database
+    database.close()
+
+
+def test_a_database_holds_what_its_interface_lists_and_the_engines_own(library: Database) -> None:
+    library.write(lambda tables: tables[LOANS].add("Emma", "r1"))
+    assert library.read(lambda tables: tables.session.run("SELECT * FROM loans")) == [("Emma", "r1")]
+    assert library.read(lambda tables: reached(tables.session)) == {
+        **{table.name: len(table.steps) for table in OWN},
+        "loans": 1,
+    }
+    assert dict(prune(library, NOW)) == {aging.called: 0 for table in OWN for aging in table.aging}
+    assert forget(library, "user", "r1", NOW, "1") == {"kept answers": 0}
+
+
+def test_an_action_reaches_no_table_that_the_interface_does_not_list(library: Database) -> None:
+    with pytest.raises(LookupError, match="does not list the table bags"):
+        library.read(lambda tables: tables[BAGS])
+    same_name = Table("loans", LOANS.steps, Loans)
+    with pytest.raises(LookupError, match="does not list the table loans"):
+        library.read(lambda tables: tables[same_name])
+
+
+def test_the_verbs_of_a_transaction_are_made_once(library: Database) -> None:
+    def work(tables: Tables) -> bool:
+        return tables[LOANS] is tables[LOANS]
+
+    assert library.read(work)
+
+
+def test_two_tables_of_one_name_are_a_fault_of_the_interface(engine: Engine) -> None:
+    with pytest.raises(ValueError, match="two tables are called limits"):
+        open_with(engine, Table("limits", (), Loans))
+
+
+def test_a_table_that_the_interface_lacks_is_left_alone_and_named(engine: Engine, library: Database) -> None:
+    library.write(lambda tables: tables[LOANS].add("Emma", "r1"))
+    first, second = (shopwindow("migrate", "--database", engine.url) for _ in range(2))
+    named = "left alone: loans; the interface has no such tables\n"
+    assert (first.status, first.out.endswith(named), "bags 1\n" in first.out) == (0, True, True)
+    assert second.out == f"nothing to do\n{named}"
+    assert library.read(lambda tables: tables.session.run("SELECT * FROM loans")) == [("Emma", "r1")]
+    both = open_with(engine, *INTERFACE.tables, LOANS)
+    assert both.read(lambda tables: left_alone(tables.session, both.tables)) == []
+    assert (both.migrate(), lacking(both)) == ([], "")
+    both.close()
+
+
+# -- steps ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_steps_of_one_migration_are_taken_all_or_none(engine: Engine) -> None:
+    broken = Table("broken", (Step("CREATE TABLE whole (id INTEGER)"), Step("CREATE TABLE (")), Loans)
+    database = open_with(engine, LOANS, broken)
+    with pytest.raises(Failure):
+        database.migrate()
+    assert "table_steps" in database.fault()
+    database.close()
+    database = open_with(engine, LOANS)
+    assert database.migrate() == [
+        *(f"{table.name} {number}" for table in OWN for number in range(1, len(table.steps) + 1)),
+        "loans 1",
+    ]
+    database.close()
+
+
+def test_a_table_takes_the_steps_that_it_lacks(engine: Engine, library: Database) -> None:
+    library.write(lambda tables: tables[LOANS].add("Emma", "r1"))
+    more = Step("ALTER TABLE loans ADD COLUMN due TEXT; UPDATE loans SET due = 'never'; -- a comment; with a semicolon")
+    grown = open_with(engine, Table("loans", (*LOANS.steps, more), Loans))
+    assert lacking(grown).startswith("in the database loans is at step 1 of 2; `shopwindow migrate` brings")
+    assert grown.migrate() == ["loans 2"]
+    assert (lacking(grown), grown.migrate()) == ("", [])
+    assert grown.read(lambda tables: tables.session.run("SELECT * FROM loans")) == [("Emma", "r1", "never")]
+    assert lacking(library) == ""  # an older program goes on
+    with pytest.raises(Failure, match="its table loans is at step 2, this program knows 1; update shopwindow"):
+        library.migrate()
+    grown.close()
+
+
+# -- databases of former forms ---------------------------------------------------------------------------------------
+
+
+def restore_form(engine: Engine, path: Path) -> None:
+    """Bring a database to a former form, by the SQL of a file."""
+    text = path.read_text()
+    if engine.name == "sqlite":
+        with sqlite3.connect(engine.url.removeprefix("sqlite:///")) as connection:
+            connection.executescript(text)
+        connection.close()
+        return
+    import psycopg
+
+    with psycopg.connect(engine.url) as server:
+        for statement in statements(text.replace(" WITHOUT ROWID", "")):
+            server.execute(statement.encode())
+
+
+def rows_of(database: Database) -> dict[str, list[Any]]:
+    return {
+        rows: sorted(database.read(lambda tables, rows=rows: tables.session.run(f"SELECT * FROM {rows}")), key=repr)  # type: ignore[misc]
+        for rows in columns()
+        if rows != "removals"
+    }
+
+
+def former(number: int) -> list[str]:
+    """The steps that a database of a former form has taken, and then those that it lacks."""
+    return [
+        f"{table.name} {place}" + (" (taken over)" if step.formerly and step.formerly <= number else "")
+        for table in ALL.values()
+        for place, step in enumerate(table.steps, 1)
+    ]
+
+
+def test_a_database_of_form_5_is_taken_over_once_and_loses_nothing(engine: Engine) -> None:
+    restore_form(engine, FORM_5)
+    database = engine.open()
+    assert lacking(database).endswith("`shopwindow migrate` brings the database to this program's form")
+    before = rows_of(database)
+    assert (database.migrate(), database.migrate(), lacking(database)) == (former(5), [], "")
+    assert rows_of(database) == before
+    assert all(len(rows) == 1 for rows in before.values())
+    removals = database.read(lambda tables: tables.session.run("SELECT known_by, removed FROM removals"))
+    assert removals == [("user", '{"choices":2,"kept answers":1}')]
+    assert database.read(lambda tables: tables[CONSENTS].current("one", "device-1")) == "IN"
+    assert database.read(lambda tables: tables[LIMITS].key(bytes)) == bytes.fromhex("c0ffee")
+    assert database.read(lambda tables: tables[OUTBOX].counts())["ended sent"] == 3
+    assert forget(database, "user", "22", NOW, "1") == {"kept answers": 1, "choices": 0, "bags": 1}
+    database.close()
+
+
+def test_a_database_of_form_4_is_taken_over_and_takes_the_fifth_step(engine: Engine) -> None:
+    if engine.name != "sqlite":
+        pytest.skip("the file is SQLite's own dump")
+    restore_form(engine, FORM_4)
+    database = engine.open()
+    assert database.migrate() == former(4)
+    assert database.read(lambda tables: tables.session.run("SELECT * FROM limits")) == []
+    bag = database.read(lambda tables: tables[BAGS].find("one", "bagId", 11))
+    assert bag is not None
+    assert [(line.sequence, line.upc, line.quantity) for line in bag.lines] == [(1, 1001, 2)]
+    database.close()
+
+
+def test_what_an_older_program_needs_is_still_there(engine: Engine) -> None:
+    restore_form(engine, FORM_5)
+    database = engine.open()
+    database.migrate()
+    numbers = database.read(lambda tables: tables.session.run("SELECT max(number) FROM migrations"))
+    assert numbers == [(5,)]
+    note = "INSERT INTO forgotten (id, known_by, choices, answers, at) VALUES ('x', 'user', 1, 1, 'now')"
+    database.write(lambda tables: tables.session.run(note))
+    database.close()
+
+
+def test_an_interface_that_comes_later_finds_its_tables_in_a_former_database(engine: Engine) -> None:
+    restore_form(engine, FORM_5)
+    other = open_with(engine, LOANS)
+    assert "loans 1" in other.migrate()
+    other.close()
+    database = engine.open()
+    assert database.migrate() == [f"{table.name} 1 (taken over)" for table in INTERFACE.tables]
+    assert database.read(lambda tables: tables[CONSENTS].current("one", "device-1")) == "IN"
+    database.close()
+
+
+def test_a_former_database_of_an_unknown_form_is_refused(engine: Engine) -> None:
+    restore_form(engine, FORM_5)
+    database = engine.open()
+    newer = "INSERT INTO migrations (number, name) VALUES (6, 'of_the_future')"
+    database.write(lambda tables: tables.session.run(newer))
+    with pytest.raises(Failure, match="it is at step 6 of the former list, this program knows 5; update shopwindow"):
+        database.migrate()
+    database.close()
+
+
+def test_a_backup_of_a_former_form_is_restored(tmp_path: Path) -> None:
+    copy = Engine("sqlite", f"sqlite:///{tmp_path / 'copy.sqlite'}")
+    restore_form(copy, FORM_5)
+    url = f"sqlite:///{tmp_path / 'shop.sqlite'}"
+    assert shopwindow("restore", "--database", url, "--from", tmp_path / "copy.sqlite").status == 0
+    assert shopwindow("migrate", "--database", url).status == 0
+    assert '"device-1"' in shopwindow("optins", "export", "--database", url, "--format", "jsonl").out
+
+
+def test_a_file_without_any_table_of_this_program_is_no_backup(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.sqlite") as connection:
+        connection.execute("CREATE TABLE other (id INTEGER)")
+    connection.close()
+    url = f"sqlite:///{tmp_path / 'shop.sqlite'}"
+    ran = shopwindow("restore", "--database", url, "--from", tmp_path / "other.sqlite")
+    assert (ran.status, "is not a database of this program" in ran.err) == (4, True)
+
+
+def test_answers_stored_before_are_given_again_after(engine: Engine) -> None:
+    restore_form(engine, FORM_5)
+    database = engine.open()
+    database.migrate()
+    retry = Retry("one", "POST", "order/v1/bags", "key-1", "digest")
+    at = datetime(2026, 11, 10, 13, tzinfo=UTC)
+    outcome = database.write(lambda tables: tables[RETRIES].begin(retry, at))
+    assert outcome is not None
+    assert outcome.value == {"bag": {"bagId": 11, "owner": {"userId": 22}}}
+    database.close()
+
+
+def test_commands_of_tables_that_the_interface_lacks_say_so(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "bare_interface.py").write_text(
+        "from shopwindow.interface.interface import Interface\n"
+        "INTERFACE = Interface('Bare', '1', kinds=(), operations=())\n"
+    )
+    path = {"PYTHONPATH": str(tmp_path)}
+    chosen = ("--interface", "bare_interface:INTERFACE", "--database", engine.url)
+    assert shopwindow("migrate", *chosen, env=path).status == 0
+    needing = {
+        ("optins", "export"): "consents",
+        ("codes", "report"): "codes",
+        ("mail", "--list-dead"): "outbox",
+    }
+    for command, table in needing.items():
+        words = f"this interface has no table {table}, which the command is about; --interface names another"
+        assert shopwindow(*command, *chosen, env=path).err == f"shopwindow: {words}\n"
+    assert shopwindow("optins", "forget", "--user", "u", *chosen, env=path).out.startswith("0 kept answers removed\n")
+    assert shopwindow("prune-database", "--log-dir", "", *chosen, env=path).status == 0
+    assert "consents 1\n" in shopwindow("migrate", "--database", engine.url).out
