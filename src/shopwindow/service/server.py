@@ -30,8 +30,12 @@ from shopwindow.service.systemd import inherited_socket
 
 FACTORY = "shopwindow.service.wsgi:make"
 WORKER = "shopwindow.service.worker"
-BACKLOG = 1024
-"""Connections that wait to be accepted: what comes within a tenth of a second of a busy day, while workers restart."""
+BACKLOG = 4096
+"""Connections that wait to be accepted. Beyond it the kernel drops them, and clients try again a second later.
+
+4,096 is the most that Linux gives unless it is told otherwise (net.core.somaxconn). 1,800 silent clients that came
+at once filled a queue of 1,024, and the next client waited that second.
+"""
 
 STARTING_SECONDS = 60
 MEMORY, METRICS = Path("/dev/shm"), "shopwindow-metrics-"  # nosec B108 # mkdtemp makes a folder of our own in it

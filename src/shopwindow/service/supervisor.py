@@ -324,7 +324,11 @@ def _how_it_ended(status: int) -> str:
 
 @contextmanager
 def watched_signals() -> Iterator[socket.socket]:
-    """A socket on which the number of each signal comes as a byte (signal.set_wakeup_fd): none is missed by a wait."""
+    """A socket on which the number of each signal comes as a byte (signal.set_wakeup_fd): none is missed by a wait.
+
+    Afterwards the signals that end a service are ignored. It is ending already, and Python would put back their
+    default while it closes down: one that came again would then make a failure of a normal end.
+    """
     reading, writing = socket.socketpair()
     reading.setblocking(False)
     writing.setblocking(False)
@@ -335,6 +339,6 @@ def watched_signals() -> Iterator[socket.socket]:
     finally:
         signal.set_wakeup_fd(-1)
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_IGN if number in OF_THE_GROUP else handler)
         reading.close()
         writing.close()
