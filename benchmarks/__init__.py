@@ -1,1 +1,3 @@
-"""Measurements and trials that take too long for the tests: run them with `python -m benchmarks.NAME`."""
+"""Measurements and trials that take too long for the tests: run them with `python -m
+benchmarks.NAME`.
+"""

@@ -1,9 +1,11 @@
-"""shopwindow beside what one would take instead: Hugo, check-jsonschema, sourcemeta's jsonschema, and a plain copy.
+"""shopwindow beside what one would take instead: Hugo, check-jsonschema, sourcemeta's
+jsonschema, and a plain copy.
 
     python -m benchmarks.build [--events N] [--runs N] [--jobs N] [--cpus 0,1] [--work DIR]
 
-Prints a Markdown table of medians, least and most, with each goal. The contenders take turns; what is dirty is written
-to the disk before each run; each run writes into a directory of its own, and nothing is deleted until the end.
+Prints a Markdown table of medians, least and most, with each goal. The contenders take turns;
+what is dirty is written to the disk before each run; each run writes into a directory of its
+own, and nothing is deleted until the end.
 """
 
 import argparse
@@ -90,7 +92,9 @@ class Bench:
         self.site = work / "hugo"
         self.jobs: list[str] = ["--jobs", str(jobs)] if jobs else []
         self.hugo = _binary("hugo", "binaries/hugo")
-        self.sourcemeta = _binary("sourcemeta_jsonschema", f"jsonschema-linux-{platform.machine()}")
+        self.sourcemeta = _binary(
+            "sourcemeta_jsonschema", f"jsonschema-linux-{platform.machine()}"
+        )
         self.number = 0
 
     def fresh(self, name: str) -> Path:
@@ -109,7 +113,14 @@ class Bench:
 
     def hugo_build(self) -> Command:
         out = self.fresh("hugo-out")
-        places: Command = ["--source", self.site, "--destination", out, "--cacheDir", self.fresh("hugo-cache")]
+        places: Command = [
+            "--source",
+            self.site,
+            "--destination",
+            out,
+            "--cacheDir",
+            self.fresh("hugo-cache"),
+        ]
         return [self.hugo or "hugo", "build", *places, "--noBuildLock", "--quiet"]
 
     def sourcemeta_check(self) -> Command:
@@ -118,12 +129,26 @@ class Bench:
         for path in sorted(schemas.glob("*.json")):
             others += ["--resolve", path] if path.name != "event.json" else []
         program = self.sourcemeta or "jsonschema"
-        return [program, "validate", schemas / "event.json", "--fast", *others, self.content / "events"]
+        return [
+            program,
+            "validate",
+            schemas / "event.json",
+            "--fast",
+            *others,
+            self.content / "events",
+        ]
 
     def check_jsonschema(self) -> Command:
         schema = real_content.CHECKOUT / "schemas" / "event.json"
         files = sorted((self.content / "events").iterdir())
-        return [_beside_python("check-jsonschema"), "--schemafile", schema, "--base-uri", schema.as_uri(), *files]
+        return [
+            _beside_python("check-jsonschema"),
+            "--schemafile",
+            schema,
+            "--base-uri",
+            schema.as_uri(),
+            *files,
+        ]
 
     def copy(self, release: Path, *options: str) -> Command:
         target = self.fresh("copy")
@@ -139,11 +164,15 @@ def _binary(package: str, name: str) -> Path | None:
     """The program inside a Python package, without the Python that the package starts it with."""
     spec = find_spec(package)
     folders = (spec.submodule_search_locations if spec else None) or []
-    return next((Path(folder) / name for folder in folders if (Path(folder) / name).is_file()), None)
+    return next(
+        (Path(folder) / name for folder in folders if (Path(folder) / name).is_file()), None
+    )
 
 
 def write_site(content: Path, site: Path) -> None:
-    """The least Hugo site that renders every event as JSON and as XML: the event's YAML as front matter."""
+    """The least Hugo site that renders every event as JSON and as XML: the event's YAML as
+    front matter.
+    """
     (site / "layouts").mkdir(parents=True)
     (site / "hugo.toml").write_text(HUGO_CONFIGURATION, encoding="utf-8")
     (site / "layouts" / "page.json").write_text(HUGO_JSON, encoding="utf-8")
@@ -154,7 +183,7 @@ def write_site(content: Path, site: Path) -> None:
         (site / "content" / f"{path.stem}.md").write_text(page, encoding="utf-8")
 
 
-# -- measuring ---------------------------------------------------------------------------------------------------
+# -- measuring ---------------------------------------------------------------------------------
 
 
 def timed(results: Results, name: str, command: Command) -> Run:
@@ -172,7 +201,13 @@ def cold(bench: Bench, results: Results, runs: int) -> None:
     run(bench.build(bench.content, release))
     contenders: dict[str, Callable[[], Command]] = {
         "build": lambda: bench.build(bench.content, bench.fresh("out")),
-        "bare script": lambda: [sys.executable, "-m", "benchmarks.bare", bench.content / "events", bench.fresh("bare")],
+        "bare script": lambda: [
+            sys.executable,
+            "-m",
+            "benchmarks.bare",
+            bench.content / "events",
+            bench.fresh("bare"),
+        ],
         "copy": lambda: bench.copy(release / "releases"),
         "copy with links": lambda: bench.copy(release / "releases", "--preserve=links"),
         "check": bench.check,
@@ -187,9 +222,16 @@ def cold(bench: Bench, results: Results, runs: int) -> None:
         contenders["check-jsonschema"] = bench.check_jsonschema
     for number in range(runs + 1):
         counted = results if number else Results()
-        names = list(contenders)[number % len(contenders) :] + list(contenders)[: number % len(contenders)]
+        names = (
+            list(contenders)[number % len(contenders) :]
+            + list(contenders)[: number % len(contenders)]
+        )
         for name in names:
-            for _ in range(TIMES.get(name, 1) if name != "check-jsonschema" or 0 < number <= SLOW_RUNS else 0):
+            for _ in range(
+                TIMES.get(name, 1)
+                if name != "check-jsonschema" or 0 < number <= SLOW_RUNS
+                else 0
+            ):
                 timed(counted, name, contenders[name]())
 
 
@@ -202,13 +244,17 @@ def again(bench: Bench, results: Results, runs: int) -> None:
         run(bench.build(content, out))
         timed(results, "unchanged", bench.build(content, out))
         text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub('^name: "?', r"\g<0>Now, ", text, flags=re.MULTILINE), encoding="utf-8")
+        path.write_text(
+            re.sub('^name: "?', r"\g<0>Now, ", text, flags=re.MULTILINE), encoding="utf-8"
+        )
         found = timed(results, "one changed", bench.build(content, out))
         results.written += [int(count) for count in re.findall(r"(\d+) written", found.output)]
 
 
 def weigh(bench: Bench, results: Results) -> None:
-    """The memory of a cold build, of Hugo and of shopwindow: the middle one of three looks, in turns."""
+    """The memory of a cold build, of Hugo and of shopwindow: the middle one of three looks, in
+    turns.
+    """
     found: dict[str, list[int]] = defaultdict(list)
     for _ in range(3):
         found["build"].append(peak_memory(bench.build(bench.content, bench.fresh("out"))))
@@ -218,7 +264,7 @@ def weigh(bench: Bench, results: Results) -> None:
     results.memory |= {name: int(median(peaks)) for name, peaks in found.items()}
 
 
-# -- the table ---------------------------------------------------------------------------------------------------
+# -- the table ---------------------------------------------------------------------------------
 
 
 def table(results: Results) -> Iterator[str]:
@@ -228,23 +274,43 @@ def table(results: Results) -> Iterator[str]:
     yield "| What | shopwindow | Beside | Ratio | Goal | |"
     yield "|---|---|---|---|---|---|"
     yield from _beside(results, "Cold build", "build", "hugo", "Hugo", goal)
-    yield from _beside(results, "Cold build", "build", "bare script", "a bare script in Python", None)
-    yield from _beside(results, "Cold build", "build", "copy", "`cp -r` and `sync -f` of it", 1.0)
-    yield from _beside(results, "Cold build", "build", "copy with links", "the same, its links kept", None)
-    yield from _beside(results, "Cold check", "check", "sourcemeta", "`jsonschema validate --fast`", 1.0)
-    yield from _beside(results, "Cold check", "check", "check-jsonschema", "check-jsonschema", 1 / 20)
+    yield from _beside(
+        results, "Cold build", "build", "bare script", "a bare script in Python", None
+    )
+    yield from _beside(
+        results, "Cold build", "build", "copy", "`cp -r` and `sync -f` of it", 1.0
+    )
+    yield from _beside(
+        results, "Cold build", "build", "copy with links", "the same, its links kept", None
+    )
+    yield from _beside(
+        results, "Cold check", "check", "sourcemeta", "`jsonschema validate --fast`", 1.0
+    )
+    yield from _beside(
+        results, "Cold check", "check", "check-jsonschema", "check-jsonschema", 1 / 20
+    )
     yield _alone(results, "Unchanged build", "unchanged", 0.3)
     least, most = min(results.written, default=0), max(results.written, default=0)
-    yield _alone(results, f"One event changed ({least} to {most} files written)", "one changed", 1.0)
+    yield _alone(
+        results, f"One event changed ({least} to {most} files written)", "one changed", 1.0
+    )
     if hugo := results.memory.get("hugo"):
         mine = results.memory["build"]
         ours, theirs = f"{mine / 2**20:.0f} MiB", f"Hugo {hugo / 2**20:.0f} MiB"
         yield _row("Memory of a cold build", ours, theirs, mine / hugo, 0.5)
-    yield from _beside(results, "`shopwindow --help`", "help", "python", "`python -c pass`", 4.0, digits=3)
+    yield from _beside(
+        results, "`shopwindow --help`", "help", "python", "`python -c pass`", 4.0, digits=3
+    )
 
 
 def _beside(
-    results: Results, what: str, ours: str, theirs: str, name: str, goal: float | None, digits: int = 2
+    results: Results,
+    what: str,
+    ours: str,
+    theirs: str,
+    name: str,
+    goal: float | None,
+    digits: int = 2,
 ) -> Iterator[str]:
     if results.runs[theirs]:
         ratio = results.wall(ours) / results.wall(theirs)
@@ -281,13 +347,29 @@ def processor_times(results: Results) -> Iterator[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="shopwindow beside what one would take instead.")
+    parser = argparse.ArgumentParser(
+        description="shopwindow beside what one would take instead."
+    )
     parser.add_argument("--events", type=int, default=10_000, metavar="N")
     parser.add_argument("--runs", type=int, default=5, metavar="N")
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes of shopwindow (default: one a processor)")
-    parser.add_argument("--promotions", action="store_true", help="build the 1,197 real promotions, too")
-    parser.add_argument("--cpus", metavar="LIST", help="the processors to use, such as 0,1 (default: all)")
-    parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="processes of shopwindow (default: one a processor)",
+    )
+    parser.add_argument(
+        "--promotions", action="store_true", help="build the 1,197 real promotions, too"
+    )
+    parser.add_argument(
+        "--cpus", metavar="LIST", help="the processors to use, such as 0,1 (default: all)"
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        metavar="DIR",
+        help="where to work; kept (default: temporary, deleted)",
+    )
     given = parser.parse_args()
     if given.cpus:
         os.sched_setaffinity(0, {int(cpu) for cpu in given.cpus.split(",")})
@@ -301,9 +383,19 @@ def main() -> int:
     again(bench, results, given.runs)
     weigh(bench, results)
     promotions = ", 1,197 promotions" * given.promotions
-    print(f"{given.events:,} events at 1,565 stores{promotions}; {len(os.sched_getaffinity(0))} processors, ", end="")
+    print(
+        f"{given.events:,} events at 1,565 stores{promotions}; {len(os.sched_getaffinity(0))} processors, ",
+        end="",
+    )
     print(f"Python {platform.python_version()}; {given.runs} runs: median (least–most)\n")
-    print("\n".join(table(results)), "", *bare(results), "\nProcessor time:", *processor_times(results), sep="\n")
+    print(
+        "\n".join(table(results)),
+        "",
+        *bare(results),
+        "\nProcessor time:",
+        *processor_times(results),
+        sep="\n",
+    )
     if given.work is None:
         shutil.rmtree(work)
     return 0

@@ -1,12 +1,13 @@
-"""A catalog of a million products: how long its index takes to build, and what it answers a second.
+"""A catalog of a million products: how long its index takes to build, and what it answers a
+second.
 
     python -m benchmarks.catalog [--sizes 10000,100000,1000000] [--phrases 1000] [--cpus 0,1] [--work DIR]
     python -m benchmarks.catalog --read FILE
     python -m benchmarks.catalog --again [--sizes 10000,100000]
 
-Everything is made from a seed: a vocabulary whose words are as unevenly frequent as those of a language (Zipf),
-products with colors, sizes and UPCs, reviews, inventory of stores. The feeds are written first; what is timed reads
-them.
+Everything is made from a seed: a vocabulary whose words are as unevenly frequent as those of a
+language (Zipf), products with colors, sizes and UPCs, reviews, inventory of stores. The feeds
+are written first; what is timed reads them.
 """
 
 import argparse
@@ -47,10 +48,41 @@ CATEGORIES = 8_400
 STORES = 850
 BRANDS = 3_000
 COLORS = "BLACK WHITE GRAY BLUE NAVY RED PINK PURPLE GREEN BROWN BEIGE YELLOW ORANGE GOLD SILVER MULTI"
-SIZES = ("XS", "S", "M", "L", "XL", "XXL", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "16", "TWIN", "QUEEN")
+SIZES = (
+    "XS",
+    "S",
+    "M",
+    "L",
+    "XL",
+    "XXL",
+    "5",
+    "6",
+    "7",
+    "8",
+    "9",
+    "10",
+    "11",
+    "12",
+    "13",
+    "14",
+    "16",
+    "TWIN",
+    "QUEEN",
+)
 ATTRIBUTES = {
     "GENDER": ("Men", "Women", "Boys", "Girls"),
-    "MATERIAL": ("Cotton", "Wool", "Leather", "Linen", "Polyester", "Steel", "Glass", "Oak", "Silk", "Down"),
+    "MATERIAL": (
+        "Cotton",
+        "Wool",
+        "Leather",
+        "Linen",
+        "Polyester",
+        "Steel",
+        "Glass",
+        "Oak",
+        "Silk",
+        "Down",
+    ),
     "PATTERN": ("Solid", "Striped", "Plaid", "Floral", "Dotted"),
     "OCCASION": ("Casual", "Work", "Evening", "Wedding", "Outdoor"),
 }
@@ -62,7 +94,7 @@ READS = 20_000
 ROUNDS = 5
 
 
-# -- the feeds ---------------------------------------------------------------------------------------------------
+# -- the feeds ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -86,9 +118,14 @@ def language() -> Language:
     )
     parts = starts.split(), vowels.split(), ends.split()
     while len(words) < VOCABULARY:
-        syllables = (source.choice(parts[0]) + source.choice(parts[1]) for _ in range(source.choice((1, 2, 2, 3))))
+        syllables = (
+            source.choice(parts[0]) + source.choice(parts[1])
+            for _ in range(source.choice((1, 2, 2, 3)))
+        )
         words["".join(syllables) + source.choice(parts[2])] = None
-    return Language(list(words), list(accumulate(1 / place for place in range(1, VOCABULARY + 1))))
+    return Language(
+        list(words), list(accumulate(1 / place for place in range(1, VOCABULARY + 1)))
+    )
 
 
 def categories(source: random.Random, speech: Language) -> Iterator[dict[str, Any]]:
@@ -96,7 +133,11 @@ def categories(source: random.Random, speech: Language) -> Iterator[dict[str, An
     parents: dict[int, int] = {}
     levels: dict[int, int] = {}
     for id in range(1, CATEGORIES + 1):
-        found = {"id": id, "name": " ".join(speech.take(source, 2)).title(), "url": f"https://www.example.com/c/{id}"}
+        found = {
+            "id": id,
+            "name": " ".join(speech.take(source, 2)).title(),
+            "url": f"https://www.example.com/c/{id}",
+        }
         parent = source.randrange(1, min(id, 2500)) if id > 20 else 0
         while levels.get(parent) == 5:
             parent = parents[parent]
@@ -113,7 +154,11 @@ def product(source: random.Random, speech: Language, id: int) -> dict[str, Any]:
     price: dict[str, Any] = {"regular": regular}
     if source.random() < 0.2:
         price["sale"] = round(regular * 0.75, 2)
-    pairs = [(color, size) for color in range(1, len(colors) + 1) for size in range(1, len(sizes) + 1)]
+    pairs = [
+        (color, size)
+        for color in range(1, len(colors) + 1)
+        for size in range(1, len(sizes) + 1)
+    ]
     found: dict[str, Any] = {
         "id": id * 7 + 100_000,
         "name": " ".join(speech.take(source, source.randrange(3, 7))).title(),
@@ -139,7 +184,9 @@ def product(source: random.Random, speech: Language, id: int) -> dict[str, Any]:
         "startDays": source.randrange(2000),
         "updated": f"2013-{source.randrange(1, 13):02}-{source.randrange(1, 29):02}T12:00:00Z",
     }  # fmt: skip
-    return found | ({"bestSeller": source.randrange(1, 100_000)} if source.random() < 0.1 else {})
+    return found | (
+        {"bestSeller": source.randrange(1, 100_000)} if source.random() < 0.1 else {}
+    )
 
 
 def gtin(number: int) -> str:
@@ -153,8 +200,13 @@ def feeds(folder: Path, size: int) -> None:
     """The catalog's feeds as JSON lines."""
     source, speech = random.Random(SEED + size), language()
     folder.mkdir(parents=True)
-    (folder / "categories").write_bytes(b"\n".join(map(orjson.dumps, categories(source, speech))))
-    with (folder / "products").open("wb") as products, (folder / "inventory").open("wb") as inventory:
+    (folder / "categories").write_bytes(
+        b"\n".join(map(orjson.dumps, categories(source, speech)))
+    )
+    with (
+        (folder / "products").open("wb") as products,
+        (folder / "inventory").open("wb") as inventory,
+    ):
         for id in range(1, size + 1):
             made = product(source, speech, id)
             products.write(orjson.dumps(made) + b"\n")
@@ -162,7 +214,9 @@ def feeds(folder: Path, size: int) -> None:
                 start, step = source.randrange(STORES), source.randrange(5, 120)
                 stores = {str(number): number % 7 for number in range(start + 1, STORES, step)}
                 site = source.choice((0, 2, 50))
-                inventory.write(orjson.dumps({"upc": entry["upc"], "site": site, "stores": stores}) + b"\n")
+                inventory.write(
+                    orjson.dumps({"upc": entry["upc"], "site": site, "stores": stores}) + b"\n"
+                )
     with (folder / "reviews").open("wb") as reviews:
         for number in range(size):
             about = min(int(source.paretovariate(0.7)), size) * 7 + 100_000
@@ -197,12 +251,14 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
     write(out, sources, renderer(content), jobs)
 
 
-# -- building ----------------------------------------------------------------------------------------------------
+# -- building ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Built:
-    """One build: how many products, its run, its peak memory, and the size of its file, in bytes."""
+    """One build: how many products, its run, its peak memory, and the size of its file, in
+    bytes.
+    """
 
     products: int
     run: Run
@@ -216,22 +272,34 @@ def built(work: Path, size: int, jobs: int | None, last: bool) -> Built:
     here = [sys.executable, "-m", "benchmarks.catalog"]
     subprocess.run([*here, "--feeds", str(folder), "--sizes", str(size)], check=True)
     os.sync()
-    command = [*here, "--build", str(folder), "--out", str(out), *(["--jobs", str(jobs)] if jobs else [])]
+    command = [
+        *here,
+        "--build",
+        str(folder),
+        "--out",
+        str(out),
+        *(["--jobs", str(jobs)] if jobs else []),
+    ]
     run, memory = watched(command, 0.1 if size < 50_000 else 0.5)
     found = Built(size, run, memory, out.stat().st_size)
     shutil.rmtree(folder)
     if not last:
         out.unlink()
-    print(f"  {size:,} products: {run.wall:.1f} s, processors {run.processor:.1f} s", file=sys.stderr)
+    print(
+        f"  {size:,} products: {run.wall:.1f} s, processors {run.processor:.1f} s",
+        file=sys.stderr,
+    )
     return found
 
 
-# -- reading -----------------------------------------------------------------------------------------------------
+# -- reading -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What is done a second, beside the SQLite statements that it needs alone; a rate a round, taking turns."""
+    """What is done a second, beside the SQLite statements that it needs alone; a rate a round,
+    taking turns.
+    """
 
     what: str
     rates: Sequence[float]
@@ -242,7 +310,9 @@ class Rates:
 Reading = Callable[[Any], object]
 
 
-def beside(what: str, ours: Reading, raw: Reading, asked: Sequence[Any], goal: float | None = None) -> Rates:
+def beside(
+    what: str, ours: Reading, raw: Reading, asked: Sequence[Any], goal: float | None = None
+) -> Rates:
     found: tuple[list[float], list[float]] = ([], [])
     for number in range(ROUNDS + 1):
         for rates, read in zip(found, (ours, raw), strict=True):
@@ -277,24 +347,35 @@ def reads(index: Opened, source: random.Random) -> Iterator[Rates]:
     part = "SELECT data FROM number JOIN part_{} USING (rank) WHERE id = ?"
     ids = [source.randrange(1, index.active + 1) * 7 + 100_000 for _ in range(READS)]
     details = [(call(f"v4/catalog/product/{id}"), (id,)) for id in ids]
-    yield beside("Product detail v4, by id", answered, rows(part.format("detail4")), details, 0.5)
+    yield beside(
+        "Product detail v4, by id", answered, rows(part.format("detail4")), details, 0.5
+    )
 
     element, rest = part.format("element"), part.format("rest3")
 
     def two(asked: tuple[Call, Any]) -> object:
-        return database.execute(element, asked[1]).fetchall(), database.execute(rest, asked[1]).fetchall()
+        return database.execute(element, asked[1]).fetchall(), database.execute(
+            rest, asked[1]
+        ).fetchall()
 
     details = [(call(f"v3/catalog/product/{id}"), (id,)) for id in ids]
     yield beside("Product detail v3, by id", answered, two, details, 0.5)
 
-    numbers = [number for number in range(21, CATEGORIES, 3) if index.browse(number, Question(facets=False)).total]
+    numbers = [
+        number
+        for number in range(21, CATEGORIES, 3)
+        if index.browse(number, Question(facets=False)).total
+    ]
     marks = ",".join("?" * 12)
 
     def browsed(asked: tuple[Call, Any]) -> object:
         category, products = asked[1]
-        document = database.execute("SELECT document, products, facets FROM category WHERE id = ?", category)
+        document = database.execute(
+            "SELECT document, products, facets FROM category WHERE id = ?", category
+        )
         found = database.execute(
-            f"SELECT id, data FROM number JOIN part_element USING (rank) WHERE id IN ({marks})", products
+            f"SELECT id, data FROM number JOIN part_element USING (rank) WHERE id IN ({marks})",
+            products,
         )
         return document.fetchall(), found.fetchall()
 
@@ -317,19 +398,27 @@ def reads(index: Opened, source: random.Random) -> Iterator[Rates]:
     )
 
 
-# -- searching ---------------------------------------------------------------------------------------------------
+# -- searching ---------------------------------------------------------------------------------
 
 SHARES = ((0.0, 0.001, 0.5), (0.001, 0.05, 0.4), (0.05, 0.3, 0.1))
-"""Of the products that a phrase finds, from and to; and of the phrases: at a million under 1,000, 50,000, 300,000."""
+"""Of the products that a phrase finds, from and to; and of the phrases: at a million under
+1,000, 50,000, 300,000.
+"""
 
 
 def phrases(index: Opened, count: int) -> dict[str, list[str]]:
     """Seeded phrases of one to three words, by how many products they find."""
     source, speech = random.Random(SEED), language()
-    limits = [(index.active * least, index.active * most, count * share) for least, most, share in SHARES]
+    limits = [
+        (index.active * least, index.active * most, count * share)
+        for least, most, share in SHARES
+    ]
     found: list[list[str]] = [[] for _ in limits]
     for _ in range(100 * count):
-        places = (math.exp(source.uniform(0, math.log(VOCABULARY))) for _ in range(source.choice((1, 1, 2, 2, 3))))
+        places = (
+            math.exp(source.uniform(0, math.log(VOCABULARY)))
+            for _ in range(source.choice((1, 1, 2, 2, 3)))
+        )
         phrase = " ".join(speech.words[int(place) - 1] for place in places)
         total = index.search(phrase, Question(facets=False, products=False)).total
         for kept, (least, most, wanted) in zip(found, limits, strict=True):
@@ -337,11 +426,15 @@ def phrases(index: Opened, count: int) -> dict[str, list[str]]:
                 kept.append(phrase)
         if all(len(kept) >= wanted for kept, (_, _, wanted) in zip(found, limits, strict=True)):
             break
-    return {f"up to {most:,.0f}": kept for kept, (_, most, _) in zip(found, limits, strict=True)}
+    return {
+        f"up to {most:,.0f}": kept for kept, (_, most, _) in zip(found, limits, strict=True)
+    }
 
 
 def searches(index: Opened, asked: dict[str, list[str]]) -> dict[str, list[float]]:
-    """Milliseconds of each phrase, facets and twelve products included, by how many products it finds."""
+    """Milliseconds of each phrase, facets and twelve products included, by how many products it
+    finds.
+    """
     times: dict[str, list[float]] = {}
     for name, found in asked.items():
         times[name] = []
@@ -352,7 +445,7 @@ def searches(index: Opened, asked: dict[str, list[str]]) -> dict[str, list[float
     return times
 
 
-# -- the tables --------------------------------------------------------------------------------------------------
+# -- the tables --------------------------------------------------------------------------------
 
 
 def build_table(found: Sequence[Built]) -> Iterator[str]:
@@ -372,7 +465,9 @@ def rate_table(found: Iterable[Rates]) -> Iterator[str]:
     for each in found:
         ratio = median(each.rates) / median(each.raw)
         goal, met = (
-            ("", "") if each.goal is None else (f"at least {each.goal}", "met" if ratio >= each.goal else "missed")
+            ("", "")
+            if each.goal is None
+            else (f"at least {each.goal}", "met" if ratio >= each.goal else "missed")
         )
         yield f"| {each.what} | {_rates(each.rates)} | {_rates(each.raw)} | {ratio:.2f} | {goal} | {met} |"
 
@@ -401,17 +496,40 @@ def percentile(values: Sequence[float], share: float = 0.99) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="The catalog's index: built, read and searched.")
-    parser.add_argument("--sizes", default="10000,100000,1000000", metavar="N,N", help="products; the last is read")
+    parser = argparse.ArgumentParser(
+        description="The catalog's index: built, read and searched."
+    )
+    parser.add_argument(
+        "--sizes",
+        default="10000,100000,1000000",
+        metavar="N,N",
+        help="products; the last is read",
+    )
     parser.add_argument("--phrases", type=int, default=1000, metavar="N")
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes that make products (default: one a processor)")
-    parser.add_argument("--cpus", metavar="LIST", help="the processors to use, such as 0,1 (default: all)")
-    parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
-    parser.add_argument("--read", type=Path, metavar="FILE", help="only read and search this file, built before")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="processes that make products (default: one a processor)",
+    )
+    parser.add_argument(
+        "--cpus", metavar="LIST", help="the processors to use, such as 0,1 (default: all)"
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        metavar="DIR",
+        help="where to work; kept (default: temporary, deleted)",
+    )
+    parser.add_argument(
+        "--read", type=Path, metavar="FILE", help="only read and search this file, built before"
+    )
     parser.add_argument("--feeds", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--again", action="store_true", help="only build again what changed in part")
+    parser.add_argument(
+        "--again", action="store_true", help="only build again what changed in part"
+    )
     given = parser.parse_args()
     if given.cpus:
         os.sched_setaffinity(0, {int(cpu) for cpu in given.cpus.split(",")})
@@ -448,12 +566,24 @@ def again(given: argparse.Namespace, work: Path, sizes: Sequence[int]) -> None:
 
 
 def report(given: argparse.Namespace, work: Path, sizes: Sequence[int]) -> None:
-    print(f"{len(os.sched_getaffinity(0))} processors, Python {platform.python_version()}, ", end="")
+    print(
+        f"{len(os.sched_getaffinity(0))} processors, Python {platform.python_version()}, ",
+        end="",
+    )
     print(f"SQLite {sqlite3.sqlite_version}\n", flush=True)
     if not given.read:
-        print("\n".join(build_table([built(work, size, given.jobs, size == sizes[-1]) for size in sizes])), flush=True)
+        print(
+            "\n".join(
+                build_table(
+                    [built(work, size, given.jobs, size == sizes[-1]) for size in sizes]
+                )
+            ),
+            flush=True,
+        )
     index = open_index(given.read or work / f"{sizes[-1]}.sqlite")
-    print(f"\n{index.active:,} products, one process; processor time, median (least–most) of {ROUNDS} rounds\n")
+    print(
+        f"\n{index.active:,} products, one process; processor time, median (least–most) of {ROUNDS} rounds\n"
+    )
     print("\n".join(rate_table(reads(index, random.Random(SEED)))), flush=True)
     print("\nSearch, with all facets and the first page, by the clock\n")
     print("\n".join(search_table(searches(index, phrases(index, given.phrases)))))

@@ -1,7 +1,9 @@
-"""A catalog built again after a part of it changed, by the command and with its check: beside one built anew.
+"""A catalog built again after a part of it changed, by the command and with its check: beside
+one built anew.
 
-`python -m benchmarks.catalog --again` runs it. A feed is written whole each time, as a nightly job does, with a few
-lines changed. The release built with the help of the last must be the one that `--no-cache` makes.
+`python -m benchmarks.catalog --again` runs it. A feed is written whole each time, as a nightly
+job does, with a few lines changed. The release built with the help of the last must be the one
+that `--no-cache` makes.
 """
 
 import random
@@ -35,18 +37,35 @@ class Again:
 def content(folder: Path, feeds: Path, settings: dict[str, Any], stores: int) -> None:
     """A content folder around the feeds."""
     (folder / "catalog").mkdir(parents=True)
-    site: dict[str, Any] = {"base_url": "https://api.example.com", "order_base_url": "https://orders.example.com"}
+    site: dict[str, Any] = {
+        "base_url": "https://api.example.com",
+        "order_base_url": "https://orders.example.com",
+    }
     site |= {"time_zone": "UTC", "lifetimes": {"default": {"maxAge": 300}}}
     (folder / "site.yaml").write_bytes(orjson.dumps(site | settings))
     hours = {"monday": {"open": "10:00", "close": "20:00"}}
-    address = {"line1": "1 First Street", "city": "Boston", "state": "MA", "countryCode": "US", "zipCode": "02108"}
+    address = {
+        "line1": "1 First Street",
+        "city": "Boston",
+        "state": "MA",
+        "countryCode": "US",
+        "zipCode": "02108",
+    }
     with (folder / "stores.jsonl").open("wb") as file:
         for number in range(1, stores + 1):
-            store: dict[str, Any] = dict.fromkeys(("storeId", "storeNumber", "locationNumber"), number)
+            store: dict[str, Any] = dict.fromkeys(
+                ("storeId", "storeNumber", "locationNumber"), number
+            )
             store |= {"divisionId": 1}
-            store |= {"name": f"Store {number}", "phoneNumber": "212-555-0101", "mapUrl": "https://www.example.com/m"}
+            store |= {
+                "name": f"Store {number}",
+                "phoneNumber": "212-555-0101",
+                "mapUrl": "https://www.example.com/m",
+            }
             store |= {"address": address, "location": {"latitude": 42.36, "longitude": -71.06}}
-            file.write(orjson.dumps(store | {"timeZone": "America/New_York", "hours": hours}) + b"\n")
+            file.write(
+                orjson.dumps(store | {"timeZone": "America/New_York", "hours": hours}) + b"\n"
+            )
     for kind in ("categories", "products", "inventory", "reviews"):
         shutil.copyfile(feeds / kind, folder / "catalog" / f"{kind}.jsonl")
 
@@ -65,7 +84,11 @@ def _added(products: Products) -> Products:
     for number, product in enumerate(products, 1):
         yield product
         if number == 5000:
-            more = {key: value for key, value in product.items() if key not in ("upcs", "members", "bestSeller")}
+            more = {
+                key: value
+                for key, value in product.items()
+                if key not in ("upcs", "members", "bestSeller")
+            }
             yield more | {"id": product["id"] + 1, "name": "Something Else"}
 
 
@@ -74,7 +97,9 @@ def _renamed(categories: Products) -> Products:
     held = list(categories)
     below = [category.get("parent", 0) for category in held]
     most = max(set(below) - {0}, key=below.count)
-    yield from (each | {"name": "Else Altogether"} if each["id"] == most else each for each in held)
+    yield from (
+        each | {"name": "Else Altogether"} if each["id"] == most else each for each in held
+    )
 
 
 EDITS: dict[str, tuple[str, Callable[[Products], Products]]] = {
@@ -87,8 +112,19 @@ EDITS: dict[str, tuple[str, Callable[[Products], Products]]] = {
 
 
 def measured(folder: Path, out: Path, jobs: int | None) -> Iterator[Again]:
-    """Each edit: the release before built, then the edit made, built with its help, and built from nothing."""
-    command = [sys.executable, "-m", "shopwindow", "build", "--content", str(folder), "--out", str(out)]
+    """Each edit: the release before built, then the edit made, built with its help, and built
+    from nothing.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "shopwindow",
+        "build",
+        "--content",
+        str(folder),
+        "--out",
+        str(out),
+    ]
     command += ["--jobs", str(jobs)] if jobs else []
     time.sleep(SETTLED)
     anew = run([*command, "--no-cache"])
@@ -97,12 +133,18 @@ def measured(folder: Path, out: Path, jobs: int | None) -> Iterator[Again]:
     for what, (kind, edit) in EDITS.items():
         path = folder / "catalog" / f"{kind}.jsonl"
         was = path.read_bytes()
-        path.write_bytes(b"".join(orjson.dumps(each) + b"\n" for each in edit(map(orjson.loads, was.splitlines()))))
+        path.write_bytes(
+            b"".join(
+                orjson.dumps(each) + b"\n" for each in edit(map(orjson.loads, was.splitlines()))
+            )
+        )
         time.sleep(SETTLED)
         again, built = run(command), (out / "current").resolve()
         data = (built / "catalog.sqlite").read_bytes()
         anew = run([*command, "--no-cache"])
-        if (out / "current").resolve() != built or (built / "catalog.sqlite").read_bytes() != data:
+        if (out / "current").resolve() != built or (
+            built / "catalog.sqlite"
+        ).read_bytes() != data:
             raise RuntimeError(f"{what}: not the release that is made from nothing")
         yield Again(what, again, anew)
         path.write_bytes(was)
@@ -118,5 +160,7 @@ def table(found: Sequence[Again]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for each in found:
         ratio = each.again.processor / each.anew.processor
-        times = " | ".join(f"{one.wall:.1f} s | {one.processor:.1f} s" for one in (each.again, each.anew))
+        times = " | ".join(
+            f"{one.wall:.1f} s | {one.processor:.1f} s" for one in (each.again, each.anew)
+        )
         yield f"| {each.what} | {times} | {ratio:.2f} |"

@@ -1,10 +1,12 @@
-"""Builds killed (SIGKILL) at every step of publishing: what is left is a whole release, and the next build cleans up.
+"""Builds killed (SIGKILL) at every step of publishing: what is left is a whole release, and the
+next build cleans up.
 
     python -m benchmarks.killed_builds [--points N] [--random N] [--content DIR] [--work DIR]
 
-A point is a file-system event of the build (a file opened for writing, a link, a rename …), told by Python's audit
-hook just before it happens. Random kills come from outside at any time; every other one takes the first process only.
-A kill loses nothing that the system holds in memory: what a power failure does is not tried here.
+A point is a file-system event of the build (a file opened for writing, a link, a rename …),
+told by Python's audit hook just before it happens. Random kills come from outside at any time;
+every other one takes the first process only. A kill loses nothing that the system holds in
+memory: what a power failure does is not tried here.
 """
 
 import argparse
@@ -29,21 +31,48 @@ from shopwindow.release.publish import Releases
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SETTLED = 2.2
-"""Seconds after which a build trusts a file's times, so that it keeps a note of what it has built."""
+"""Seconds after which a build trusts a file's times, so that it keeps a note of what it has
+built.
+"""
 
-CHANGES = {"os.link", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.symlink", "os.chmod", "os.utime"}
-KNOWN = {"releases", "current", "current.json", "history.jsonl", ".lock", ".cache", ".cache/documents"}
-KNOWN |= {".cache/reads", ".cache/catalog", ".cache/catalog-pieces", ".trash", "last-build.json"}
+CHANGES = {
+    "os.link",
+    "os.rename",
+    "os.mkdir",
+    "os.rmdir",
+    "os.remove",
+    "os.symlink",
+    "os.chmod",
+    "os.utime",
+}
+KNOWN = {
+    "releases",
+    "current",
+    "current.json",
+    "history.jsonl",
+    ".lock",
+    ".cache",
+    ".cache/documents",
+}
+KNOWN |= {
+    ".cache/reads",
+    ".cache/catalog",
+    ".cache/catalog-pieces",
+    ".trash",
+    "last-build.json",
+}
 
 
-# -- in the killed process ---------------------------------------------------------------------------------------
+# -- in the killed process ---------------------------------------------------------------------
 
 
 def launch(point: int, out: str, arguments: Sequence[str]) -> None:
-    """Run shopwindow and end this whole process group just before its ``point``-th event below ``out`` (0: never).
+    """Run shopwindow and end this whole process group just before its ``point``-th event below
+    ``out`` (0: never).
 
-    Counted over all processes of the build, but not in the thread that settles now and then, for nobody knows how
-    often it does. Prints the number of events where the build came to its end.
+    Counted over all processes of the build, but not in the thread that settles now and then,
+    for nobody knows how often it does. Prints the number of events where the build came to its
+    end.
     """
     import fcntl
     import mmap
@@ -74,12 +103,13 @@ def launch(point: int, out: str, arguments: Sequence[str]) -> None:
         print(struct.unpack("=q", count[:])[0])
 
 
-# -- from outside ------------------------------------------------------------------------------------------------
+# -- from outside ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Case:
-    """A build to kill: of ``content``, over a copy of the output directory ``base`` or over none.
+    """A build to kill: of ``content``, over a copy of the output directory ``base`` or over
+    none.
 
     ``old`` and ``new`` are the ids that may be current; None: that there is none.
     """
@@ -92,7 +122,17 @@ class Case:
     jobs: int = 1
 
     def arguments(self, out: Path) -> list[str]:
-        return ["build", "--content", str(self.content), "--out", str(out), "--at", AT, "--jobs", str(self.jobs)]
+        return [
+            "build",
+            "--content",
+            str(self.content),
+            "--out",
+            str(out),
+            "--at",
+            AT,
+            "--jobs",
+            str(self.jobs),
+        ]
 
 
 AT = "2026-11-23T12:00:00-05:00"
@@ -108,7 +148,12 @@ class Summary:
 
     def __str__(self) -> str:
         left = ", ".join(f"{count} {what}" for what, count in sorted(self.left.items()))
-        return "\n  ".join([f"{self.name}: {self.left.total()} kills; {left}; {len(self.wrong)} wrong", *self.wrong])
+        return "\n  ".join(
+            [
+                f"{self.name}: {self.left.total()} kills; {left}; {len(self.wrong)} wrong",
+                *self.wrong,
+            ]
+        )
 
 
 def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
@@ -116,7 +161,10 @@ def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
     edited, base = work / "edited", work / "base"
     shutil.copytree(content, edited)
     event = next(iter(sorted((edited / "events").glob("*.yaml"))))
-    event.write_text(event.read_text(encoding="utf-8").replace("name: ", "name: Changed, ", 1), encoding="utf-8")
+    event.write_text(
+        event.read_text(encoding="utf-8").replace("name: ", "name: Changed, ", 1),
+        encoding="utf-8",
+    )
     time.sleep(SETTLED)
     first = Case("first build", content, None, None, "", jobs)
     second = Case("second build", edited, base, None, "", jobs)
@@ -135,7 +183,9 @@ def cases(content: Path, work: Path, jobs: int = 1) -> list[Case]:
 def _build(case: Case, out: Path) -> str:
     """One build to its end; what it printed. Raises RuntimeError where it fails."""
     command = [sys.executable, "-m", "shopwindow", *case.arguments(out)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"exit status {done.returncode}: {done.stdout}")
     return done.stdout
@@ -160,11 +210,14 @@ def _launched(point: int, case: Case, out: Path) -> "subprocess.CompletedProcess
 
 
 def spaced(count: int, points: int) -> list[int]:
-    """``points`` of the numbers 1 to ``count``: half of them the last (there `current` is switched), the rest even."""
+    """``points`` of the numbers 1 to ``count``: half of them the last (there `current` is
+    switched), the rest even.
+    """
     last = min(points // 2, count)
     even = points - last
     return sorted(
-        {1 + (count - last) * number // even for number in range(even)} | set(range(count - last + 1, count + 1))
+        {1 + (count - last) * number // even for number in range(even)}
+        | set(range(count - last + 1, count + 1))
     )
 
 
@@ -173,7 +226,11 @@ def at_events(case: Case, work: Path, points: Iterable[int]) -> Summary:
 
     def kill(point: int, out: Path) -> str:
         status = _launched(point, case, out).returncode
-        return "" if status == -signal.SIGKILL else f"the build was not killed, exit status {status}"
+        return (
+            ""
+            if status == -signal.SIGKILL
+            else f"the build was not killed, exit status {status}"
+        )
 
     return _each(case, work, [(f"at event {point}", partial(kill, point)) for point in points])
 
@@ -182,7 +239,10 @@ def at_random(case: Case, work: Path, count: int, seed: int = 1) -> Summary:
     """Kill ``count`` builds at any time of a build's length."""
     started = time.monotonic()
     _build(case, _fresh(case, work, "timed"))
-    length, chance = (time.monotonic() - started) * 1.8, random.Random(seed)  # several builds at once take longer
+    length, chance = (
+        (time.monotonic() - started) * 1.8,
+        random.Random(seed),
+    )  # several builds at once take longer
 
     def kill(after: float, everyone: bool, out: Path) -> str:
         command = [sys.executable, "-m", "shopwindow", *case.arguments(out)]
@@ -211,7 +271,9 @@ def _wait_for_group(group: int) -> None:
         time.sleep(0.05)
 
 
-def _each(case: Case, work: Path, kills: Sequence[tuple[str, Callable[[Path], str]]]) -> Summary:
+def _each(
+    case: Case, work: Path, kills: Sequence[tuple[str, Callable[[Path], str]]]
+) -> Summary:
     summary = Summary(case.name)
 
     def one(number: int) -> tuple[str, list[str]]:
@@ -221,21 +283,31 @@ def _each(case: Case, work: Path, kills: Sequence[tuple[str, Callable[[Path], st
         left = current(out)
         wrong += after_kill(case, out) + after_next(case, out)
         shutil.rmtree(out)
-        return {case.old: "old", case.new: "new"}.get(left, str(left)), [f"{name}: {line}" for line in wrong]
+        return {case.old: "old", case.new: "new"}.get(left, str(left)), [
+            f"{name}: {line}" for line in wrong
+        ]
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for left, wrong in pool.map(one, range(len(kills))):
-            summary.left[f"left the {left} release current" if left != "old" or case.old else "left none current"] += 1
+            summary.left[
+                f"left the {left} release current"
+                if left != "old" or case.old
+                else "left none current"
+            ] += 1
             summary.wrong += wrong
     return summary
 
 
-# -- what must hold ----------------------------------------------------------------------------------------------
+# -- what must hold ----------------------------------------------------------------------------
 
 
 def current(out: Path) -> str | None:
     """The id that the link leads to."""
-    return os.path.basename(os.readlink(out / "current")) if (out / "current").is_symlink() else None
+    return (
+        os.path.basename(os.readlink(out / "current"))
+        if (out / "current").is_symlink()
+        else None
+    )
 
 
 def after_kill(case: Case, out: Path) -> list[str]:
@@ -256,7 +328,11 @@ def after_kill(case: Case, out: Path) -> list[str]:
 def damaged(out: Path) -> list[str]:
     """What is wrong with the releases that stand in ``out``."""
     releases = Releases(out)
-    there = sorted(path.name for path in releases.folder.iterdir()) if releases.folder.is_dir() else []
+    there = (
+        sorted(path.name for path in releases.folder.iterdir())
+        if releases.folder.is_dir()
+        else []
+    )
     return [f"release {id[:12]}: {line}" for id in there for line in releases.verify(id)]
 
 
@@ -269,8 +345,14 @@ def after_next(case: Case, out: Path) -> list[str]:
     wrong = damaged(out)
     told = Releases(out).recorded()
     if current(out) != case.new or told is None or told.id != case.new:
-        wrong.append(f"after the next build {current(out)} is current, and current.json names {told}")
-    found = {path.relative_to(out).as_posix() for folder in (out, out / ".cache") for path in folder.glob("*")}
+        wrong.append(
+            f"after the next build {current(out)} is current, and current.json names {told}"
+        )
+    found = {
+        path.relative_to(out).as_posix()
+        for folder in (out, out / ".cache")
+        for path in folder.glob("*")
+    }
     return wrong + [f"the next build left {name}" for name in sorted(found - KNOWN)]
 
 
@@ -279,10 +361,16 @@ def main() -> int:
         launch(int(sys.argv[2]), sys.argv[3], sys.argv[4:])
         return 0
     parser = argparse.ArgumentParser(description="Builds killed at every step of publishing.")
-    parser.add_argument("--points", type=int, default=300, metavar="N", help="kills at events, of each build")
-    parser.add_argument("--random", type=int, default=100, metavar="N", help="kills at any time, of each build")
+    parser.add_argument(
+        "--points", type=int, default=300, metavar="N", help="kills at events, of each build"
+    )
+    parser.add_argument(
+        "--random", type=int, default=100, metavar="N", help="kills at any time, of each build"
+    )
     parser.add_argument("--content", type=Path, default=CHECKOUT / "content", metavar="DIR")
-    parser.add_argument("--work", type=Path, metavar="DIR", help="where to work (default: temporary)")
+    parser.add_argument(
+        "--work", type=Path, metavar="DIR", help="where to work (default: temporary)"
+    )
     given = parser.parse_args()
     work = given.work or Path(tempfile.mkdtemp(prefix="shopwindow-killed-"))
     wrong = 0

@@ -1,11 +1,13 @@
-"""The service killed (SIGKILL) under load, all or a worker, PostgreSQL restarted under it: what is left is right.
+"""The service killed (SIGKILL) under load, all or a worker, PostgreSQL restarted under it: what
+is left is right.
 
     python -m benchmarks.killed_service [--database sqlite|postgresql] [--kills N] [--clients N] [--workers N]
 
-Clients opt devices in, with and without an Idempotency-Key, make bags of two items under a key, and compete for
-single-use codes; what has a key, and each PUT, they repeat until it is answered. Afterwards all that was acknowledged
-is in the store, what was repeated is there once, each code has one winner and no other was told that it won, and
-nothing is there in part. A kill loses nothing that the system holds in memory: what a power failure does is not tried.
+Clients opt devices in, with and without an Idempotency-Key, make bags of two items under a key,
+and compete for single-use codes; what has a key, and each PUT, they repeat until it is
+answered. Afterwards all that was acknowledged is in the store, what was repeated is there once,
+each code has one winner and no other was told that it won, and nothing is there in part. A kill
+loses nothing that the system holds in memory: what a power failure does is not tried.
 """
 
 import argparse
@@ -50,12 +52,14 @@ ISSUED = 3000
 """Codes that each pair of clients competes for."""
 
 
-# -- the service -------------------------------------------------------------------------------------------------
+# -- the service -------------------------------------------------------------------------------
 
 
 @dataclass
 class Service:
-    """`shopwindow serve` in a process group of its own. It can be killed and started again, on the same port."""
+    """`shopwindow serve` in a process group of its own. It can be killed and started again, on
+    the same port.
+    """
 
     folder: Path
     out: Path
@@ -65,9 +69,29 @@ class Service:
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "shopwindow", "serve", "--out", str(self.out), "--database", self.database]
-        command += ["--bind", f"{ADDRESS}:{self.port}", "--admin", "", "--workers", str(self.workers)]
-        environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "src"), "SHOPWINDOW_ACCESS_LOG": "0"}
+        command = [
+            sys.executable,
+            "-m",
+            "shopwindow",
+            "serve",
+            "--out",
+            str(self.out),
+            "--database",
+            self.database,
+        ]
+        command += [
+            "--bind",
+            f"{ADDRESS}:{self.port}",
+            "--admin",
+            "",
+            "--workers",
+            str(self.workers),
+        ]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(CHECKOUT / "src"),
+            "SHOPWINDOW_ACCESS_LOG": "0",
+        }
         environment["SHOPWINDOW_CODE_SECRET"] = SECRET_TEXT
         with (self.folder / "service.log").open("ab") as log:
             self.process = subprocess.Popen(
@@ -90,7 +114,9 @@ class Service:
                 connection.close()
                 return
             time.sleep(0.02)
-        raise RuntimeError(f"nobody listens: {(self.folder / 'service.log').read_text()[-3000:]}")
+        raise RuntimeError(
+            f"nobody listens: {(self.folder / 'service.log').read_text()[-3000:]}"
+        )
 
     def children(self) -> list[int]:
         if self.process is None:
@@ -120,7 +146,7 @@ class Service:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
 
-# -- the load ----------------------------------------------------------------------------------------------------
+# -- the load ----------------------------------------------------------------------------------
 
 
 @dataclass
@@ -148,7 +174,9 @@ class Load:
         return len(self.chosen) + len(self.bags) + len(self.won)
 
     def start(self) -> None:
-        self._threads = [threading.Thread(target=self._ask, args=(number,)) for number in range(self.clients)]
+        self._threads = [
+            threading.Thread(target=self._ask, args=(number,)) for number in range(self.clients)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -168,15 +196,26 @@ class Load:
         connection.close()
 
     def _choose(self, connection: HTTPConnection, client: int, number: int, name: str) -> None:
-        if self._once(connection, "POST", OPT_IN, {"deviceID": name, "optInOrOptOut": "IN", "svcUID": "user"}):
+        if self._once(
+            connection,
+            "POST",
+            OPT_IN,
+            {"deviceID": name, "optInOrOptOut": "IN", "svcUID": "user"},
+        ):
             self.chosen.add(name)
 
-    def _choose_with_key(self, connection: HTTPConnection, client: int, number: int, name: str) -> None:
+    def _choose_with_key(
+        self, connection: HTTPConnection, client: int, number: int, name: str
+    ) -> None:
         self.keyed.add(name)
-        if self._until_told(connection, "POST", OPT_IN, {"deviceID": name, "optInOrOptOut": "OUT"}, name):
+        if self._until_told(
+            connection, "POST", OPT_IN, {"deviceID": name, "optInOrOptOut": "OUT"}, name
+        ):
             self.chosen.add(name)
 
-    def _fill_bag(self, connection: HTTPConnection, client: int, number: int, name: str) -> None:
+    def _fill_bag(
+        self, connection: HTTPConnection, client: int, number: int, name: str
+    ) -> None:
         items = [{"upcId": client + 1, "quantity": 1}, {"upcId": client + 2, "quantity": 2}]
         self.tried_bags += 1
         if told := self._until_told(connection, "POST", BAGS, {"item": items}, name):
@@ -191,13 +230,20 @@ class Load:
         if told and b"SUPC_USED" not in told:
             self.won[code].add(f"order-{client}")
 
-    def _until_told(self, connection: HTTPConnection, method: str, path: str, body: object, key: str) -> bytes:
+    def _until_told(
+        self, connection: HTTPConnection, method: str, path: str, body: object, key: str
+    ) -> bytes:
         """What is answered at last; nothing where the load is stopped before that."""
-        while not (told := self._once(connection, method, path, body, key)) and not self._stop.is_set():
+        while (
+            not (told := self._once(connection, method, path, body, key))
+            and not self._stop.is_set()
+        ):
             time.sleep(0.02)
         return told
 
-    def _once(self, connection: HTTPConnection, method: str, path: str, body: object, key: str = "") -> bytes:
+    def _once(
+        self, connection: HTTPConnection, method: str, path: str, body: object, key: str = ""
+    ) -> bytes:
         """One request; what was answered, or nothing where it is to be repeated."""
         headers = {"Content-Type": "application/json", "X-SVC-Webservice-Client-Id": self.key}
         if key:
@@ -228,14 +274,18 @@ def _code(pair: int, number: int) -> str | None:
     return f"KILL-{pair:03}-{number:06}" if number < ISSUED else None
 
 
-# -- what is left ------------------------------------------------------------------------------------------------
+# -- what is left ------------------------------------------------------------------------------
 
 
 def prepared(url: str, clients: int) -> None:
     """The store before the service starts: the codes are issued."""
     database = open_database(url, INTERFACE.tables)
     database.migrate()
-    codes = [f"KILL-{pair:03}-{number:06}" for pair in range((clients + 1) // 2) for number in range(ISSUED)]
+    codes = [
+        f"KILL-{pair:03}-{number:06}"
+        for pair in range((clients + 1) // 2)
+        for number in range(ISSUED)
+    ]
     keep(database, {1: [digest(code, SECRET) for code in codes]}, SECRET, datetime.now(UTC))
     database.close()
 
@@ -248,13 +298,27 @@ def faults(url: str, load: Load) -> Iterator[str]:
             if (number := _rows(database, sql)[0][0]) != 0:
                 yield f"{number} {what}"
         found = Counter(row[0] for row in _rows(database, "SELECT device FROM consent_history"))
-        yield from (f"{device} was acknowledged and is lost" for device in sorted(load.chosen - found.keys()))
-        yield from (f"{device} is there {found[device]} times" for device in sorted(load.keyed) if found[device] > 1)
+        yield from (
+            f"{device} was acknowledged and is lost"
+            for device in sorted(load.chosen - found.keys())
+        )
+        yield from (
+            f"{device} is there {found[device]} times"
+            for device in sorted(load.keyed)
+            if found[device] > 1
+        )
         bags = {row[0] for row in _rows(database, "SELECT guid FROM bags")}
-        yield from (f"bag {guid} was acknowledged and is lost" for guid in sorted(load.bags - bags))
+        yield from (
+            f"bag {guid} was acknowledged and is lost" for guid in sorted(load.bags - bags)
+        )
         if len(bags) > load.tried_bags:
             yield f"{len(bags)} bags were made by {load.tried_bags} requests"
-        kept = dict(_rows(database, "SELECT digest, order_number FROM codes WHERE order_number IS NOT NULL"))
+        kept = dict(
+            _rows(
+                database,
+                "SELECT digest, order_number FROM codes WHERE order_number IS NOT NULL",
+            )
+        )
     finally:
         database.close()
     for code, orders in load.won.items():
@@ -309,7 +373,9 @@ def killed(
     seed: int = 1,
     server: PostgresServer | None = None,
 ) -> Summary:
-    """Kill what ``kinds`` names, one after the other: all, worker, or (with ``server``) server and server-at-once."""
+    """Kill what ``kinds`` names, one after the other: all, worker, or (with ``server``) server
+    and server-at-once.
+    """
     chance = random.Random(seed)
     service = Service(work, out, url, workers, _free_port())
     load = Load(service.port, key, clients)
@@ -338,7 +404,9 @@ def killed(
     finally:
         load.stop()
         service.stop()
-    wrong = [*load.wrong, *faults(url, load)] + ([] if recovered else ["the service did not recover by itself"])
+    wrong = [*load.wrong, *faults(url, load)] + (
+        [] if recovered else ["the service did not recover by itself"]
+    )
     return Summary(Counter(kinds), load.told, load.acknowledged, wrong)
 
 
@@ -350,18 +418,33 @@ def _free_port() -> int:
 
 
 def sample(work: Path) -> tuple[Path, str]:
-    """A release of the sample content, which lets one address write as fast as it can: output directory and a key."""
+    """A release of the sample content, which lets one address write as fast as it can: output
+    directory and a key.
+    """
     out, content = work / "dist", Path(shutil.copytree(CHECKOUT / "content", work / "content"))
     with (content / "site.yaml").open("ab") as site:
         site.write(b"\nlimits: " + orjson.dumps(UNLIMITED) + b"\n")
-    command = [sys.executable, "-m", "shopwindow", "build", "--content", str(content), "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "shopwindow",
+        "build",
+        "--content",
+        str(content),
+        "--out",
+        str(out),
+    ]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "src")}
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
-    return out, (CHECKOUT / "content" / "sample-keys.txt").read_text(encoding="utf-8").split()[1]
+    return out, (CHECKOUT / "content" / "sample-keys.txt").read_text(encoding="utf-8").split()[
+        1
+    ]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="The service killed under load: every acknowledged write is there.")
+    parser = argparse.ArgumentParser(
+        description="The service killed under load: every acknowledged write is there."
+    )
     parser.add_argument("--kills", type=int, default=200, metavar="N")
     parser.add_argument("--clients", type=int, default=16, metavar="N")
     parser.add_argument("--workers", type=int, default=2, metavar="N")
@@ -369,16 +452,22 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     given = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="shopwindow-killed-"))
-    kinds = ["all", "worker"] + (["server", "server-at-once"] if given.database == "postgresql" else [])
+    kinds = ["all", "worker"] + (
+        ["server", "server-at-once"] if given.database == "postgresql" else []
+    )
     many = [kinds[number % len(kinds)] for number in range(given.kills)]
     options = {"clients": given.clients, "workers": given.workers, "seed": given.seed}
     try:
         out, key = shop_release(work / "shop", limits=UNLIMITED), PHONE
         if given.database == "sqlite":
-            summary = killed(work, out, key, f"sqlite:///{work / 'store.sqlite'}", many, **options)
+            summary = killed(
+                work, out, key, f"sqlite:///{work / 'store.sqlite'}", many, **options
+            )
         else:
             with postgresql_server({"fsync": "off", "max_connections": "300"}) as server:
-                summary = killed(work, out, key, server.create_database(), many, **options, server=server)
+                summary = killed(
+                    work, out, key, server.create_database(), many, **options, server=server
+                )
     finally:
         shutil.rmtree(work)
     print(f"{given.database}: {summary}")

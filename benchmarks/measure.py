@@ -1,4 +1,6 @@
-"""What a command costs: the time of the whole process tree, and the memory of all its processes together."""
+"""What a command costs: the time of the whole process tree, and the memory of all its processes
+together.
+"""
 
 import os
 import subprocess
@@ -14,7 +16,9 @@ SAMPLED_EVERY = 0.005
 
 @dataclass(frozen=True)
 class Run:
-    """One run: seconds by the clock, processor seconds of it and its children, and what it printed."""
+    """One run: seconds by the clock, processor seconds of it and its children, and what it
+    printed.
+    """
 
     wall: float
     processor: float
@@ -25,7 +29,9 @@ def run(command: Command) -> Run:
     """Run a command to its end. Raises RuntimeError with its output where it fails."""
     read_end, write_end = os.pipe()
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=write_end, stderr=subprocess.STDOUT)
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=write_end, stderr=subprocess.STDOUT
+    )
     os.close(write_end)
     with open(read_end, encoding="utf-8", errors="replace") as pipe:
         output = pipe.read()
@@ -33,17 +39,23 @@ def run(command: Command) -> Run:
     wall = time.perf_counter() - started
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise RuntimeError(f"{os.fspath(command[0])}: exit status {process.returncode}: {output[-2000:]}")
+        raise RuntimeError(
+            f"{os.fspath(command[0])}: exit status {process.returncode}: {output[-2000:]}"
+        )
     return Run(wall, used.ru_utime + used.ru_stime, output)
 
 
 def peak_memory(command: Command) -> int:
-    """The largest sum, over all processes of a command at one time, of their proportional set sizes, in bytes.
+    """The largest sum, over all processes of a command at one time, of their proportional set
+    sizes, in bytes.
 
-    A page that several processes share counts once in all. Looking slows the command down: this run is not timed.
+    A page that several processes share counts once in all. Looking slows the command down: this
+    run is not timed.
     """
     peak = 0
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+    )
     while process.poll() is None:
         peak = max(peak, family_memory(process.pid))
         time.sleep(SAMPLED_EVERY)
@@ -53,7 +65,8 @@ def peak_memory(command: Command) -> int:
 
 
 def watched(command: Command, every: float = 0.5) -> tuple[Run, int]:
-    """One run and the most memory of all its processes together, looked at now and then while it is timed.
+    """One run and the most memory of all its processes together, looked at now and then while
+    it is timed.
 
     For runs of minutes, which looking does not slow down.
     """
@@ -80,7 +93,9 @@ def _family(pid: int) -> Iterator[int]:
     yield pid
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
-            for child in Path(f"/proc/{pid}/task/{thread}/children").read_text(encoding="ascii").split():
+            for child in (
+                Path(f"/proc/{pid}/task/{thread}/children").read_text(encoding="ascii").split()
+            ):
                 yield from _family(int(child))
     except OSError:  # it has ended
         return

@@ -1,9 +1,11 @@
-"""Real stores, coupons and campaigns as a content folder, with their flaws or mended; then a release of it.
+"""Real stores, coupons and campaigns as a content folder, with their flaws or mended; then a
+release of it.
 
     python -m benchmarks.real_content FOLDER [--events N] [--raw] [--build OUT]
 
-`SHOPWINDOW_DATA` names the folder of the data (default: ../shared/data beside the checkout). The same arguments give
-the same bytes. The data has no events: they are made, with the prose of real products, and spread over the stores.
+`SHOPWINDOW_DATA` names the folder of the data (default: ../shared/data beside the checkout).
+The same arguments give the same bytes. The data has no events: they are made, with the prose of
+real products, and spread over the stores.
 """
 
 import argparse
@@ -23,13 +25,21 @@ from shopwindow.content import yaml
 
 Record = dict[str, Any]
 CHECKOUT = Path(__file__).resolve().parents[1]
-WEEKDAYS = {"Mon": "monday", "Tue": "tuesday", "Wed": "wednesday", "Thurs": "thursday", "Fri": "friday"}
+WEEKDAYS = {
+    "Mon": "monday",
+    "Tue": "tuesday",
+    "Wed": "wednesday",
+    "Thurs": "thursday",
+    "Fri": "friday",
+}
 WEEKDAYS |= {"Sat": "saturday", "Sun": "sunday"}
 NUMBERS = (("storeId", 0), ("storeNumber", 20_000), ("locationNumber", 40_000))
 """A store's numbers, and what is added to the one in the data to make them."""
 
 DANGLING = 6
-"""Raw, so many events also name a store that does not exist: two digits of a real one exchanged."""
+"""Raw, so many events also name a store that does not exist: two digits of a real one
+exchanged.
+"""
 
 DIVISIONS = {"BigBox": 1, "Mobile": 2, "Express": 3}
 OFFERS = {"Type A": "20% off", "Type B": "10 dollars off", "Type C": "A gift with"}
@@ -70,7 +80,9 @@ def read(folder: Path) -> Data:
     def text(name: str) -> str:
         return (folder / name).read_text(encoding="utf-8")
 
-    coupons, campaigns = ([json.loads(line) for line in text(f"{name}.jsonl").splitlines()] for name in FEEDS)
+    coupons, campaigns = (
+        [json.loads(line) for line in text(f"{name}.jsonl").splitlines()] for name in FEEDS
+    )
     by_id = {campaign["campaign_id"]: campaign for campaign in campaigns}
     stores, categories = json.loads(text("stores.json")), json.loads(text("categories.json"))
     return Data(stores, coupons, by_id, categories, yaml.load(text("products.yaml")))
@@ -79,22 +91,35 @@ def read(folder: Path) -> Data:
 FEEDS = ("coupons", "campaigns")
 
 
-def convert(data: Data, folder: Path, events: int = 10_000, *, raw: bool = False, promotions: bool = True) -> None:
-    """Write the content folder ``folder``, which must not exist. ``raw``: every flaw of the data stays as it is."""
+def convert(
+    data: Data,
+    folder: Path,
+    events: int = 10_000,
+    *,
+    raw: bool = False,
+    promotions: bool = True,
+) -> None:
+    """Write the content folder ``folder``, which must not exist. ``raw``: every flaw of the
+    data stays as it is.
+    """
     shutil.copytree(CHECKOUT / "content" / "apps", folder / "apps")
     shutil.copy(CHECKOUT / "content" / "site.yaml", folder / "site.yaml")
     feed = (json.dumps(store(record, raw=raw), ensure_ascii=False) for record in data.stores)
-    (folder / "stores.jsonl").write_text("".join(f"{line}\n" for line in feed), encoding="utf-8")
+    (folder / "stores.jsonl").write_text(
+        "".join(f"{line}\n" for line in feed), encoding="utf-8"
+    )
     (folder / "promotions").mkdir()
     for campaign, listed in by_campaign(data, raw=raw).items() if promotions else ():
         path = folder / "promotions" / f"campaign-{campaign:0>2}.yaml"
-        path.write_text("\n".join(f"- {block(promotion, 2)}" for promotion in listed), encoding="utf-8")
+        path.write_text(
+            "\n".join(f"- {block(promotion, 2)}" for promotion in listed), encoding="utf-8"
+        )
     (folder / "events").mkdir()
     for event in made_events(data, events, raw=raw):
         (folder / "events" / f"{event['id']}.yaml").write_text(block(event), encoding="utf-8")
 
 
-# -- stores ------------------------------------------------------------------------------------------------------
+# -- stores ------------------------------------------------------------------------------------
 
 
 def store(record: Record, *, raw: bool) -> Record:
@@ -115,7 +140,10 @@ def store(record: Record, *, raw: bool) -> Record:
         "phoneNumber": f"800-555-{number:04}",
         "mapUrl": f"https://maps.larkspurvane.example/stores/{number}",
         "address": address,
-        "location": {"latitude": record["location"]["lat"], "longitude": record["location"]["lon"]},
+        "location": {
+            "latitude": record["location"]["lat"],
+            "longitude": record["location"]["lon"],
+        },
         "timeZone": ZONES[record["state"]],
         "features": ["BOPS", "MATTRESS"] if record["type"] == "BigBox" else ["BOPS"],
         "attributes": {"SERVICES": record["services"]} if record["services"] else {},
@@ -124,11 +152,16 @@ def store(record: Record, *, raw: bool) -> Record:
 
 
 def hours(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """`Mon: 10-9:30; …` → the opening hours by weekday. A store that opens at 1 opens after noon, as all close."""
+    """`Mon: 10-9:30; …` → the opening hours by weekday. A store that opens at 1 opens after
+    noon, as all close.
+    """
     for part in text.split("; "):
         weekday, _, span = part.partition(": ")
         opens, closes = span.split("-")
-        yield WEEKDAYS[weekday], {"open": _clock(opens, opens[:2] in ("1", "1:")), "close": _clock(closes, True)}
+        yield (
+            WEEKDAYS[weekday],
+            {"open": _clock(opens, opens[:2] in ("1", "1:")), "close": _clock(closes, True)},
+        )
 
 
 def _clock(text: str, after_noon: bool) -> str:
@@ -136,11 +169,13 @@ def _clock(text: str, after_noon: bool) -> str:
     return f"{int(hour) + 12 * after_noon:02}:{minute or '00'}"
 
 
-# -- promotions --------------------------------------------------------------------------------------------------
+# -- promotions --------------------------------------------------------------------------------
 
 
 def by_campaign(data: Data, *, raw: bool) -> dict[str, list[Record]]:
-    """One promotion a coupon, by campaign. One is listed under the category whose name is missing."""
+    """One promotion a coupon, by campaign. One is listed under the category whose name is
+    missing.
+    """
     tops = [category["name"] for category in data.categories if len(category["path"]) == 1]
     nameless = next(category for category in data.categories if category["name"] is None)
     found: dict[str, list[Record]] = {campaign: [] for campaign in data.campaigns}
@@ -149,19 +184,30 @@ def by_campaign(data: Data, *, raw: bool) -> dict[str, list[Record]]:
         if number == len(data.coupons) // 2:
             names = [None if raw else nameless["path"][-2]["name"]]
         campaign = data.campaigns[coupon["campaign_id"]]
-        found[coupon["campaign_id"]].append(promotion(number, coupon, campaign, list(dict.fromkeys(names)), raw=raw))
+        found[coupon["campaign_id"]].append(
+            promotion(number, coupon, campaign, list(dict.fromkeys(names)), raw=raw)
+        )
     return found
 
 
-def promotion(number: int, coupon: Record, campaign: Record, categories: list[Any], *, raw: bool) -> Record:
-    """A promotion with its coupon; the codes' identifiers are the first products' and those that a program spoiled.
+def promotion(
+    number: int, coupon: Record, campaign: Record, categories: list[Any], *, raw: bool
+) -> Record:
+    """A promotion with its coupon; the codes' identifiers are the first products' and those
+    that a program spoiled.
 
-    One bar code is used by several campaigns; a coupon number must not be, so the campaign is put behind it.
+    One bar code is used by several campaigns; a coupon number must not be, so the campaign is
+    put behind it.
     """
     products, days = coupon["product_ids"], (campaign["start_date"], campaign["end_date"])
-    codes = list(dict.fromkeys([*products[:5], *(name for name in products if not name.isdigit())]))
+    codes = list(
+        dict.fromkeys([*products[:5], *(name for name in products if not name.isdigit())])
+    )
     bar_code = coupon["coupon_upc"]
-    offer, many = f"{OFFERS[campaign['campaign_type']]} {len(products):,} products", len(products) > 1000
+    offer, many = (
+        f"{OFFERS[campaign['campaign_type']]} {len(products):,} products",
+        len(products) > 1000,
+    )
     return {
         "promoId": 900_000 + number,
         "promotionName": f"{offer} of campaign {campaign['campaign_id']}",
@@ -170,7 +216,9 @@ def promotion(number: int, coupon: Record, campaign: Record, categories: list[An
         "promotionType": campaign["campaign_type"].upper().replace(" ", "_"),
         "effective": days[0],
         "expiry": days[1],
-        "promotionCodeIds": codes if raw else [code if code.isdigit() else f"{float(code):.0f}" for code in codes],
+        "promotionCodeIds": codes
+        if raw
+        else [code if code.isdigit() else f"{float(code):.0f}" for code in codes],
         "promotionSourceCode": "BZD"[number % 3],
         "offerDescription": offer,
         "channels": [["SITE"], ["MOBILE"], ["SITE", "MOBILE"]][number % 3],
@@ -186,18 +234,24 @@ def promotion(number: int, coupon: Record, campaign: Record, categories: list[An
             "expiry": days[1],
             "displayStartDate": f"{days[0]}T00:00:00-05:00",
             "displayEndDate": f"{days[1]}T23:59:59-05:00",
-            "couponAttributes": [{"attributeName": "PRODUCTS", "attributeValue": str(len(products))}],
+            "couponAttributes": [
+                {"attributeName": "PRODUCTS", "attributeValue": str(len(products))}
+            ],
         },
     }
 
 
-# -- events ------------------------------------------------------------------------------------------------------
+# -- events ------------------------------------------------------------------------------------
 
 
 def made_events(data: Data, count: int, *, raw: bool) -> Iterator[Record]:
     """``count`` events; the first at each store in turn, each at one store, two or three."""
     chance = random.Random(20261123)
-    dangling = {count * number // DANGLING: number for number in range(DANGLING)} if raw and count >= DANGLING else {}
+    dangling = (
+        {count * number // DANGLING: number for number in range(DANGLING)}
+        if raw and count >= DANGLING
+        else {}
+    )
     unknown = _unknown([record["id"] for record in data.stores])
     for number in range(count):
         event = _event(number, data, chance)
@@ -208,7 +262,9 @@ def made_events(data: Data, count: int, *, raw: bool) -> Iterator[Record]:
 
 def _unknown(known: list[int]) -> list[int]:
     """Numbers near to real ones that no store has."""
-    exchanged = (int(f"{number}"[:-2] + f"{number}"[:-3:-1]) for number in known if number > 1000)
+    exchanged = (
+        int(f"{number}"[:-2] + f"{number}"[:-3:-1]) for number in known if number > 1000
+    )
     return [number for number in exchanged if number not in known][: DANGLING * 7 : 7]
 
 
@@ -218,7 +274,9 @@ def _pick(chance: random.Random, count: int) -> int:
 
 
 def _event(number: int, data: Data, chance: random.Random) -> Record:
-    products = [data.products[_pick(chance, len(data.products))] for _ in range(1 + _pick(chance, 4))]
+    products = [
+        data.products[_pick(chance, len(data.products))] for _ in range(1 + _pick(chance, 4))
+    ]
     day, hour = _pick(chance, 120), 9 + _pick(chance, 9)
     date = f"{2026 + (day >= 60)}-{(11, 12, 1, 2)[day // 30]:02}-{1 + day % 28:02}"
     links = [{"href": f"https://www.larkspurvane.example/events/{number}", "rel": "details"}]
@@ -228,7 +286,9 @@ def _event(number: int, data: Data, chance: random.Random) -> Record:
         "id": 700_000 + number,
         "stores": _places(number, data.stores, chance),
         "name": f"{('Meet', 'First Look:', 'A Day with', 'Workshop:')[_pick(chance, 4)]} {products[0]['name']}",
-        "shortDesc": ("\n" if number % 2 else " ").join(product["description"] for product in products),
+        "shortDesc": ("\n" if number % 2 else " ").join(
+            product["description"] for product in products
+        ),
         "start": f"{date} {hour:02}:{('00', '30')[_pick(chance, 2)]}",
         "finish": f"{date} {hour + 1 + _pick(chance, 4):02}:45",
         "links": links,
@@ -242,16 +302,21 @@ def _event(number: int, data: Data, chance: random.Random) -> Record:
 def _places(number: int, stores: list[Record], chance: random.Random) -> Record:
     """The stores of an event: one for most, by the number that the editor had at hand."""
     more = (0, 0, 0, 0, 0, 0, 1, 1, 1, 2)[_pick(chance, 10)]
-    places = [stores[number % len(stores)], *(stores[_pick(chance, len(stores))] for _ in range(more))]
+    places = [
+        stores[number % len(stores)],
+        *(stores[_pick(chance, len(stores))] for _ in range(more)),
+    ]
     ids = list(dict.fromkeys(place["id"] for place in places))
     kind, offset = NUMBERS[number % 8 if number % 8 < len(NUMBERS) else 0]
     return {kind: [id + offset for id in ids]}
 
 
-# -- YAML as people write it -------------------------------------------------------------------------------------
+# -- YAML as people write it -------------------------------------------------------------------
 
 _PLAIN = re.compile(r"(?:[A-Za-z]|[0-9]{4}-)(?:[\w ,.'/%&()+-]|:(?=\S)){5,}(?<! )")
-"""Text that every reader of YAML takes for text, without quotes; the words for true and false are shorter."""
+"""Text that every reader of YAML takes for text, without quotes; the words for true and false
+are shorter.
+"""
 
 
 def block(value: Record, indent: int = 0) -> str:
@@ -261,10 +326,15 @@ def block(value: Record, indent: int = 0) -> str:
         if isinstance(item, dict) and item:
             lines.append(f"{key}:\n{' ' * (indent + 2)}{block(item, indent + 2).rstrip()}")
         elif isinstance(item, list) and item and isinstance(item[0], dict):
-            entries = "".join(f"\n{' ' * (indent + 2)}- {block(entry, indent + 4).rstrip()}" for entry in item)
+            entries = "".join(
+                f"\n{' ' * (indent + 2)}- {block(entry, indent + 4).rstrip()}" for entry in item
+            )
             lines.append(f"{key}:{entries}")
         elif isinstance(item, str) and "\n" in item:
-            lines.append(f"{key}: |-\n" + "\n".join(" " * (indent + 2) + line for line in item.split("\n")))
+            lines.append(
+                f"{key}: |-\n"
+                + "\n".join(" " * (indent + 2) + line for line in item.split("\n"))
+            )
         else:
             lines.append(f"{key}: {_flow(item)}")
     return f"\n{' ' * indent}".join(lines) + "\n"
@@ -278,25 +348,53 @@ def _flow(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# -- the command -------------------------------------------------------------------------------------------------
+# -- the command -------------------------------------------------------------------------------
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Real stores, coupons and campaigns as a content folder.")
-    parser.add_argument("folder", type=Path, help="the content folder to write; it must not exist")
-    parser.add_argument("--events", type=int, default=10_000, metavar="N", help="how many events (default: 10,000)")
-    parser.add_argument("--raw", action="store_true", help="leave the flaws of the data as they are")
-    parser.add_argument("--build", type=Path, metavar="OUT", help="then build a release into OUT")
+    parser = argparse.ArgumentParser(
+        description="Real stores, coupons and campaigns as a content folder."
+    )
+    parser.add_argument(
+        "folder", type=Path, help="the content folder to write; it must not exist"
+    )
+    parser.add_argument(
+        "--events",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="how many events (default: 10,000)",
+    )
+    parser.add_argument(
+        "--raw", action="store_true", help="leave the flaws of the data as they are"
+    )
+    parser.add_argument(
+        "--build", type=Path, metavar="OUT", help="then build a release into OUT"
+    )
     given = parser.parse_args()
     try:
         data = read(data_folder())
     except OSError as error:
-        parser.exit(2, f"{error.filename}: {error.strerror}; set SHOPWINDOW_DATA to the folder of the data\n")
+        parser.exit(
+            2,
+            f"{error.filename}: {error.strerror}; set SHOPWINDOW_DATA to the folder of the data\n",
+        )
     convert(data, given.folder, given.events, raw=given.raw)
-    print(f"{given.folder}: {len(data.stores):,} stores, {given.events:,} events, {len(data.coupons):,} promotions")
+    print(
+        f"{given.folder}: {len(data.stores):,} stores, {given.events:,} events, {len(data.coupons):,} promotions"
+    )
     if given.build is None:
         return 0
-    command = [sys.executable, "-m", "shopwindow", "build", "--content", str(given.folder), "--out", str(given.build)]
+    command = [
+        sys.executable,
+        "-m",
+        "shopwindow",
+        "build",
+        "--content",
+        str(given.folder),
+        "--out",
+        str(given.build),
+    ]
     return subprocess.run(command, check=False).returncode
 
 

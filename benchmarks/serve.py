@@ -1,10 +1,11 @@
-"""The service beside a bare WSGI callable on the same server, and nginx with our configuration beside nginx alone.
+"""The service beside a bare WSGI callable on the same server, and nginx with our configuration
+beside nginx alone.
 
     python -m benchmarks.serve [--events N] [--rounds N] [--seconds N] [--work DIR]
 
-Prints a Markdown table of requests a second: medians, least and most, ratios with each goal, and the worker's memory.
-The contenders take turns; a ratio is the median of those within a round. wrk asks over loopback; one worker with one
-thread answers, metrics and access log on.
+Prints a Markdown table of requests a second: medians, least and most, ratios with each goal,
+and the worker's memory. The contenders take turns; a ratio is the median of those within a
+round. wrk asks over loopback; one worker with one thread answers, metrics and access log on.
 """
 
 import argparse
@@ -105,28 +106,46 @@ class Results:
     memory: dict[str, int] = field(default_factory=dict)
 
     def ratio(self, name: str, beside: str) -> float:
-        return median(one / other for one, other in zip(self.rates[name], self.rates[beside], strict=True))
+        return median(
+            one / other for one, other in zip(self.rates[name], self.rates[beside], strict=True)
+        )
 
 
-# -- what is served ----------------------------------------------------------------------------------------------
+# -- what is served ----------------------------------------------------------------------------
 
 
 def release(work: Path, events: int) -> Path:
-    """A release of the real stores, whose first application is known by ``KEY``. Its output directory."""
+    """A release of the real stores, whose first application is known by ``KEY``. Its output
+    directory.
+    """
     content, out = work / "content", work / "out"
     real_content.convert(real_content.read(real_content.data_folder()), content, events)
     app = content / "apps" / "iphone.yaml"
     text = app.read_text(encoding="utf-8")
     app.write_text(
-        text.replace("\napiKeys:\n", f"\napiKeys:\n  - {sha256(KEY.encode()).hexdigest()}\n", 1), encoding="utf-8"
+        text.replace(
+            "\napiKeys:\n", f"\napiKeys:\n  - {sha256(KEY.encode()).hexdigest()}\n", 1
+        ),
+        encoding="utf-8",
     )
-    command: Command = [sys.executable, "-m", "shopwindow", "build", "--content", content, "--out", out]
+    command: Command = [
+        sys.executable,
+        "-m",
+        "shopwindow",
+        "build",
+        "--content",
+        content,
+        "--out",
+        out,
+    ]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return out
 
 
 def questions(out: Path) -> tuple[list[str], list[str], list[str]]:
-    """Events of some stores, searches around the same stores, and everything that a store may be asked for."""
+    """Events of some stores, searches around the same stores, and everything that a store may
+    be asked for.
+    """
     stores = load(out, INTERFACE, Schemas([shipped("schemas")])).content.documents("store")
     asked = stores[:: max(1, len(stores) // ASKED)][:ASKED]
     events = [f"/store/v1/events?storeId={store['storeId']}" for store in asked]
@@ -162,18 +181,34 @@ def _length(connection: HTTPConnection, path: str) -> int:
     return len(body)
 
 
-# -- servers -----------------------------------------------------------------------------------------------------
+# -- servers -----------------------------------------------------------------------------------
 
 
 @contextmanager
 def shopwindow(work: Path, out: Path, memo: int) -> Iterator[tuple[int, int]]:
-    """The service with a memo of so many MiB, and its access log in a file: its port, and its worker's process."""
+    """The service with a memo of so many MiB, and its access log in a file: its port, and its
+    worker's process.
+    """
     port, admin = free_port(), free_port()
     command: Command = [
-        *(sys.executable, "-m", "shopwindow", "serve", "--out", out, "--workers", "1", "--threads", "1"),
+        *(
+            sys.executable,
+            "-m",
+            "shopwindow",
+            "serve",
+            "--out",
+            out,
+            "--workers",
+            "1",
+            "--threads",
+            "1",
+        ),
         *("--bind", f"{ADDRESS}:{port}", "--admin", f"{ADDRESS}:{admin}", "--memo", str(memo)),
     ]
-    with open(work / f"access-{memo}.log", "ab") as log, running(command, port, stdout=log) as process:
+    with (
+        open(work / f"access-{memo}.log", "ab") as log,
+        running(command, port, stdout=log) as process,
+    ):
         yield port, _child(process.pid)
 
 
@@ -202,7 +237,9 @@ def make_bare() -> Callable[..., list[bytes]]:
 @contextmanager
 def bare_server(length: int) -> Iterator[int]:
     port = free_port()
-    with running([sys.executable, "-m", "benchmarks.serve", "--bare", str(port), str(length)], port):
+    with running(
+        [sys.executable, "-m", "benchmarks.serve", "--bare", str(port), str(length)], port
+    ):
         yield port
 
 
@@ -210,10 +247,14 @@ def bare_server(length: int) -> Iterator[int]:
 def nginx(folder: Path, configuration: str, port: int) -> Iterator[int]:
     """An nginx of one worker with this configuration in its http context."""
     folder.mkdir()
-    user = "user root;" if os.geteuid() == 0 else ""  # else it becomes nobody, who may not read the work directory
+    user = (
+        "user root;" if os.geteuid() == 0 else ""
+    )  # else it becomes nobody, who may not read the work directory
     (folder / "included.conf").write_text(configuration)
     (folder / "nginx.conf").write_text(_NGINX.format(user=user, folder=folder))
-    with running([NGINX or "nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"], port):
+    with running(
+        [NGINX or "nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"], port
+    ):
         yield port
 
 
@@ -233,7 +274,9 @@ def edge(work: Path, out: Path, port: int) -> str:
 @contextmanager
 def running(command: Command, port: int, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A server in a process, from when it listens on ``port``."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, cwd=real_content.CHECKOUT, **options)
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, cwd=real_content.CHECKOUT, **options
+    )
     try:
         _await(process, port)
         yield process
@@ -266,7 +309,7 @@ def free_port() -> int:
         return port
 
 
-# -- measuring ---------------------------------------------------------------------------------------------------
+# -- measuring ---------------------------------------------------------------------------------
 
 
 def rate(work: Path, contender: Contender, seconds: int) -> float:
@@ -274,10 +317,25 @@ def rate(work: Path, contender: Contender, seconds: int) -> float:
     paths, script = work / "paths", work / "wrk.lua"
     paths.write_text("".join(f"{path}\n" for path in contender.paths))
     script.write_text(_SCRIPT.replace("FILE", str(paths)))
-    command = ["wrk", "-t", str(ASKING), "-c", str(CONNECTIONS), "-d", f"{seconds}s", "-s", str(script)]
+    command = [
+        "wrk",
+        "-t",
+        str(ASKING),
+        "-c",
+        str(CONNECTIONS),
+        "-d",
+        f"{seconds}s",
+        "-s",
+        str(script),
+    ]
     for name, value in HEADERS.items():
         command += ["-H", f"{name}: {value}"]
-    done = subprocess.run([*command, f"http://{ADDRESS}:{contender.port}"], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, f"http://{ADDRESS}:{contender.port}"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     found = re.search(r"^Requests/sec: +([0-9.]+)", done.stdout, re.MULTILINE)
     if found is None or "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
         raise RuntimeError(f"{contender.name}: {done.stdout}")
@@ -307,8 +365,13 @@ def bench(work: Path, events: int, rounds: int, seconds: int) -> Results:
         live = {memo: servers.enter_context(shopwindow(work, out, memo)) for memo in (32, 0)}
         lengths = [mean_length(live[0][0], paths) for paths in (about_events, near)]
         contenders = []
-        for name, paths, length in (("events", about_events, lengths[0]), ("radius", near, lengths[1])):
-            contenders.append(Contender(f"{name} bare", servers.enter_context(bare_server(length)), ["/"]))
+        for name, paths, length in (
+            ("events", about_events, lengths[0]),
+            ("radius", near, lengths[1]),
+        ):
+            contenders.append(
+                Contender(f"{name} bare", servers.enter_context(bare_server(length)), ["/"])
+            )
             contenders.append(Contender(f"{name} memo", live[32][0], paths))
             contenders.append(Contender(f"{name} none", live[0][0], paths))
         if NGINX:
@@ -319,18 +382,22 @@ def bench(work: Path, events: int, rounds: int, seconds: int) -> Results:
             port = free_port()
             plain = _PLAIN.format(address=ADDRESS, port=port, root=work)
             servers.enter_context(nginx(work / "plain", plain, port))
-            files = [f"/out/current/files{path.replace('?', ';')}.json" for path in about_events]
+            files = [
+                f"/out/current/files{path.replace('?', ';')}.json" for path in about_events
+            ]
             contenders.append(Contender("nginx alone", port, files))
             contenders.append(Contender("nginx alone, one", port, files[:1]))
         results = measure(work, contenders, rounds, seconds)
         for memo, (port, worker) in live.items():
             rate(work, Contender("every store", port, every), seconds)
             results.memory[f"{memo} MiB of memo"] = proportional(worker)
-    print(f"Bodies of {lengths[0]:,} bytes (events) and {lengths[1]:,} (radius search) in the mean.")
+    print(
+        f"Bodies of {lengths[0]:,} bytes (events) and {lengths[1]:,} (radius search) in the mean."
+    )
     return results
 
 
-# -- the table ---------------------------------------------------------------------------------------------------
+# -- the table ---------------------------------------------------------------------------------
 
 # What, the contender, what it is compared with, its goal.
 _ROWS = (
@@ -358,9 +425,8 @@ def table(results: Results) -> Iterator[str]:
     for what, name, beside, goal in _ROWS:
         if name in results.rates:
             ratio = results.ratio(name, beside)
-            figures = (
-                f"{_spread(results.rates[name])} | {_BESIDE[beside]} | {_spread(results.rates[beside])} | {ratio:.2f}"
-            )
+            ours, theirs = _spread(results.rates[name]), _spread(results.rates[beside])
+            figures = f"{ours} | {_BESIDE[beside]} | {theirs} | {ratio:.2f}"
             yield f"| {what} | {figures} | at least {goal:g} | {_met(ratio >= goal)} |"
     for name, memory in results.memory.items():
         size = memory / 2**20
@@ -377,11 +443,20 @@ def _met(met: bool) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="The service beside a bare WSGI callable; nginx beside nginx.")
+    parser = argparse.ArgumentParser(
+        description="The service beside a bare WSGI callable; nginx beside nginx."
+    )
     parser.add_argument("--events", type=int, default=10_000, metavar="N")
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
-    parser.add_argument("--seconds", type=int, default=5, metavar="N", help="of each measurement (default: 5)")
-    parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
+    parser.add_argument(
+        "--seconds", type=int, default=5, metavar="N", help="of each measurement (default: 5)"
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        metavar="DIR",
+        help="where to work; kept (default: temporary, deleted)",
+    )
     parser.add_argument("--bare", type=int, nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.bare:
@@ -394,8 +469,13 @@ def main() -> int:
     finally:
         if given.work is None:
             shutil.rmtree(work)
-    print(f"{given.events:,} events at 1,565 stores; {len(os.sched_getaffinity(0))} processors, Python ", end="")
-    print(f"{platform.python_version()}; {given.rounds} rounds of {given.seconds} s: median (least–most)\n")
+    print(
+        f"{given.events:,} events at 1,565 stores; {len(os.sched_getaffinity(0))} processors, Python ",
+        end="",
+    )
+    print(
+        f"{platform.python_version()}; {given.rounds} rounds of {given.seconds} s: median (least–most)\n"
+    )
     print("\n".join(table(results)))
     return 0
 

@@ -1,11 +1,13 @@
-"""Writes a second: opt-ins beside a bare loop of SQLite, the same server storing nothing, and a bare pool; log lines.
+"""Writes a second: opt-ins beside a bare loop of SQLite, the same server storing nothing, and a
+bare pool; log lines.
 
     python -m benchmarks.writes [--rounds N] [--seconds N] [--workers 1,2,3] [--threads N] [--pin] [--work DIR]
 
-Prints a Markdown table: medians, least and most, ratios within a round with each goal. wrk asks over loopback, 64
-clients; every request opts another device in, or logs one line. The contenders take turns. Each server has the number
-of workers, out of those given, that served it best in a first round, which is not counted. Everything is durable before
-it is answered: SQLite with synchronous FULL, PostgreSQL with fsync and synchronous_commit, the log with fdatasync.
+Prints a Markdown table: medians, least and most, ratios within a round with each goal. wrk asks
+over loopback, 64 clients; every request opts another device in, or logs one line. The
+contenders take turns. Each server has the number of workers, out of those given, that served it
+best in a first round, which is not counted. Everything is durable before it is answered: SQLite
+with synchronous FULL, PostgreSQL with fsync and synchronous_commit, the log with fdatasync.
 """
 
 import argparse
@@ -61,9 +63,10 @@ SLOWED = (
 )
 """Before a command: it waits 5 ms longer for the disk, as if that were a network disk.
 
-strace knows that a thread needs no stop at every system call only once that thread has made one of those traced; each
-thread begins with set_robust_list (glibc). Without it a service's threads are held up everywhere, and the one thread of
-the bare loop, which does nothing but sync, is not.
+strace knows that a thread needs no stop at every system call only once that thread has made one
+of those traced; each thread begins with set_robust_list (glibc). Without it a service's threads
+are held up everywhere, and the one thread of the bare loop, which does nothing but sync, is
+not.
 """
 
 CONNECTIONS = 16
@@ -89,7 +92,7 @@ _LOG = (
 )
 
 
-# -- what is compared --------------------------------------------------------------------------------------------
+# -- what is compared --------------------------------------------------------------------------
 
 
 def raw(path: Path, seconds: float) -> float:
@@ -164,17 +167,25 @@ def make_unstored() -> Application:
 
 
 def make_pool() -> Application:
-    """A callable that runs the statements of an opt-in through a bare pool, and looks at nothing of the request."""
+    """A callable that runs the statements of an opt-in through a bare pool, and looks at
+    nothing of the request.
+    """
     from psycopg_pool import ConnectionPool
 
-    pool = ConnectionPool(os.environ["POOL_URL"], min_size=CONNECTIONS, max_size=CONNECTIONS, open=True)
+    pool = ConnectionPool(
+        os.environ["POOL_URL"], min_size=CONNECTIONS, max_size=CONNECTIONS, open=True
+    )
     body = b'{"success":true}'
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     numbers = count()
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         environ["wsgi.input"].read()
-        device, at, key = f"{os.getpid()}-{next(numbers)}", "2026-11-24T17:00:00.000Z", os.urandom(16).hex()
+        device, at, key = (
+            f"{os.getpid()}-{next(numbers)}",
+            "2026-11-24T17:00:00.000Z",
+            os.urandom(16).hex(),
+        )
         with pool.connection() as connection:
             connection.execute(
                 "INSERT INTO consent_history (id, application, device, choice, user_id, at)"
@@ -194,12 +205,14 @@ def make_pool() -> Application:
     return answer
 
 
-# -- servers -----------------------------------------------------------------------------------------------------
+# -- servers -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the benchmark works: its folder, a release, a key of it, threads a worker; each worker on a processor?"""
+    """Where the benchmark works: its folder, a release, a key of it, threads a worker; each
+    worker on a processor?
+    """
 
     work: Path
     out: Path
@@ -212,7 +225,17 @@ class Place:
 def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[int]:
     """The service on a database; ``before``: what its command is given to."""
     port = free_port()
-    command = [*before, sys.executable, "-m", "shopwindow", "serve", "--out", str(place.out), "--database", database]
+    command = [
+        *before,
+        sys.executable,
+        "-m",
+        "shopwindow",
+        "serve",
+        "--out",
+        str(place.out),
+        "--database",
+        database,
+    ]
     command += ["--bind", f"{ADDRESS}:{port}", "--admin", "", "--workers", str(workers)]
     command += [
         "--threads",
@@ -223,7 +246,10 @@ def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[in
         str(place.work / "log"),
         "--pin" if place.pin else "--no-pin",
     ]
-    with (place.work / "access.log").open("ab") as log, running(command, port, stdout=log) as process:
+    with (
+        (place.work / "access.log").open("ab") as log,
+        running(command, port, stdout=log) as process,
+    ):
         yield port
         if before:  # strace ends with what it traces, and hands no signal on
             os.kill(_child(process.pid), signal.SIGTERM)
@@ -235,7 +261,11 @@ def other(place: Place, factory: str, workers: int, **environment: str) -> Itera
     """The same server with another callable of this module."""
     port, metrics = free_port(), place.work / f"metrics-{factory}-{workers}"
     metrics.mkdir(exist_ok=True)
-    given = {"SHOPWINDOW_OUT": str(place.out), "PROMETHEUS_MULTIPROC_DIR": str(metrics), **environment}
+    given = {
+        "SHOPWINDOW_OUT": str(place.out),
+        "PROMETHEUS_MULTIPROC_DIR": str(metrics),
+        **environment,
+    }
     command = [
         sys.executable,
         "-m",
@@ -248,7 +278,10 @@ def other(place: Place, factory: str, workers: int, **environment: str) -> Itera
         "pin" if place.pin else "",
     ]
     merged = {**os.environ, **given}
-    with (place.work / "access.log").open("ab") as log, running(command, port, stdout=log, env=merged):
+    with (
+        (place.work / "access.log").open("ab") as log,
+        running(command, port, stdout=log, env=merged),
+    ):
         yield port
 
 
@@ -257,14 +290,16 @@ def _child(pid: int) -> int:
     return int(child)
 
 
-# -- measuring ---------------------------------------------------------------------------------------------------
+# -- measuring ---------------------------------------------------------------------------------
 
 _batches = count(1)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Opt-ins a second, and the milliseconds within which 99 of 100 were answered; 0 where nobody was asked."""
+    """Opt-ins a second, and the milliseconds within which 99 of 100 were answered; 0 where
+    nobody was asked.
+    """
 
     rate: float
     p99: float = 0.0
@@ -276,8 +311,21 @@ def asked(place: Place, port: int, seconds: float, what: tuple[str, str]) -> Rat
     path, body = what
     text = _SCRIPT.replace("KEY", place.key).replace("BATCH", str(next(_batches)))
     script.write_text(text.replace("PATH", path).replace("BODY", body))
-    command = ["wrk", "-t", str(ASKING), "-c", str(CLIENTS), "-d", f"{seconds:g}s", "--latency", "-s", str(script)]
-    done = subprocess.run([*command, f"http://{ADDRESS}:{port}"], check=True, capture_output=True, text=True)
+    command = [
+        "wrk",
+        "-t",
+        str(ASKING),
+        "-c",
+        str(CLIENTS),
+        "-d",
+        f"{seconds:g}s",
+        "--latency",
+        "-s",
+        str(script),
+    ]
+    done = subprocess.run(
+        [*command, f"http://{ADDRESS}:{port}"], check=True, capture_output=True, text=True
+    )
     found = re.search(r"^Requests/sec: +([0-9.]+)", done.stdout, re.MULTILINE)
     late = re.search(r"^ +99% +([0-9.]+)(us|ms|s)$", done.stdout, re.MULTILINE)
     if not found or not late or "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
@@ -301,7 +349,9 @@ class Results:
         return median(one.rate / another.rate for one, another in pairs)
 
 
-def measure(place: Place, servers: dict[str, Server], loops: dict[str, Callable[[], float]], given: Any) -> Results:
+def measure(
+    place: Place, servers: dict[str, Server], loops: dict[str, Callable[[], float]], given: Any
+) -> Results:
     """Choose each server's number of workers, then so many rounds in which all take turns."""
     results = Results()
     for name, made in servers.items():
@@ -311,7 +361,9 @@ def measure(place: Place, servers: dict[str, Server], loops: dict[str, Callable[
                 asked(place, port, 1, _asks(name))
                 tried[workers] = asked(place, port, given.seconds, _asks(name)).rate
         results.workers[name] = max(tried, key=lambda workers: tried[workers])
-        _say(f"{name}: {', '.join(f'{workers} workers {rate:,.0f}' for workers, rate in tried.items())}")
+        _say(
+            f"{name}: {', '.join(f'{workers} workers {rate:,.0f}' for workers, rate in tried.items())}"
+        )
     for _ in range(given.rounds):
         for name, loop in loops.items():
             results.rates[name].append(Rate(loop()))
@@ -319,7 +371,9 @@ def measure(place: Place, servers: dict[str, Server], loops: dict[str, Callable[
             with made(results.workers[name]) as port:
                 asked(place, port, 1, _asks(name))
                 results.rates[name].append(asked(place, port, given.seconds, _asks(name)))
-        _say(", ".join(f"{name} {found[-1].rate:,.0f}" for name, found in results.rates.items()))
+        _say(
+            ", ".join(f"{name} {found[-1].rate:,.0f}" for name, found in results.rates.items())
+        )
     return results
 
 
@@ -339,10 +393,21 @@ def bench(place: Place, postgresql: PostgresServer | None, given: Any) -> Result
         return place.work / f"{name}-{next(fresh)}.sqlite"
 
     def loop(*before: str, what: str = "--raw") -> float:
-        command = [*before, sys.executable, "-m", "benchmarks.writes", what, str(path("raw")), str(given.seconds)]
+        command = [
+            *before,
+            sys.executable,
+            "-m",
+            "benchmarks.writes",
+            what,
+            str(path("raw")),
+            str(given.seconds),
+        ]
         return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
-    loops: dict[str, Callable[[], float]] = {"raw": loop, "raw log": lambda: loop(what="--raw-log")}
+    loops: dict[str, Callable[[], float]] = {
+        "raw": loop,
+        "raw log": lambda: loop(what="--raw-log"),
+    }
     servers: dict[str, Server] = {
         "unstored": lambda workers: other(place, "make_unstored", workers),
         "ours": lambda workers: ours(place, f"sqlite:///{path('ours')}", workers),
@@ -350,7 +415,9 @@ def bench(place: Place, postgresql: PostgresServer | None, given: Any) -> Result
     }
     if shutil.which("strace"):
         loops["raw slowed"] = lambda: loop(*SLOWED)
-        servers["ours slowed"] = lambda workers: ours(place, f"sqlite:///{path('slow')}", workers, *SLOWED)
+        servers["ours slowed"] = lambda workers: ours(
+            place, f"sqlite:///{path('slow')}", workers, *SLOWED
+        )
     if postgresql:
         url = postgresql.create_database()
         command = [sys.executable, "-m", "shopwindow", "migrate", "--database", url]
@@ -360,7 +427,7 @@ def bench(place: Place, postgresql: PostgresServer | None, given: Any) -> Result
     return measure(place, servers, loops, given)
 
 
-# -- the table ---------------------------------------------------------------------------------------------------
+# -- the table ---------------------------------------------------------------------------------
 
 
 def table(results: Results) -> Iterator[str]:
@@ -371,17 +438,39 @@ def table(results: Results) -> Iterator[str]:
     for what, name, beside, words, goal in (
         ("Opt-ins, SQLite", "ours", "raw", "a bare loop of SQLite, one row a commit", 4.0),
         ("Opt-ins, SQLite", "ours", "unstored", "the same requests checked, not stored", 0.4),
-        ("Opt-ins, fdatasync slowed to 5 ms", "ours slowed", "raw slowed", "the bare loop, slowed alike", 8.0),
-        ("Opt-ins, PostgreSQL", "postgresql", "pool", "only those statements, through a bare pool", 0.7),
-        ("Log lines, one a request", "log", "raw log", "lines appended and synced one by one", 1.5),
+        (
+            "Opt-ins, fdatasync slowed to 5 ms",
+            "ours slowed",
+            "raw slowed",
+            "the bare loop, slowed alike",
+            8.0,
+        ),
+        (
+            "Opt-ins, PostgreSQL",
+            "postgresql",
+            "pool",
+            "only those statements, through a bare pool",
+            0.7,
+        ),
+        (
+            "Log lines, one a request",
+            "log",
+            "raw log",
+            "lines appended and synced one by one",
+            1.5,
+        ),
     ):
         if name in results.rates and beside in results.rates:
             ratio = results.ratio(name, beside)
             met = _median(results, name) >= lesser if name == "ours" else ratio >= goal
             goals = (
-                f"the smaller of 4 × raw and 0.4 × unstored: {lesser:,.0f}" if name == "ours" else f"at least {goal:g}"
+                f"the smaller of 4 × raw and 0.4 × unstored: {lesser:,.0f}"
+                if name == "ours"
+                else f"at least {goal:g}"
             )
-            shown = f"{_spread(results, name)} | {words} | {_spread(results, beside)} | {ratio:.2f}"
+            shown = (
+                f"{_spread(results, name)} | {words} | {_spread(results, beside)} | {ratio:.2f}"
+            )
             yield f"| {what} | {shown} | {goals} | {'met' if met else 'missed'} |"
     for what, name, beside, words in (
         ("SQLite", "ours", "unstored", "not stored"),
@@ -393,9 +482,8 @@ def table(results: Results) -> Iterator[str]:
             p99 = _p99(results, name)
             most = 3 * CLIENTS / _median(results, name) * 1000
             other = f"{words} | {_p99(results, beside):.1f} ms" if beside else " | "
-            row = (
-                f"| 99 of 100 within, {what} | {p99:.1f} ms | {other} | | at most 3 × {CLIENTS} / rate: {most:.1f} ms |"
-            )
+            bound = f"at most 3 × {CLIENTS} / rate: {most:.1f} ms"
+            row = f"| 99 of 100 within, {what} | {p99:.1f} ms | {other} | | {bound} |"
             yield f"{row} {'met' if p99 <= most else 'missed'} |"
 
 
@@ -414,13 +502,32 @@ def _spread(results: Results, name: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Opt-ins a second, and what they are compared with.")
+    parser = argparse.ArgumentParser(
+        description="Opt-ins a second, and what they are compared with."
+    )
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
-    parser.add_argument("--seconds", type=float, default=5, metavar="N", help="of each measurement (default: 5)")
-    parser.add_argument("--workers", type=_numbers, default=[1, 2, 3, 4], metavar="N,N", help="(default: 1,2,3,4)")
-    parser.add_argument("--threads", type=int, default=32, metavar="N", help="a worker (default: 32)")
-    parser.add_argument("--pin", action="store_true", help="each worker of every server on one processor")
-    parser.add_argument("--work", type=Path, metavar="DIR", help="where to work; kept (default: temporary, deleted)")
+    parser.add_argument(
+        "--seconds", type=float, default=5, metavar="N", help="of each measurement (default: 5)"
+    )
+    parser.add_argument(
+        "--workers",
+        type=_numbers,
+        default=[1, 2, 3, 4],
+        metavar="N,N",
+        help="(default: 1,2,3,4)",
+    )
+    parser.add_argument(
+        "--threads", type=int, default=32, metavar="N", help="a worker (default: 32)"
+    )
+    parser.add_argument(
+        "--pin", action="store_true", help="each worker of every server on one processor"
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        metavar="DIR",
+        help="where to work; kept (default: temporary, deleted)",
+    )
     parser.add_argument("--raw", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--raw-log", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--serve", nargs=5, help=argparse.SUPPRESS)
@@ -442,7 +549,9 @@ def main() -> int:
     try:
         with ExitStack() as stack:
             postgresql = stack.enter_context(postgresql_server({"max_connections": "300"}))
-            results = bench(Place(work, *sample(work), given.threads, given.pin), postgresql, given)
+            results = bench(
+                Place(work, *sample(work), given.threads, given.pin), postgresql, given
+            )
     finally:
         if given.work is None:
             shutil.rmtree(work)
@@ -450,7 +559,10 @@ def main() -> int:
         f"{CLIENTS} clients; {len(os.sched_getaffinity(0))} processors, Python {platform.python_version()}, SQLite ",
         end="",
     )
-    print(f"{sqlite3.sqlite_version}; {given.rounds} rounds of {given.seconds:g} s: median (least–most)", end="")
+    print(
+        f"{sqlite3.sqlite_version}; {given.rounds} rounds of {given.seconds:g} s: median (least–most)",
+        end="",
+    )
     print("; each worker on one processor\n" if given.pin else "\n")
     print("\n".join(table(results)))
     return 0

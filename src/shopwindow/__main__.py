@@ -12,7 +12,9 @@ from shopwindow import cli
 def main() -> None:
     """Run a command and end with its status."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # an encoding that lacks a character shall not end a command
+        if isinstance(
+            stream, TextIOWrapper
+        ):  # an encoding that lacks a character shall not end a command
             stream.reconfigure(errors="backslashreplace")
     try:
         cli.main(prog_name="shopwindow")
@@ -22,7 +24,9 @@ def main() -> None:
 
 
 def _flush(stream: TextIO) -> None:
-    """Nobody reads any more, or the disk is full: then Python shall not try again at the end, and print a traceback."""
+    """Nobody reads any more, or the disk is full: then Python shall not try again at the end,
+    and print a traceback.
+    """
     try:
         stream.flush()
     except (OSError, ValueError):

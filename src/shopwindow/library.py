@@ -1,8 +1,10 @@
-"""What a program calls: check content, build and operate releases, print the edge's configuration, answer requests.
+"""What a program calls: check content, build and operate releases, print the edge's
+configuration, answer requests.
 
-Each function takes an Interface and plain arguments, and returns what it did; the commands parse, call one function,
-print and end with a status. Problems of content are returned. What an operator has to mend is raised as a Failure, and
-an argument that cannot be meant as Misuse. Nothing here prints, reads the environment for settings, or ends a process.
+Each function takes an Interface and plain arguments, and returns what it did; the commands
+parse, call one function, print and end with a status. Problems of content are returned. What an
+operator has to mend is raised as a Failure, and an argument that cannot be meant as Misuse.
+Nothing here prints, reads the environment for settings, or ends a process.
 """
 
 import os
@@ -57,7 +59,9 @@ from shopwindow.release.stored import interface_of
 from shopwindow.service import trial
 
 Steps = Callable[[str], Progress | None]
-"""Called with the name of a step, "checking" or "rendering"; returns what is called as the step goes on, or None."""
+"""Called with the name of a step, "checking" or "rendering"; returns what is called as the step
+goes on, or None.
+"""
 
 
 KEY_LENGTH = 24
@@ -68,13 +72,15 @@ def _no_steps(step: str) -> None:
     return None
 
 
-# -- content -----------------------------------------------------------------------------------------------------
+# -- content -----------------------------------------------------------------------------------
 
 
 def schemas(interface: Interface, content: Path) -> Schemas:
-    """Return the schemas of an interface, with those of a content folder on top, where it is there.
+    """Return the schemas of an interface, with those of a content folder on top, where it is
+    there.
 
-    Raises Failure for a fault in the interface's schemas; one in the folder's is among the problems of `check`.
+    Raises Failure for a fault in the interface's schemas; one in the folder's is among the
+    problems of `check`.
     """
     return program_schemas(interface, content / "schemas")
 
@@ -105,9 +111,9 @@ def check(
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 
-    ``against`` is a release, or an archive of one: what changed since is held to the rules for revisions. ``jobs`` is
-    the number of processes, by default one a processor. At most ``most`` problems are listed; the others are counted.
-    A feed may hold ``unpacked`` bytes.
+    ``against`` is a release, or an archive of one: what changed since is held to the rules for
+    revisions. ``jobs`` is the number of processes, by default one a processor. At most ``most``
+    problems are listed; the others are counted. A feed may hold ``unpacked`` bytes.
 
     Raises Misuse where there is no such folder or release.
     """
@@ -117,7 +123,9 @@ def check(
             released = documents(against, interface)
         except NoRelease as failure:
             raise Misuse("against", str(failure)) from None
-    options = CheckOptions(jobs, steps("checking"), released=released, most=most, unpacked=unpacked)
+    options = CheckOptions(
+        jobs, steps("checking"), released=released, most=most, unpacked=unpacked
+    )
     if not content.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
     return _checked(declared(interface, content), content, options)
@@ -138,10 +146,11 @@ def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checke
 
 
 def moment_of(at: str | None, documents: Documents) -> datetime:
-    """Return the instant that a text names: RFC 3339, or a local time or a day in the content's time zone.
+    """Return the instant that a text names: RFC 3339, or a local time or a day in the content's
+    time zone.
 
-    None is now, in whole seconds. Raises Misuse for any other text, and for the first and last year that Python has,
-    for the weeks around an instant must exist, too.
+    None is now, in whole seconds. Raises Misuse for any other text, and for the first and last
+    year that Python has, for the weeks around an instant must exist, too.
     """
     if at is None:
         return datetime.now(UTC).replace(microsecond=0)
@@ -156,7 +165,9 @@ def moment_of(at: str | None, documents: Documents) -> datetime:
 
 
 def live_at(interface: Interface, documents: Documents, at: str | None) -> Content:
-    """Return the documents that are live at an instant, as `moment_of` reads it, without their indexes."""
+    """Return the documents that are live at an instant, as `moment_of` reads it, without their
+    indexes.
+    """
     return live(documents, moment_of(at, documents), interface.kinds, interface.clocks)
 
 
@@ -172,8 +183,9 @@ def show(
 ) -> Response:
     """Return the response to a request, answered from checked documents instead of a release.
 
-    ``request`` is a path and query below the base URL, or the whole URL. ``app`` names the application that asks,
-    by default the first; ``form`` the format: json or xml. A Refusal becomes the response that a client would get.
+    ``request`` is a path and query below the base URL, or the whole URL. ``app`` names the
+    application that asks, by default the first; ``form`` the format: json or xml. A Refusal
+    becomes the response that a client would get.
 
     Raises Misuse, also for an operation that only the running service answers.
     """
@@ -190,7 +202,9 @@ def show(
         call = bind(asked, app or next(iter(applications), None), interface)
         if not isinstance(call.operation.source, FromContent):
             path = call.operation.path
-            raise Misuse("", f"{path} is answered by the running service only (`shopwindow serve`)")
+            raise Misuse(
+                "", f"{path} is answered by the running service only (`shopwindow serve`)"
+            )
         with ExitStack() as stack:
 
             def opened(name: str) -> Any:
@@ -219,7 +233,9 @@ def unknown_application(name: str, applications: Sequence[str]) -> str:
 
 
 def applications(interface: Interface, content: Path) -> list[str] | None:
-    """Return the names of the applications that a content folder configures; None while it has problems."""
+    """Return the names of the applications that a content folder configures; None while it has
+    problems.
+    """
     kind, checked = interface.applications, check(interface, content)
     if checked.documents is None:
         return None
@@ -230,13 +246,17 @@ def applications(interface: Interface, content: Path) -> list[str] | None:
 
 
 def new_key() -> tuple[str, str]:
-    """Return a new API key, which nobody can guess, and the digest of it that content holds (SHA-256, hex)."""
+    """Return a new API key, which nobody can guess, and the digest of it that content holds
+    (SHA-256, hex).
+    """
     key = "".join(secrets.choice(ascii_letters + digits) for _ in range(KEY_LENGTH))
     return key, sha256(key.encode()).hexdigest()
 
 
 def _below(interface: Interface, request: str, site: Mapping[str, Any]) -> str:
-    """Return the path and query below the base URL or the order host's, which a pasted address has in front."""
+    """Return the path and query below the base URL or the order host's, which a pasted address
+    has in front.
+    """
     target = re.sub("^https?://", "//", request.strip().partition("#")[0], flags=re.IGNORECASE)
     below = []
     for order_host, name in ((False, "base_url"), (True, "order_base_url")):
@@ -269,16 +289,17 @@ class _Later:
         return getattr(self._opened, verb)
 
 
-# -- building ----------------------------------------------------------------------------------------------------
+# -- building ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Build:
     """What `build` did.
 
-    ``checked`` holds the problems; where there are any, ``built`` is None and nothing was written. ``activated``: the
-    new release became the current one in this build. ``current`` is the release that is current now, and ``pinned``
-    whether it stays so until somebody activates another.
+    ``checked`` holds the problems; where there are any, ``built`` is None and nothing was
+    written. ``activated``: the new release became the current one in this build. ``current`` is
+    the release that is current now, and ``pinned`` whether it stays so until somebody activates
+    another.
     """
 
     checked: Checked
@@ -301,20 +322,27 @@ def build(
     allowed: int = MAX_FILES,
     steps: Steps = _no_steps,
 ) -> Build:
-    """Check a content folder, write a release to ``out`` and activate it, unless `current` is pinned.
+    """Check a content folder, write a release to ``out`` and activate it, unless `current` is
+    pinned.
 
-    ``at`` is the instant whose content counts, as `moment_of` reads it. A ``fresh`` build reads and writes everything
-    again; the release is the same. ``allowed`` is how many files there may be; the other arguments are those of
-    `check`. How the build ended is recorded in last-build.json, and while it is at work, in building.json.
+    ``at`` is the instant whose content counts, as `moment_of` reads it. A ``fresh`` build reads
+    and writes everything again; the release is the same. ``allowed`` is how many files there
+    may be; the other arguments are those of `check`. How the build ended is recorded in
+    last-build.json, and while it is at work, in building.json.
 
-    Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another process changes ``out``.
+    Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another process
+    changes ``out``.
     """
     if out.absolute().is_relative_to(content.absolute()):
-        raise Misuse("out", f"{out} lies within --content {content}, whose every file is content")
+        raise Misuse(
+            "out", f"{out} lies within --content {content}, whose every file is content"
+        )
     begun, releases = datetime.now(UTC), Releases(out)
     program = program_digest(interface, content / "collections.yaml")
     cached = None if fresh else out / ".cache" / "documents"
-    options = CheckOptions(jobs, steps("checking"), cached, program, most=most, unpacked=unpacked)
+    options = CheckOptions(
+        jobs, steps("checking"), cached, program, most=most, unpacked=unpacked
+    )
 
     def ordered(checked: Documents, declared: Declared) -> BuildOrder:
         return BuildOrder(
@@ -383,7 +411,9 @@ def _note(content: Path) -> dict[str, Any]:
     if not commit:
         try:
             command = ["git", "-C", str(content), "rev-parse", "HEAD"]
-            commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+            commit = subprocess.run(
+                command, capture_output=True, text=True, check=True
+            ).stdout.strip()
         except (OSError, subprocess.CalledProcessError):
             commit = None
     return {
@@ -394,24 +424,37 @@ def _note(content: Path) -> dict[str, Any]:
 
 
 def counted(
-    interface: Interface, content: Path, documents: Documents, *, at: str | None = None, jobs: int | None = None
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    *,
+    at: str | None = None,
+    jobs: int | None = None,
 ) -> Iterator[tuple[Operation, int | None]]:
-    """Yield every operation with the number of files that a build would render of it; None: it is dynamic."""
+    """Yield every operation with the number of files that a build would render of it; None: it
+    is dynamic.
+    """
     interface = declared(interface, content).interface
-    with temporary(interface.indexes, documents.feeds, live_at(interface, documents, at), jobs) as published:
-        files = {planned.operation.name: planned.files for planned in planned_operations(interface, published)}
+    with temporary(
+        interface.indexes, documents.feeds, live_at(interface, documents, at), jobs
+    ) as published:
+        files = {
+            planned.operation.name: planned.files
+            for planned in planned_operations(interface, published)
+        }
     for operation in interface.operations:
         yield operation, files.get(operation.name)
 
 
-# -- releases ----------------------------------------------------------------------------------------------------
+# -- releases ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Activated:
     """A release that was activated. ``previous`` was current before, if any.
 
-    ``edge_changed``: the edge's configuration differs between the two, and must be written and reloaded.
+    ``edge_changed``: the edge's configuration differs between the two, and must be written and
+    reloaded.
     """
 
     id: str
@@ -427,8 +470,9 @@ def releases(out: Path) -> list[Release]:
 def activate(out: Path, id: str | None = None, reason: str = "") -> Activated:
     """Make a release the current one, and unpin.
 
-    ``id`` is the beginning of its id, of 8 digits or more; None: the release of the last build. ``reason`` goes into
-    the history. Raises Failure, such as for a damaged release; then nothing has changed.
+    ``id`` is the beginning of its id, of 8 digits or more; None: the release of the last build.
+    ``reason`` goes into the history. Raises Failure, such as for a damaged release; then
+    nothing has changed.
     """
     directory = Releases(out)
     with directory.lock():
@@ -438,9 +482,11 @@ def activate(out: Path, id: str | None = None, reason: str = "") -> Activated:
 
 
 def roll_back(out: Path, id: str | None = None, reason: str = "") -> Activated:
-    """Make an earlier release the current one, and pin it, so that builds activate nothing until `activate` does.
+    """Make an earlier release the current one, and pin it, so that builds activate nothing
+    until `activate` does.
 
-    Without ``id`` it is the newest in the history that was never rolled back from. Raises Failure, as `activate`.
+    Without ``id`` it is the newest in the history that was never rolled back from. Raises
+    Failure, as `activate`.
     """
     directory = Releases(out)
     with directory.lock():
@@ -453,14 +499,18 @@ def _activate(directory: Releases, id: str, action: str, reason: str) -> Activat
     previous = directory.current()
     wrong = directory.verify(id)
     if wrong:
-        raise Failure(f"release {id[:12]} is damaged, nothing was activated: {'; '.join(wrong[:3])}")
+        raise Failure(
+            f"release {id[:12]} is damaged, nothing was activated: {'; '.join(wrong[:3])}"
+        )
     edge_changed = previous is not None and _edge(directory, previous) != _edge(directory, id)
     directory.activate(id, action, reason, datetime.now(UTC), pin=action == "rollback")
     return Activated(id, previous, edge_changed)
 
 
 def _edge(directory: Releases, id: str) -> str | None:
-    """Return the manifest's digest of the edge's configuration; None where the manifest cannot be read."""
+    """Return the manifest's digest of the edge's configuration; None where the manifest cannot
+    be read.
+    """
     try:
         return directory.manifest(id).edge
     except Failure:
@@ -469,9 +519,11 @@ def _edge(directory: Releases, id: str) -> str | None:
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between two releases: values of documents, and the URLs of the files that differ.
+    """What differs between two releases: values of documents, and the URLs of the files that
+    differ.
 
-    ``lifetime``: the seconds after which caches have dropped the responses to other queries by themselves.
+    ``lifetime``: the seconds after which caches have dropped the responses to other queries by
+    themselves.
     """
 
     changes: Sequence[Change]
@@ -491,13 +543,16 @@ def difference(interface: Interface, out: Path, old: str, new: str) -> Differenc
 
 
 def urls_to_purge(out: Path, old: str, new: str) -> list[str]:
-    """Return the URLs of the files that differ between two releases, from their manifests alone. Raises Failure."""
+    """Return the URLs of the files that differ between two releases, from their manifests
+    alone. Raises Failure.
+    """
     directory = Releases(out)
     return purged(directory.path(directory.find(old)), directory.path(directory.find(new)))
 
 
 def prune(out: Path, keep: int) -> tuple[list[str], int]:
-    """Delete all but the newest ``keep`` releases, and return the ids of those deleted and how many are left.
+    """Delete all but the newest ``keep`` releases, and return the ids of those deleted and how
+    many are left.
 
     The current release stays, and one that was current in the last hour. Raises Failure.
     """
@@ -508,21 +563,25 @@ def prune(out: Path, keep: int) -> tuple[list[str], int]:
 
 
 def verify(out: Path, id: str = "current") -> tuple[str, list[str]]:
-    """Return a release's whole id, and a line for each of its files that is not as it was built. Raises Failure."""
+    """Return a release's whole id, and a line for each of its files that is not as it was
+    built. Raises Failure.
+    """
     directory = Releases(out)
     release = directory.find(id)
     return release, directory.verify(release)
 
 
 def repair(out: Path, id: str = "current") -> int:
-    """Set the times and modes again that a copy of a release has lost; return of how many files. Raises Failure."""
+    """Set the times and modes again that a copy of a release has lost; return of how many
+    files. Raises Failure.
+    """
     directory = Releases(out)
     release = directory.find(id)
     with directory.lock():
         return repair_release(directory.path(release))
 
 
-# -- the edge ----------------------------------------------------------------------------------------------------
+# -- the edge ----------------------------------------------------------------------------------
 
 
 def nginx_configuration(
@@ -536,13 +595,16 @@ def nginx_configuration(
     limits: EdgeLimits | None = None,
     templates: Path | None = None,
 ) -> tuple[str, list[str]]:
-    """Return nginx's configuration for the current release, for its http context, and warnings about the keys.
+    """Return nginx's configuration for the current release, for its http context, and warnings
+    about the keys.
 
-    ``keys`` is a file with a line `<application> <key>` each; the configuration holds these keys, so nobody else may
-    read it. ``service`` and ``listen`` are addresses: of what answers the rest, and where nginx listens.
-    ``templates`` is a folder whose nginx.conf is used instead of the program's own.
+    ``keys`` is a file with a line `<application> <key>` each; the configuration holds these
+    keys, so nobody else may read it. ``service`` and ``listen`` are addresses: of what answers
+    the rest, and where nginx listens. ``templates`` is a folder whose nginx.conf is used
+    instead of the program's own.
 
-    Raises Failure for keys that cannot be read, and Misuse for an address or a template that cannot be used.
+    Raises Failure for keys that cannot be read, and Misuse for an address or a template that
+    cannot be used.
     """
     if templates and not (templates / nginx.TEMPLATE).is_file():
         raise Misuse("templates", f"{templates}: there is no {nginx.TEMPLATE} in it")
@@ -551,7 +613,9 @@ def nginx_configuration(
     interface, folder_schemas = _released(interface, release, content)
     published = content_of(release, interface)
     try:
-        known, warnings = nginx.read_keys(keys.read_text(encoding="utf-8-sig"), interface, published)
+        known, warnings = nginx.read_keys(
+            keys.read_text(encoding="utf-8-sig"), interface, published
+        )
     except (OSError, ValueError) as error:
         raise Failure(f"{keys}: {error}") from None
     edge_rules = rules(interface, published, folder_schemas)
@@ -559,14 +623,18 @@ def nginx_configuration(
     if interface.templates:
         folders.append(Path(str(interface.templates)))
     try:
-        text = nginx.configuration(edge_rules, known, files, service, listen, folders, limits=limits or EdgeLimits())
+        text = nginx.configuration(
+            edge_rules, known, files, service, listen, folders, limits=limits or EdgeLimits()
+        )
     except ValueError as error:
         raise Misuse("", str(error)) from None
     return text, warnings
 
 
 def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str, Any]:
-    """Return the interface as an OpenAPI 3.1 document, with examples from the current release. Raises Failure."""
+    """Return the interface as an OpenAPI 3.1 document, with examples from the current release.
+    Raises Failure.
+    """
     directory = Releases(out)
     release = directory.path(directory.find("current"))
     interface, folder_schemas = _released(interface, release, content)
@@ -575,7 +643,7 @@ def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str
     return document
 
 
-# -- the service -------------------------------------------------------------------------------------------------
+# -- the service -------------------------------------------------------------------------------
 
 
 def application(
@@ -587,16 +655,19 @@ def application(
     secret: str = "",
     trusted: str | None = None,
 ) -> Callable[..., Any]:
-    """Return the WSGI callable (PEP 3333) that answers from the current release, following activations.
+    """Return the WSGI callable (PEP 3333) that answers from the current release, following
+    activations.
 
-    ``database`` is the address of what writes go to, `sqlite:///PATH` or `postgresql://…`; empty: writes are refused.
-    ``log_dir`` is the folder of the mobile log, if there is one. ``secret`` keys the digests that the database holds;
-    without one they have a key of the database's own, and single-use codes are refused. ``trusted`` lists the networks
-    of proxies whose X-Forwarded-For is believed, by default those on loopback.
+    ``database`` is the address of what writes go to, `sqlite:///PATH` or `postgresql://…`;
+    empty: writes are refused. ``log_dir`` is the folder of the mobile log, if there is one.
+    ``secret`` keys the digests that the database holds; without one they have a key of the
+    database's own, and single-use codes are refused. ``trusted`` lists the networks of proxies
+    whose X-Forwarded-For is believed, by default those on loopback.
 
-    While no release is current, requests are refused with status 503. Raises Failure for a database that waiting does
-    not mend, and ValueError for a secret that is too short. The imports stand here, for they need the extra `serve`,
-    which whoever checks and builds may lack.
+    While no release is current, requests are refused with status 503. Raises Failure for a
+    database that waiting does not mend, and ValueError for a secret that is too short. The
+    imports stand here, for they need the extra `serve`, which whoever checks and builds may
+    lack.
     """
     from shopwindow.service import wsgi
     from shopwindow.service.database.late import late_database
@@ -613,4 +684,6 @@ def application(
     watch = Watch(out, interface)
     for prepare in interface.prepare:
         prepare()
-    return wsgi.application(lambda request: watch(), None, backstage, proxies(trusted or LOOPBACK))
+    return wsgi.application(
+        lambda request: watch(), None, backstage, proxies(trusted or LOOPBACK)
+    )

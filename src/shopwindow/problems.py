@@ -1,4 +1,6 @@
-"""What can be wrong: a Problem in content (collected); a Refusal of a request, a Failure of a command (raised)."""
+"""What can be wrong: a Problem in content (collected); a Refusal of a request, a Failure of a
+command (raised).
+"""
 
 import errno
 import os
@@ -12,7 +14,9 @@ Pointer = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A stretch of a file. Lines and columns count from 1, columns in characters; the end is exclusive."""
+    """A stretch of a file. Lines and columns count from 1, columns in characters; the end is
+    exclusive.
+    """
 
     line: int
     column: int
@@ -24,10 +28,10 @@ class Place:
 class Problem:
     """One finding in content. Plain data: words are made where it is printed.
 
-    ``path`` is relative to the content folder; without ``place`` the finding is about the whole file.
-    ``found`` reads as a sentence without a full stop; ``allowed`` completes "allowed: …";
-    ``about`` is the schema's description of the property; ``nearest`` completes "did you mean …?";
-    ``used_by`` names the files that build on ``path``.
+    ``path`` is relative to the content folder; without ``place`` the finding is about the whole
+    file. ``found`` reads as a sentence without a full stop; ``allowed`` completes "allowed: …";
+    ``about`` is the schema's description of the property; ``nearest`` completes "did you mean
+    …?"; ``used_by`` names the files that build on ``path``.
     """
 
     rule: str
@@ -48,7 +52,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a request: where (a parameter's name, or empty), and what is found and allowed."""
+    """One thing wrong with a request: where (a parameter's name, or empty), and what is found
+    and allowed.
+    """
 
     where: str
     message: str
@@ -59,7 +65,9 @@ class Fault:
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """A request that is declined, by the name of its row in the table of codes (interface.answer)."""
+    """A request that is declined, by the name of its row in the table of codes
+    (interface.answer).
+    """
 
     code: str
     faults: tuple[Fault, ...] = ()
@@ -67,7 +75,9 @@ class Refusal(Exception):
 
 
 class Misuse(Exception):
-    """An argument that cannot be meant. ``argument``: the name of the option that takes it, if one does."""
+    """An argument that cannot be meant. ``argument``: the name of the option that takes it, if
+    one does.
+    """
 
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
@@ -75,14 +85,17 @@ class Misuse(Exception):
 
 
 class Failure(Exception):
-    """What stops a command and is no one's content: a full disk, a lock, a release that is not there.
+    """What stops a command and is no one's content: a full disk, a lock, a release that is not
+    there.
 
     Its text says what happened and what to do.
     """
 
 
 @contextmanager
-def failures(folder: object, outcome: str = "nothing was published, `current` is as it was") -> Iterator[None]:
+def failures(
+    folder: object, outcome: str = "nothing was published, `current` is as it was"
+) -> Iterator[None]:
     """What the file system refuses, in an operator's words, with what has come of it."""
     try:
         yield
@@ -104,7 +117,9 @@ def failures(folder: object, outcome: str = "nothing was published, `current` is
 
 
 def in_words(error: OSError) -> str:
-    """What the system refused a command, in a sentence: what, to whom, whose it is, and what to do."""
+    """What the system refused a command, in a sentence: what, to whom, whose it is, and what to
+    do.
+    """
     if error.errno not in (errno.EACCES, errno.EPERM) or error.filename is None:
         return str(error)
     path = os.fsdecode(error.filename)
@@ -130,10 +145,11 @@ def _user(number: int) -> str:
 
 
 def exhausted(path: object) -> str | None:
-    """What the file system of a path has no more of: bytes, or inodes, though there is room. None: it has both.
+    """What the file system of a path has no more of: bytes, or inodes, though there is room.
+    None: it has both.
 
-    ENOSPC stands for either, and who looks for room when inodes are lacking finds plenty. A file system that makes
-    inodes as it needs them (btrfs) counts none.
+    ENOSPC stands for either, and who looks for room when inodes are lacking finds plenty. A
+    file system that makes inodes as it needs them (btrfs) counts none.
     """
     place = os.path.abspath(str(path))
     while not os.path.exists(place) and place != os.path.dirname(place):
@@ -150,7 +166,9 @@ def exhausted(path: object) -> str | None:
 
 
 LEAST_ROOM = 1024 * 1024
-"""Bytes. With less than that free, a write that was refused was refused for that: our pieces are smaller."""
+"""Bytes. With less than that free, a write that was refused was refused for that: our pieces
+are smaller.
+"""
 
 LONGEST = 60
 """Characters of a value or a key that a message quotes."""
@@ -177,8 +195,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def sentence(problem: Problem) -> str:
-    """Return a problem in one line: what was found, what it is about, what is allowed, what may have been meant."""
-    where = pointer_text(tuple(cut(step) if isinstance(step, str) else step for step in problem.pointer))
+    """Return a problem in one line: what was found, what it is about, what is allowed, what may
+    have been meant.
+    """
+    where = pointer_text(
+        tuple(cut(step) if isinstance(step, str) else step for step in problem.pointer)
+    )
     text = f"{where}: {problem.found}" if problem.pointer else problem.found
     if problem.about:
         text += f" ({problem.about.rstrip('.')})"
@@ -187,10 +209,16 @@ def sentence(problem: Problem) -> str:
     if problem.nearest:
         text += f"; did you mean {problem.nearest}?"
     if problem.used_by:
-        text += f"; {', '.join(problem.used_by)} build{'s' * (len(problem.used_by) == 1)} on this"
+        text += (
+            f"; {', '.join(problem.used_by)} build{'s' * (len(problem.used_by) == 1)} on this"
+        )
     return one_line(text)
 
 
 def one_line(text: str) -> str:
-    """Return a text without line ends or control characters, which would forge a second problem."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    """Return a text without line ends or control characters, which would forge a second
+    problem.
+    """
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )

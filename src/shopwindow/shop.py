@@ -1,4 +1,6 @@
-"""The department store: every family and the catalog, as the Interface that the engine is handed by default."""
+"""The department store: every family and the catalog, as the Interface that the engine is
+handed by default.
+"""
 
 from shopwindow.catalog.availability import OPERATIONS as AVAILABILITY
 from shopwindow.catalog.categories import OPERATIONS as CATEGORIES

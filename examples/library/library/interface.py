@@ -1,4 +1,6 @@
-"""A public library's branches and reading events: two kinds, four operations of which one writes, and its table."""
+"""A public library's branches and reading events: two kinds, four operations of which one
+writes, and its table.
+"""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,9 +25,11 @@ from shopwindow.interface.operation import (
 from shopwindow.interface.table import Column, Personal, Session, Step, Table, Tables, written
 from shopwindow.problems import Fault, Refusal
 
-# -- what editors write ------------------------------------------------------------------------------------------
+# -- what editors write ------------------------------------------------------------------------
 
-BRANCH = Kind("branch", "branches", "branch.json", ids=("branchId",), title=("name",), scheduled=False)
+BRANCH = Kind(
+    "branch", "branches", "branch.json", ids=("branchId",), title=("name",), scheduled=False
+)
 
 READING = Kind(
     "reading",
@@ -38,7 +42,7 @@ READING = Kind(
 )
 
 
-# -- what is read ------------------------------------------------------------------------------------------------
+# -- what is read ------------------------------------------------------------------------------
 
 
 def branches(content: Content, call: Call) -> Json:
@@ -49,7 +53,13 @@ def branches(content: Content, call: Call) -> Json:
 def readings(content: Content, call: Call) -> Json:
     """The readings of all branches or of some, by start."""
     wanted = call["branch"]
-    return {"readings": [each for each in content.documents("reading") if not wanted or each["branchId"] in wanted]}
+    return {
+        "readings": [
+            each
+            for each in content.documents("reading")
+            if not wanted or each["branchId"] in wanted
+        ]
+    }
 
 
 def readings_of_each_branch(content: Content) -> Iterator[Arguments]:
@@ -71,7 +81,7 @@ def each_reading(content: Content) -> Iterable[Arguments]:
     return ({"readingId": (reading,)} for reading in content.identities("reading"))
 
 
-# -- what is written ---------------------------------------------------------------------------------------------
+# -- what is written ---------------------------------------------------------------------------
 
 
 class Registrations:
@@ -82,7 +92,9 @@ class Registrations:
 
     def seats(self, reading: int) -> int:
         """Return how many seats of a reading are taken."""
-        ((taken,),) = self._run("SELECT COALESCE(SUM(seats), 0) FROM registrations WHERE reading = ?", reading)
+        ((taken,),) = self._run(
+            "SELECT COALESCE(SUM(seats), 0) FROM registrations WHERE reading = ?", reading
+        )
         return int(taken)
 
     def take(self, id: str, reading: int, email: str, seats: int, at: str) -> None:
@@ -125,13 +137,17 @@ def register(tables: Tables, content: Content, call: Call, moment: Moment) -> Ou
     if body["seats"] > left:
         raise Refusal("invalid", (Fault("seats", f"must be at most {left}, which are left"),))
     id = moment.random(16).hex()
-    tables[REGISTRATIONS].take(id, body["readingId"], body["email"], body["seats"], written(moment.now))
+    tables[REGISTRATIONS].take(
+        id, body["readingId"], body["email"], body["seats"], written(moment.now)
+    )
     return Outcome({"registrationId": id, "seatsLeft": left - body["seats"]})
 
 
-# -- all of it ---------------------------------------------------------------------------------------------------
+# -- all of it ---------------------------------------------------------------------------------
 
-_BRANCH = Parameter("branch", Ids(), "Only readings at these branches, comma-separated.", example="1")
+_BRANCH = Parameter(
+    "branch", Ids(), "Only readings at these branches, comma-separated.", example="1"
+)
 _READING = Parameter("readingId", Ids(), "The readings, comma-separated.", example="10")
 _ITEMS = ("readings",)
 

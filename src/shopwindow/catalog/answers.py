@@ -1,4 +1,6 @@
-"""What the catalog's operations share: the port, products as elements, images, categories, the envelope."""
+"""What the catalog's operations share: the port, products as elements, images, categories, the
+envelope.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -43,7 +45,9 @@ def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str,
 
 
 def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]:
-    """Products in the order of their ids; those whose images nobody asked otherwise are stored rendered."""
+    """Products in the order of their ids; those whose images nobody asked otherwise are stored
+    rendered.
+    """
     catalog = of(content)
     if images is PLAIN:
         found = catalog.rendered(ids, "element")
@@ -52,7 +56,7 @@ def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]
     return [element(products[id], around, images) for id in ids if id in products]
 
 
-# -- categories --------------------------------------------------------------------------------------------------
+# -- categories --------------------------------------------------------------------------------
 
 
 def categories(content: Content, ids: Iterable[int]) -> list[Json]:
@@ -76,16 +80,24 @@ def all_categories(content: Content) -> Iterable[Json]:
                 yield category
 
 
-# -- parameters --------------------------------------------------------------------------------------------------
+# -- parameters --------------------------------------------------------------------------------
 
 
-IMAGE_WIDTH = Parameter("imagewidth", Count(MAX_WIDTH), "Width of images, in pixels.", default=PLAIN.width)
+IMAGE_WIDTH = Parameter(
+    "imagewidth", Count(MAX_WIDTH), "Width of images, in pixels.", default=PLAIN.width
+)
 IMAGE_QUALITY = Parameter("imagequality", Count(100), "Quality of images, in percent.")
 UPC_IMAGE_WIDTH = Parameter(
-    "upcimagewidth", Count(MAX_WIDTH), "Width of the images of colors, in pixels.", default=PLAIN.upc_width
+    "upcimagewidth",
+    Count(MAX_WIDTH),
+    "Width of the images of colors, in pixels.",
+    default=PLAIN.upc_width,
 )
 SWATCH_IMAGE_WIDTH = Parameter(
-    "swatchimagewidth", Count(MAX_WIDTH), "Width of swatches, in pixels.", default=PLAIN.swatch_width
+    "swatchimagewidth",
+    Count(MAX_WIDTH),
+    "Width of swatches, in pixels.",
+    default=PLAIN.swatch_width,
 )
 PRICE_RANGES = Parameter(
     "PRICE",
@@ -102,7 +114,8 @@ FACETS = Others(
 
 
 _OF_IMAGES = frozenset(
-    parameter.name for parameter in (IMAGE_WIDTH, IMAGE_QUALITY, UPC_IMAGE_WIDTH, SWATCH_IMAGE_WIDTH)
+    parameter.name
+    for parameter in (IMAGE_WIDTH, IMAGE_QUALITY, UPC_IMAGE_WIDTH, SWATCH_IMAGE_WIDTH)
 )
 
 

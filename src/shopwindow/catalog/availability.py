@@ -1,4 +1,6 @@
-"""Pick-up in store: what stores near a place have of products or UPCs (interface 4.9, wire shapes §2)."""
+"""Pick-up in store: what stores near a place have of products or UPCs (interface 4.9, wire
+shapes §2).
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -8,7 +10,14 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Ids, Number, Text
-from shopwindow.interface.operation import CALLBACK, AnyOf, FromContent, Operation, Parameter, Together
+from shopwindow.interface.operation import (
+    CALLBACK,
+    AnyOf,
+    FromContent,
+    Operation,
+    Parameter,
+    Together,
+)
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail import storefront
 from shopwindow.retail.articles import Status, products_of_upcs, upcs
@@ -27,7 +36,7 @@ Near = tuple[float, Json]
 Sold = tuple[Json, Json]
 """A product, and one of its UPCs."""
 
-# -- which UPCs --------------------------------------------------------------------------------------------------
+# -- which UPCs --------------------------------------------------------------------------------
 
 
 def by_product(content: Content, call: Call) -> Json:
@@ -35,11 +44,17 @@ def by_product(content: Content, call: Call) -> Json:
     found = of(content).products(call["productId"])
     if not found:
         raise nothing("no product has such an id", "productId")
-    return _answer(content, call, [(found[id], upc) for id in sorted(found) for upc in found[id].get("upcs", ())])
+    return _answer(
+        content,
+        call,
+        [(found[id], upc) for id in sorted(found) for upc in found[id].get("upcs", ())],
+    )
 
 
 def by_upc(content: Content, call: Call) -> Json:
-    """Of some UPCs, by the number of the bar code or the bags' upcId. Raises Refusal where none is known."""
+    """Of some UPCs, by the number of the bar code or the bags' upcId. Raises Refusal where none
+    is known.
+    """
     numbers: Sequence[int] = call["upcId"]
     owners = products_of_upcs(content, numbers, or_skus=True)
     products = of(content).products(sorted(set(owners.values())))
@@ -59,7 +74,9 @@ def _answer(content: Content, call: Call, sold: Sequence[Sold]) -> Json:
     near = _stores(content, call)
     by_number = {int(upc["upc"]): (product, upc) for product, upc in sold}
     ordered = [by_number[number] for number in sorted(by_number)]
-    has = of(content).availability([upc["upc"] for _, upc in ordered], [store["locationNumber"] for _, store in near])
+    has = of(content).availability(
+        [upc["upc"] for _, upc in ordered], [store["locationNumber"] for _, store in near]
+    )
     told = {}
     if ordered:
         told["upcs"] = [_upc(each, near, has) for each in ordered]
@@ -75,10 +92,18 @@ def _upc(sold: Sold, near: Iterable[Near], has: Mapping[tuple[str, int], Status]
     return {"upcNumber": int(upc["upc"]), **({"upcAvailability": told} if told else {})}
 
 
-def _availability(product: Json, upc: Json, store: Json, has: Mapping[tuple[str, int], Status]) -> Json:
-    """What cannot be picked up there is not available for pick-up, whatever the store has of it."""
+def _availability(
+    product: Json, upc: Json, store: Json, has: Mapping[tuple[str, int], Status]
+) -> Json:
+    """What cannot be picked up there is not available for pick-up, whatever the store has of
+    it.
+    """
     in_store = has.get((upc["upc"], store["locationNumber"]), "UNAVAILABLE")
-    active = product.get("active", True) and upc.get("active", True) and product.get("storeEligible", True)
+    active = (
+        product.get("active", True)
+        and upc.get("active", True)
+        and product.get("storeEligible", True)
+    )
     eligible = active and PICK_UP in store.get("features", ())
     return {
         "locationNumber": store["locationNumber"],
@@ -88,11 +113,13 @@ def _availability(product: Json, upc: Json, store: Json, has: Mapping[tuple[str,
     }
 
 
-# -- which stores ------------------------------------------------------------------------------------------------
+# -- which stores ------------------------------------------------------------------------------
 
 
 def _stores(content: Content, call: Call) -> list[Near]:
-    """The nearest stores; the one that `locationNumber` names comes first, however far it is. Raises Refusal."""
+    """The nearest stores; the one that `locationNumber` names comes first, however far it is.
+    Raises Refusal.
+    """
     first = _named(content, call["locationNumber"])
     point = _place(content, call)
     if point is None and first is not None:
@@ -116,14 +143,19 @@ def _named(content: Content, number: int | None) -> Json | None:
 
 
 def _place(content: Content, call: Call) -> Point | None:
-    """The place that is meant: of several the first that is given. Raises Refusal where nobody knows it."""
+    """The place that is meant: of several the first that is given. Raises Refusal where nobody
+    knows it.
+    """
     given = dict(call.arguments)
     for names, find in _SELECTORS:
         if names[0] in given:
             point = find(content, *(given[name] for name in names))
             if point is None:
                 where = ", ".join(str(given[name]) for name in names)
-                raise Refusal("invalid", (Fault(names[0], f"no place is known by {where[:80]!r}; {_HINT}"),))
+                raise Refusal(
+                    "invalid",
+                    (Fault(names[0], f"no place is known by {where[:80]!r}; {_HINT}"),),
+                )
             return point
     return None
 
@@ -161,22 +193,36 @@ def _store(store: Json, distance: float, days: Iterable[tuple[str, str]]) -> Jso
     }
 
 
-# -- what they are asked -----------------------------------------------------------------------------------------
+# -- what they are asked -----------------------------------------------------------------------
 
 
 _WHERE = (
     Parameter(
-        "locationNumber", Count(), "A store, which comes first; without a place also where to look.", example="10118"
+        "locationNumber",
+        Count(),
+        "A store, which comes first; without a place also where to look.",
+        example="10118",
     ),
     Parameter(
-        "latitude", Number(-90, 90), "Degrees north; with longitude, before all other places.", example="40.7536"
+        "latitude",
+        Number(-90, 90),
+        "Degrees north; with longitude, before all other places.",
+        example="40.7536",
     ),
-    Parameter("longitude", Number(-180, 180), "Degrees east; with latitude.", example="-73.9889"),
+    Parameter(
+        "longitude", Number(-180, 180), "Degrees east; with latitude.", example="-73.9889"
+    ),
     Parameter("zipCode", ZipCode(), "Zip code; before city and state.", example="10018"),
     Parameter("city", Text(), "City; with state.", example="New York"),
-    Parameter("state", Text(), "State, by its name or its two letters; with city.", example="NY"),
-    Parameter("distance", Number(1, MAX_DISTANCE), "Miles from the place.", default=MAX_DISTANCE),
-    Parameter("numberOfStores", Count(MAX_STORES), "At most so many stores.", default=MAX_STORES),
+    Parameter(
+        "state", Text(), "State, by its name or its two letters; with city.", example="NY"
+    ),
+    Parameter(
+        "distance", Number(1, MAX_DISTANCE), "Miles from the place.", default=MAX_DISTANCE
+    ),
+    Parameter(
+        "numberOfStores", Count(MAX_STORES), "At most so many stores.", default=MAX_STORES
+    ),
     CALLBACK,
 )
 _RULES = (
@@ -192,7 +238,10 @@ OPERATIONS = (
         FromContent(by_product),
         "bops",
         "What stores near a place have of some products.",
-        (Parameter("productId", Ids(), "Product ids, comma-separated.", example="520100"), *_WHERE),
+        (
+            Parameter("productId", Ids(), "Product ids, comma-separated.", example="520100"),
+            *_WHERE,
+        ),
         _RULES,
     ),
     Operation(
@@ -201,7 +250,15 @@ OPERATIONS = (
         FromContent(by_upc),
         "bops",
         "What stores near a place have of some UPCs.",
-        (Parameter("upcId", Ids(), "UPC numbers or upcIds, comma-separated.", example="474396002526"), *_WHERE),
+        (
+            Parameter(
+                "upcId",
+                Ids(),
+                "UPC numbers or upcIds, comma-separated.",
+                example="474396002526",
+            ),
+            *_WHERE,
+        ),
         _RULES,
     ),
 )

@@ -21,7 +21,13 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import MAX_ID, Count, Ids, Word, Words, plain
-from shopwindow.interface.operation import CALLBACK, Arguments, FromContent, Operation, Parameter
+from shopwindow.interface.operation import (
+    CALLBACK,
+    Arguments,
+    FromContent,
+    Operation,
+    Parameter,
+)
 
 MAX_DEPTH = 8
 MAX_CATEGORIES = 250
@@ -29,7 +35,7 @@ MAX_PRODUCTS_PER_PAGE = 96
 CATEGORY_PARTS = ("facet", "product", "attribute")
 BROWSE = "Browse"
 
-# -- the index ---------------------------------------------------------------------------------------------------
+# -- the index ---------------------------------------------------------------------------------
 
 
 def index(content: Content, call: Call) -> Json:
@@ -44,7 +50,8 @@ def _nodes(content: Content, ids: Iterable[int], levels: int) -> list[Json]:
     catalog = of(content)
     found = [category for id in ids if (category := catalog.category(id)) is not None]
     return [
-        _node(category, _nodes(content, category["children"], levels - 1) if levels > 1 else []) for category in found
+        _node(category, _nodes(content, category["children"], levels - 1) if levels > 1 else [])
+        for category in found
     ]
 
 
@@ -68,22 +75,30 @@ _OPTIONAL_OF_CATEGORY = (
     ("clickable", "clickable"),
 )
 
-# -- one by one --------------------------------------------------------------------------------------------------
+# -- one by one --------------------------------------------------------------------------------
 
 
 def category(content: Content, call: Call) -> Json:
     """Categories with their children, the ids of their products and the facets of these."""
-    asked = Question(perpage=MAX_ID, facets="facet" in call["show"], products="product" in call["show"])
+    asked = Question(
+        perpage=MAX_ID, facets="facet" in call["show"], products="product" in call["show"]
+    )
     found = categories(content, call["categoryId"])
-    return envelope(content, 0, 0, len(found)) | {"category": [_category(content, each, asked) for each in found]}
+    return envelope(content, 0, 0, len(found)) | {
+        "category": [_category(content, each, asked) for each in found]
+    }
 
 
 def _category(content: Content, category: Json, asked: Question) -> Json:
     catalog = of(content)
-    children = [child for id in category["children"] if (child := catalog.category(id)) is not None]
+    children = [
+        child for id in category["children"] if (child := catalog.category(id)) is not None
+    ]
     told = {"id": category["id"], "summary": _summary(category), **_parent(content, category)}
     if children:
-        told["category"] = [{"id": child["id"], "summary": _summary(child)} for child in children]
+        told["category"] = [
+            {"id": child["id"], "summary": _summary(child)} for child in children
+        ]
     if not (asked.facets or asked.products):
         return told
     page = catalog.browse(category["id"], asked)
@@ -91,7 +106,9 @@ def _category(content: Content, category: Json, asked: Question) -> Json:
 
 
 def _summary(category: Json) -> Json:
-    """All of it always stands (wire shapes §2): a page of which nothing is written is named after its category."""
+    """All of it always stands (wire shapes §2): a page of which nothing is written is named
+    after its category.
+    """
     kind = category.get("type", BROWSE)
     return {
         "name": category["name"],
@@ -121,7 +138,7 @@ def _list(products: list[Json]) -> Json:
     return {"product": {"product": products}} if products else {}
 
 
-# -- their products ----------------------------------------------------------------------------------------------
+# -- their products ----------------------------------------------------------------------------
 
 
 def browse_products(content: Content, call: Call) -> Json:
@@ -194,7 +211,7 @@ def _values(facet: Facet) -> list[Json]:
     return ranges or [{"values": value, "productcount": count} for value, count in facet.values]
 
 
-# -- brands ------------------------------------------------------------------------------------------------------
+# -- brands ------------------------------------------------------------------------------------
 
 
 def brand_index(content: Content, call: Call) -> Json:
@@ -205,14 +222,16 @@ def brand_index(content: Content, call: Call) -> Json:
     return {"brandIndex": told} if told else {}
 
 
-# -- what they are asked -----------------------------------------------------------------------------------------
+# -- what they are asked -----------------------------------------------------------------------
 
 
 def _each(content: Content) -> Iterable[Arguments]:
     return ({"categoryId": (category["id"],)} for category in all_categories(content))
 
 
-_CATEGORY_IDS = Parameter("categoryId", Ids(MAX_CATEGORIES), "Category ids, comma-separated.", example="100")
+_CATEGORY_IDS = Parameter(
+    "categoryId", Ids(MAX_CATEGORIES), "Category ids, comma-separated.", example="100"
+)
 _SHOWN_OF_CATEGORIES = Parameter(
     "show",
     Words(CATEGORY_PARTS),
@@ -224,11 +243,18 @@ OPERATIONS = (
     Operation(
         "category_index",
         "v3/catalog/category/index",
-        FromContent(index, lambda content: ({},) if content.index("catalog") is not None else ()),
+        FromContent(
+            index, lambda content: ({},) if content.index("catalog") is not None else ()
+        ),
         "category_index",
         "All categories within each other.",
         (
-            Parameter("category", Count(), "Only this category and those below it, by id.", example="100"),
+            Parameter(
+                "category",
+                Count(),
+                "Only this category and those below it, by id.",
+                example="100",
+            ),
             Parameter("depth", Count(MAX_DEPTH), "So many levels.", default=MAX_DEPTH),
             CALLBACK,
         ),
@@ -249,11 +275,24 @@ OPERATIONS = (
         "A page of the products of a category and of all below it.",
         (
             _CATEGORY_IDS,
-            Parameter("resultsperpage", Count(MAX_PRODUCTS_PER_PAGE), "Products on a page.", default=12),
+            Parameter(
+                "resultsperpage",
+                Count(MAX_PRODUCTS_PER_PAGE),
+                "Products on a page.",
+                default=12,
+            ),
             Parameter("currentpage", Count(), "Which page.", default=1),
             _SHOWN_OF_CATEGORIES,
-            Parameter("sortby", Word(tuple(_CATEGORY_SORTS)), "What products are ordered by; else by best sellers."),
-            Parameter("sortorder", Word(tuple(_DIRECTIONS)), "In which direction; else as the order is usually meant."),
+            Parameter(
+                "sortby",
+                Word(tuple(_CATEGORY_SORTS)),
+                "What products are ordered by; else by best sellers.",
+            ),
+            Parameter(
+                "sortorder",
+                Word(tuple(_DIRECTIONS)),
+                "In which direction; else as the order is usually meant.",
+            ),
             IMAGE_WIDTH,
             IMAGE_QUALITY,
             UPC_IMAGE_WIDTH,
@@ -272,7 +311,10 @@ OPERATIONS = (
         (
             _CATEGORY_IDS,
             Parameter(
-                "refcatid", Count(), "Only brands that have products in this category, too, by id.", example="100"
+                "refcatid",
+                Count(),
+                "Only brands that have products in this category, too, by id.",
+                example="100",
             ),
             CALLBACK,
         ),

@@ -28,7 +28,8 @@ SMALL = ("category", "brand", "synonym")
 
 @dataclass(frozen=True)
 class CheckedCatalog:
-    """A checked catalog. ``categories`` is flat: each with its `parent` and without those inside it, in their order.
+    """A checked catalog. ``categories`` is flat: each with its `parent` and without those
+    inside it, in their order.
 
     ``names``: what the expressions in its YAML files were evaluated with.
     """
@@ -55,10 +56,14 @@ class CheckedCatalog:
         return digest.hexdigest()
 
 
-def check(sources: Sequence[Source], around: Unstreamed) -> tuple[CheckedCatalog | None, FeedReport]:
-    """Everything that is wrong with the catalog; the catalog itself where there is one, and nothing wrong with it.
+def check(
+    sources: Sequence[Source], around: Unstreamed
+) -> tuple[CheckedCatalog | None, FeedReport]:
+    """Everything that is wrong with the catalog; the catalog itself where there is one, and
+    nothing wrong with it.
 
-    Where nothing was wrong the last time, and all is as it was, the long feeds are not read again.
+    Where nothing was wrong the last time, and all is as it was, the long feeds are not read
+    again.
     """
     of_kind: dict[str, list[Source]] = {kind.name: [] for kind in KINDS}
     for source in sources:
@@ -75,7 +80,9 @@ def check(sources: Sequence[Source], around: Unstreamed) -> tuple[CheckedCatalog
     stores = around.ids("store", "locationNumber")
     numbers = None if stores is None else frozenset(map(str, stores))
     known = Referable(categories.ids, around.ids("promotion", "promoId"), numbers)
-    large = [source for kind in KINDS if kind.name not in SMALL for source in of_kind[kind.name]]
+    large = [
+        source for kind in KINDS if kind.name not in SMALL for source in of_kind[kind.name]
+    ]
     state = _state(sources, around, known) if around.cached else ""
     if not (state and _noted(around) == state):
         Large(records.blocks(large), around, known, told).check()
@@ -100,12 +107,15 @@ def check(sources: Sequence[Source], around: Unstreamed) -> tuple[CheckedCatalog
 
 
 def _state(sources: Sequence[Source], around: Unstreamed, known: Referable) -> str:
-    """A digest of everything that the check of the long feeds reads; empty where a file was changed just now."""
+    """A digest of everything that the check of the long feeds reads; empty where a file was
+    changed just now.
+    """
     if any(source.changed >= time.time_ns() - RACY_NS for source in sources):
         return ""
     files = [(source.path, source.size, source.changed, source.inode) for source in sources]
     promotions = [
-        [each.value.get(part) for part in ("products", "categoryIds")] for each in around.case.having("promotion")
+        [each.value.get(part) for part in ("products", "categoryIds")]
+        for each in around.case.having("promotion")
     ]
     others = [known.categories, known.promotions, known.stores]
     ids = [None if each is None else sorted(map(str, each)) for each in others]
@@ -121,7 +131,9 @@ def _noted(around: Unstreamed) -> str:
 
 
 def _note(around: Unstreamed, state: str) -> None:
-    """Keep what was found without fault; where that cannot be kept, the next check reads it again."""
+    """Keep what was found without fault; where that cannot be kept, the next check reads it
+    again.
+    """
     if around.cached:
         draft = around.cached.with_name(f"{around.cached.name}.{os.getpid()}")
         with suppress(OSError):
@@ -133,7 +145,14 @@ def _note(around: Unstreamed, state: str) -> None:
 def _settings(sources: Sequence[Source], around: Unstreamed, told: FeedReport) -> None:
     """Where there are products, site.yaml says where their pages and images are."""
     for site in around.case.having("site", ("catalog",)):
-        if "catalog" not in site.value and any(source.kind.name == "product" for source in sources):
+        if "catalog" not in site.value and any(
+            source.kind.name == "product" for source in sources
+        ):
             found = "'catalog' is missing, and there are products"
             allowed = "image_url and product_url below it: where the images and the pages of products are"
-            told.findings.append((site, Finding("site.catalog", (), found, allowed, on_key=True, missing="catalog")))
+            told.findings.append(
+                (
+                    site,
+                    Finding("site.catalog", (), found, allowed, on_key=True, missing="catalog"),
+                )
+            )

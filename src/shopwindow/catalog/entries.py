@@ -1,4 +1,6 @@
-"""The catalog's records one by one: read, checked by their schema, and found again in their files."""
+"""The catalog's records one by one: read, checked by their schema, and found again in their
+files.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,9 +28,11 @@ from shopwindow.problems import Place, Pointer, Problem
 
 @dataclass(frozen=True, slots=True)
 class RecordEntry:
-    """A record as its file holds it: its line, or its number in a list; and what its schema finds.
+    """A record as its file holds it: its line, or its number in a list; and what its schema
+    finds.
 
-    ``line`` counts from the first line of its block. ``told``: where its file has faults that are told already.
+    ``line`` counts from the first line of its block. ``told``: where its file has faults that
+    are told already.
     """
 
     source: Source
@@ -49,7 +53,11 @@ def _always(pointer: Pointer) -> bool:
 
 
 def entries_of(
-    block: FeedBlock, around: Unstreamed, told: FeedReport, lines: Iterable[NumberedLine], full: Callable[[], bool]
+    block: FeedBlock,
+    around: Unstreamed,
+    told: FeedReport,
+    lines: Iterable[NumberedLine],
+    full: Callable[[], bool],
 ) -> Iterator[RecordEntry]:
     """The records of a block, of a feed those in ``lines``; what cannot be read is a problem.
 
@@ -82,9 +90,19 @@ def entries_of(
         yield RecordEntry(block.source, value, line, text, None, found)
 
 
-def _found(kind: Kind, value: Json, schemas: Schemas, text: bytes, line: int) -> tuple[Finding, ...]:
-    struck = [Finding("text.xml", at, said, XML_TEXT, on_key=on_key) for at, said, on_key in not_xml(value)]
-    return (*schemas.findings(kind.schema, value, written=lambda at: of_line(text, line).number(at)), *struck)
+def _found(
+    kind: Kind, value: Json, schemas: Schemas, text: bytes, line: int
+) -> tuple[Finding, ...]:
+    struck = [
+        Finding("text.xml", at, said, XML_TEXT, on_key=on_key)
+        for at, said, on_key in not_xml(value)
+    ]
+    return (
+        *schemas.findings(
+            kind.schema, value, written=lambda at: of_line(text, line).number(at)
+        ),
+        *struck,
+    )
 
 
 def _of_yaml(source: Source, around: Unstreamed, told: FeedReport) -> Iterator[RecordEntry]:
@@ -92,7 +110,10 @@ def _of_yaml(source: Source, around: Unstreamed, told: FeedReport) -> Iterator[R
     told.add(parsed.problems)
     if parsed.lost:
         _lose(source.kind, told)
-    told_there, flaws = frozenset((*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))), parsed.flaws()
+    told_there, flaws = (
+        frozenset((*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))),
+        parsed.flaws(),
+    )
     file = cache(lambda: of_file(around.folder, source, tree.spots_of(around.folder, source)))
     for index, value in enumerate(parsed.documents):
         number = index if parsed.listed else None
@@ -101,12 +122,18 @@ def _of_yaml(source: Source, around: Unstreamed, told: FeedReport) -> Iterator[R
             written = partial(_number, file, () if number is None else (number,))
             findings = around.schemas.findings(source.kind.schema, value, written=written)
             flawed = flaws.get(number, [])
-            findings = [each for each in findings if not any(tree.follows(each.pointer, flaw) for flaw in flawed)]
+            findings = [
+                each
+                for each in findings
+                if not any(tree.follows(each.pointer, flaw) for flaw in flawed)
+            ]
             found = (*findings, *flawed)
         yield RecordEntry(source, value, None, b"", number, found, told_there)
 
 
-def _number(file: Callable[[], WrittenLines], document: Pointer, pointer: Pointer) -> str | None:
+def _number(
+    file: Callable[[], WrittenLines], document: Pointer, pointer: Pointer
+) -> str | None:
     return file().number((*document, *pointer))
 
 
@@ -116,14 +143,18 @@ def _lose(kind: Kind, told: FeedReport) -> None:
 
 
 class RecordPlaces:
-    """Where the parts of records stand; of the YAML file that was asked for last, all places are kept."""
+    """Where the parts of records stand; of the YAML file that was asked for last, all places
+    are kept.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file: tuple[Source, Mapping[Pointer, yaml.Spot]] | None = None
 
     def problem(self, entry: RecordEntry, finding: Finding) -> Problem | None:
-        """A finding as a problem at its place; none where it follows from one that is told already."""
+        """A finding as a problem at its place; none where it follows from one that is told
+        already.
+        """
         whole = finding.pointer if entry.index is None else (entry.index, *finding.pointer)
         if whole in entry.told:
             return None
@@ -131,7 +162,9 @@ class RecordPlaces:
         words = finding.allowed, finding.about, finding.nearest
         return Problem(finding.rule, entry.source.path, finding.found, place, whole, *words)
 
-    def place(self, entry: RecordEntry, pointer: Pointer, *, on_key: bool = False) -> Place | None:
+    def place(
+        self, entry: RecordEntry, pointer: Pointer, *, on_key: bool = False
+    ) -> Place | None:
         if entry.line is not None:
             spots: Mapping[Pointer, yaml.Spot] = feed.locate(entry.text, entry.line)
             whole = pointer
@@ -156,4 +189,9 @@ class RecordPlaces:
 
 
 def twice(kind: str, name: str, value: Any, pointer: Pointer, where: str) -> Finding:
-    return Finding("unique", pointer, f"the {name} {value} is also that of the {kind} in {where}", "each once")
+    return Finding(
+        "unique",
+        pointer,
+        f"the {name} {value} is also that of the {kind} in {where}",
+        "each once",
+    )

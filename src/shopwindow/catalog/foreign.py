@@ -1,4 +1,6 @@
-"""The rows of a foreign feed: JSON lines, a JSON or YAML list, or CSV, read as a stream where the format allows it."""
+"""The rows of a foreign feed: JSON lines, a JSON or YAML list, or CSV, read as a stream where
+the format allows it.
+"""
 
 import csv
 from collections.abc import Iterator
@@ -18,16 +20,22 @@ from shopwindow.problems import Failure, Place
 
 FOREIGN_ENDINGS = (".jsonl", *COMPRESSED, ".ndjson", ".json", ".yaml", ".yml", ".csv", ".tsv")
 MAX_WHOLE = 512 * 1024 * 1024
-"""Bytes of a file that is one value: it takes up to ten times as much memory. Lines are read one by one."""
+"""Bytes of a file that is one value: it takes up to ten times as much memory. Lines are read
+one by one.
+"""
 
 Numbered = tuple[str, FeedRow | Malformed]
 """Where a row stands (`line 7`, `row 3`), and the row, or what is wrong with it."""
 
 
 def rows(path: Path, mapped: Mapped) -> Iterator[Numbered]:
-    """Every row of a file, by its name's ending. Raises Failure where it cannot be read at all, or UnusableMapping."""
+    """Every row of a file, by its name's ending. Raises Failure where it cannot be read at all,
+    or UnusableMapping.
+    """
     if not path.name.endswith(FOREIGN_ENDINGS):
-        raise Failure(f"{path}: a feed that nothing here reads; its name must end in {', '.join(FOREIGN_ENDINGS)}")
+        raise Failure(
+            f"{path}: a feed that nothing here reads; its name must end in {', '.join(FOREIGN_ENDINGS)}"
+        )
     try:
         if not path.is_file() and path.exists():
             raise Failure(f"{path}: no file; a feed is a regular file")
@@ -43,7 +51,9 @@ def rows(path: Path, mapped: Mapped) -> Iterator[Numbered]:
 
 
 def _lines(path: Path) -> Iterator[Numbered]:
-    """The rows of a feed, a line each. Raises Failure where the file breaks: what it held beyond is no bad row."""
+    """The rows of a feed, a line each. Raises Failure where the file breaks: what it held
+    beyond is no bad row.
+    """
     found = path.stat()
     source = Source(path.name, KINDS[0], found.st_size, found.st_mtime_ns, found.st_ino)
     for number, line in FeedLines(path.parent, FeedBlock(source)):
@@ -61,7 +71,9 @@ def _whole(path: Path) -> FeedRow:
     """A file that is one value. Raises Failure."""
     size = path.stat().st_size
     if size > MAX_WHOLE:
-        raise Failure(f"{path}: holds {size:,} bytes; at most {MAX_WHOLE:,}, and larger feeds as {FOREIGN_ENDINGS[0]}")
+        raise Failure(
+            f"{path}: holds {size:,} bytes; at most {MAX_WHOLE:,}, and larger feeds as {FOREIGN_ENDINGS[0]}"
+        )
     data = path.read_bytes()
     try:
         return orjson.loads(data) if path.suffix == ".json" else yaml.load(yaml.decode(data))
@@ -73,7 +85,9 @@ def _whole(path: Path) -> FeedRow:
 
 
 def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
-    """The lines of a table below its first, as objects by the names in that one; all are of one length."""
+    """The lines of a table below its first, as objects by the names in that one; all are of one
+    length.
+    """
     with open(path, "rb") as file:
         reader = csv.reader(_texts(path, file), delimiter=delimiter, strict=True)
         try:
@@ -86,7 +100,12 @@ def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
                     yield where, dict(zip(names, map(str.strip, cells), strict=True))
                 else:
                     found = f"{len(cells)} cells, and the first line names {len(names)}"
-                    yield where, Malformed("table.width", found, "as many", Place(reader.line_num, 1, 1, 1))
+                    yield (
+                        where,
+                        Malformed(
+                            "table.width", found, "as many", Place(reader.line_num, 1, 1, 1)
+                        ),
+                    )
         except csv.Error as error:
             raise Failure(f"{path}: line {reader.line_num}: {error}") from None
 
@@ -94,7 +113,9 @@ def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
 def _texts(path: Path, file: BinaryIO) -> Iterator[str]:
     for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
         if len(line) > MAX_LINE:
-            raise Failure(f"{path}:{number}: a line that is too long; at most {MAX_LINE:,} bytes")
+            raise Failure(
+                f"{path}:{number}: a line that is too long; at most {MAX_LINE:,} bytes"
+            )
         try:
             yield yaml.decode(line)
         except Malformed as fault:

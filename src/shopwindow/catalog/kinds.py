@@ -1,4 +1,6 @@
-"""What the catalog consists of: streamed kinds, for there may be millions, which only the catalog's index holds."""
+"""What the catalog consists of: streamed kinds, for there may be millions, which only the
+catalog's index holds.
+"""
 
 from shopwindow.content.kinds import EACH, Kind, Reference
 
@@ -22,11 +24,20 @@ PRODUCT = _kind(
     "product",
     "products",
     "id",
-    references=(Reference(("categories", EACH), "category"), Reference(("members", EACH), "product")),
+    references=(
+        Reference(("categories", EACH), "category"),
+        Reference(("members", EACH), "product"),
+    ),
 )
 INVENTORY = _kind("inventory", "inventory", "upc")
 REVIEW = _kind("review", "reviews", "id", references=(Reference(("product",), "product"),))
-RECOMMENDATION = _kind("recommendation", "recommendations", "product", references=(Reference(("product",), "product"),))
+RECOMMENDATION = _kind(
+    "recommendation",
+    "recommendations",
+    "product",
+    references=(Reference(("product",), "product"),),
+)
 
 KINDS = (CATEGORY, BRAND, SYNONYM, PRODUCT, INVENTORY, REVIEW, RECOMMENDATION)
-"""In the order in which a check needs them: what is referred to comes before what refers to it."""
+"""In the order in which a check needs them: what is referred to comes before what refers to it.
+"""

@@ -13,7 +13,15 @@ from typing import Any, BinaryIO
 from shopwindow.catalog import rules
 from shopwindow.catalog.columns import ColumnWriter, NumberColumns, Segments
 from shopwindow.catalog.entries import RecordEntry, RecordPlaces, entries_of, twice
-from shopwindow.catalog.pieces import CheckedBy, NumberedLine, Numbers, Pieces, cut, digest_of, save
+from shopwindow.catalog.pieces import (
+    CheckedBy,
+    NumberedLine,
+    Numbers,
+    Pieces,
+    cut,
+    digest_of,
+    save,
+)
 from shopwindow.catalog.rules import Referable
 from shopwindow.content import documents
 from shopwindow.content.documents import Document
@@ -30,7 +38,9 @@ PIECES = "catalog-pieces"
 
 @dataclass
 class _CheckedBlock:
-    """What a process tells of a block; the places of its problems count from the block's first line."""
+    """What a process tells of a block; the places of its problems count from the block's first
+    line.
+    """
 
     told: FeedReport
     lines: int
@@ -50,9 +60,13 @@ class _Disagreement:
 
 
 class Large:
-    """One check of all records of which there may be millions: first each by itself, then what they say of others."""
+    """One check of all records of which there may be millions: first each by itself, then what
+    they say of others.
+    """
 
-    def __init__(self, blocks: list[FeedBlock], around: Unstreamed, known: Referable, told: FeedReport) -> None:
+    def __init__(
+        self, blocks: list[FeedBlock], around: Unstreamed, known: Referable, told: FeedReport
+    ) -> None:
         self.blocks, self.around, self.known, self.told = blocks, around, known, told
         self.before: list[int] = []
         self.places = RecordPlaces(around.folder)
@@ -99,12 +113,17 @@ class Large:
                 if self.around.progress:
                     self.around.progress(len(answers), len(self.blocks))
         if self.kept:
-            save(self.kept, self.checked, [folder / f"pieces.{number}" for number in range(jobs)])
+            save(
+                self.kept, self.checked, [folder / f"pieces.{number}" for number in range(jobs)]
+            )
         self._gather(answers)
         return [next(filter(None, written[number::jobs]), []) for number in range(jobs)]
 
-    def _block(self, block: FeedBlock, writer: ColumnWriter, sound: BinaryIO, limit: int) -> _CheckedBlock:
-        """One block's records, each checked by itself; what they say of others goes into the columns.
+    def _block(
+        self, block: FeedBlock, writer: ColumnWriter, sound: BinaryIO, limit: int
+    ) -> _CheckedBlock:
+        """One block's records, each checked by itself; what they say of others goes into the
+        columns.
 
         Pieces that are known are not looked at; what is ``sound`` is kept.
         """
@@ -122,11 +141,15 @@ class Large:
                 writer.extend(column, values)
         return _CheckedBlock(told, lines.count)
 
-    def _piece(self, block: FeedBlock, piece: Sequence[NumberedLine], told: FeedReport, limit: int) -> Numbers:
+    def _piece(
+        self, block: FeedBlock, piece: Sequence[NumberedLine], told: FeedReport, limit: int
+    ) -> Numbers:
         """Some records checked; what they say of others."""
         kind = block.source.kind.name
         numbers: dict[str, array[int]] = defaultdict(partial(array, "q"))
-        for entry in entries_of(block, self.around, told, piece, lambda: len(told.problems) >= limit):
+        for entry in entries_of(
+            block, self.around, told, piece, lambda: len(told.problems) >= limit
+        ):
             trust, value = entry.sound, entry.value
             found = (*entry.found, *rules.findings(kind, value, trust, self.known))
             if found and len(told.problems) >= limit:
@@ -159,17 +182,25 @@ class Large:
         if rules.PRODUCT not in self.told.lost:
             documents = self.around.case.having("promotion", ("products",))
             wanted = {id for document in documents for id in document.value.get("products", ())}
-            self._unknown(documents, "products", "product", columns.absent(wanted, rules.PRODUCT))
+            self._unknown(
+                documents, "products", "product", columns.absent(wanted, rules.PRODUCT)
+            )
         if self.known.categories is not None:
             documents = self.around.case.having("promotion", ("categoryIds",))
-            wanted = {id for document in documents for id in document.value.get("categoryIds", ())}
+            wanted = {
+                id for document in documents for id in document.value.get("categoryIds", ())
+            }
             self._unknown(documents, "categoryIds", "category", wanted - self.known.categories)
 
-    def _unknown(self, documents: Sequence[Document], part: str, kind: str, missing: set[int]) -> None:
+    def _unknown(
+        self, documents: Sequence[Document], part: str, kind: str, missing: set[int]
+    ) -> None:
         for document in documents if missing else ():
             for index, id in enumerate(document.value.get(part, ())):
                 if id in missing:
-                    self.told.findings.append((document, rules.unknown((part, index), kind, "id", id, ())))
+                    self.told.findings.append(
+                        (document, rules.unknown((part, index), kind, "id", id, ()))
+                    )
 
     def _disagreements(self, columns: NumberColumns) -> Iterator[_Disagreement]:
         limit = max(MAX_LOOKED_FOR, self.around.limit)
@@ -183,10 +214,18 @@ class Large:
             bad = columns.missing([rules.INVENTORY], rules.UPC, limit)
             yield _Disagreement(rules.INVENTORY, bad, _no_upc)
         rings = _rings(columns)
-        yield _Disagreement(rules.MEMBER, {member for _, member in rings}, partial(_in_ring, rings))
+        yield _Disagreement(
+            rules.MEMBER, {member for _, member in rings}, partial(_in_ring, rings)
+        )
 
     def _again(
-        self, first: dict[Any, str], kind: str, name: str, entry: RecordEntry, number: int, pointer: Pointer
+        self,
+        first: dict[Any, str],
+        kind: str,
+        name: str,
+        entry: RecordEntry,
+        number: int,
+        pointer: Pointer,
     ) -> Finding | None:
         """What is said of the second use of a value, and of the following ones."""
         value = documents.at(entry.value, pointer)
@@ -196,8 +235,12 @@ class Large:
         first[key] = self.places.shown(entry, pointer)
         return None
 
-    def _look_again(self, columns: NumberColumns, disagreements: Sequence[_Disagreement]) -> None:
-        """Find the places of the numbers at fault: only the blocks that hold one are read, until there is enough."""
+    def _look_again(
+        self, columns: NumberColumns, disagreements: Sequence[_Disagreement]
+    ) -> None:
+        """Find the places of the numbers at fault: only the blocks that hold one are read,
+        until there is enough.
+        """
         counts: Counter[int] = Counter()
         for each in disagreements:
             counts.update(columns.where(each.column, each.bad))
@@ -211,9 +254,13 @@ class Large:
             if found >= self.around.limit:
                 break
             for entry in self._entries_again(number):
-                for column, value, pointer in rules.values(entry.source.kind.name, entry.value, entry.sound):
+                for column, value, pointer in rules.values(
+                    entry.source.kind.name, entry.value, entry.sound
+                ):
                     for each in by_column.get(column, ()):
-                        if value in each.bad and (finding := each.finding(entry, value, pointer)):
+                        if value in each.bad and (
+                            finding := each.finding(entry, value, pointer)
+                        ):
                             found += 1
                             self.told.add([self.places.problem(entry, finding)])
         self.told.more += max(0, expected - found)
@@ -234,7 +281,9 @@ def _moved(problem: Problem, lines: int) -> Problem:
     place = problem.place
     if place is None or lines == 0:
         return problem
-    return replace(problem, place=replace(place, line=place.line + lines, end_line=place.end_line + lines))
+    return replace(
+        problem, place=replace(place, line=place.line + lines, end_line=place.end_line + lines)
+    )
 
 
 def _no_product(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
@@ -253,7 +302,9 @@ def _rings(columns: NumberColumns) -> set[Edge]:
     """The memberships by which a collection stands within itself."""
     owners = {owner for run in columns.values(rules.COLLECTION) for owner in run}
     members: dict[int, set[int]] = defaultdict(set)
-    for owner_run, member_run in zip(columns.values(rules.COLLECTION), columns.values(rules.MEMBER), strict=True):
+    for owner_run, member_run in zip(
+        columns.values(rules.COLLECTION), columns.values(rules.MEMBER), strict=True
+    ):
         for owner, member in zip(owner_run, member_run, strict=True):
             if member in owners:
                 members[owner].add(member)
@@ -262,7 +313,12 @@ def _rings(columns: NumberColumns) -> set[Edge]:
             members[owner] -= leaves
             if not members[owner]:
                 del members[owner]
-    return {(owner, member) for owner, held in members.items() for member in held if _leads(member, owner, members)}
+    return {
+        (owner, member)
+        for owner, held in members.items()
+        for member in held
+        if _leads(member, owner, members)
+    }
 
 
 def _leads(start: int, end: int, members: Mapping[int, set[int]]) -> bool:
@@ -277,9 +333,16 @@ def _leads(start: int, end: int, members: Mapping[int, set[int]]) -> bool:
     return False
 
 
-def _in_ring(rings: set[Edge], entry: RecordEntry, number: int, pointer: Pointer) -> Finding | None:
+def _in_ring(
+    rings: set[Edge], entry: RecordEntry, number: int, pointer: Pointer
+) -> Finding | None:
     owner = entry.value["id"]
     if (owner, number) not in rings:
         return None
     by_way = "" if owner == number else f", by way of its member {number}"
-    return Finding("product.ring", pointer, f"the collection {owner} stands within itself{by_way}", "other products")
+    return Finding(
+        "product.ring",
+        pointer,
+        f"the collection {owner} stands within itself{by_way}",
+        "other products",
+    )

@@ -1,8 +1,9 @@
 """A mapping file: what of a foreign feed becomes which part of our documents. Pure.
 
-A mapping says what kind of document a row becomes (`kind`), which rows are left out (`skip`, `once`, `limit`), and of
-what each property is made (`fields`). There a text, a number or a list stands for itself; an object with `from` takes a
-value out of the row, and what stands beside `from` says what is done with it, one after the other.
+A mapping says what kind of document a row becomes (`kind`), which rows are left out (`skip`,
+`once`, `limit`), and of what each property is made (`fields`). There a text, a number or a list
+stands for itself; an object with `from` takes a value out of the row, and what stands beside
+`from` says what is done with it, one after the other.
 """
 
 import re
@@ -37,8 +38,9 @@ class BadRow(Exception):
 
 @dataclass(frozen=True)
 class Mapped:
-    """A mapping file, ready for rows. ``rows``: where in the file the rows are. ``own``: the path of what a row calls
-    itself; ``references``: whether a property names other rows by that, which must then be known first.
+    """A mapping file, ready for rows. ``rows``: where in the file the rows are. ``own``: the
+    path of what a row calls itself; ``references``: whether a property names other rows by
+    that, which must then be known first.
     """
 
     kind: str
@@ -69,7 +71,10 @@ def read(value: Json) -> Mapped:
     kinds = [kind.name for kind in KINDS]
     if value["kind"] not in kinds:
         raise UnusableMapping(
-            ("kind",), f"{shown(value['kind'])} is no kind", ", ".join(kinds), nearest(str(value["kind"]), kinds)
+            ("kind",),
+            f"{shown(value['kind'])} is no kind",
+            ", ".join(kinds),
+            nearest(str(value["kind"]), kinds),
         )
     skip = value.get("skip", [])
     _typed(skip, list, ("skip",), "a list of conditions")
@@ -94,7 +99,9 @@ _TOP = ("kind", "rows", "delimiter", "skip", "once", "limit", "fields")
 def _delimiter(text: Json) -> str:
     if not isinstance(text, str) or len(text) != 1:
         raise UnusableMapping(
-            ("delimiter",), f"{shown(text)} is not one character", 'one character, such as ";" or "\\t"'
+            ("delimiter",),
+            f"{shown(text)} is not one character",
+            'one character, such as ";" or "\\t"',
         )
     return text
 
@@ -105,18 +112,22 @@ def _own(fields: Mapping[str, Any]) -> str:
     own: str = given[0] if isinstance(given, list) else given
     if not own and _names_rows(fields):
         raise UnusableMapping(
-            ("fields", "id"), "an id that is not of the row, and other rows are named by it", "id: {from: …}"
+            ("fields", "id"),
+            "an id that is not of the row, and other rows are named by it",
+            "id: {from: …}",
         )
     return own
 
 
 def _names_rows(value: Json) -> bool:
     if isinstance(value, dict):
-        return ("from" in value and bool(value.get("known"))) or any(map(_names_rows, value.values()))
+        return ("from" in value and bool(value.get("known"))) or any(
+            map(_names_rows, value.values())
+        )
     return isinstance(value, list) and any(map(_names_rows, value))
 
 
-# -- paths -------------------------------------------------------------------------------------------------------
+# -- paths -------------------------------------------------------------------------------------
 
 _PATH_STEP = re.compile(r"([^.\[\]]+)|\[(-?[0-9]+)?\]")
 
@@ -124,10 +135,14 @@ _PATH_STEP = re.compile(r"([^.\[\]]+)|\[(-?[0-9]+)?\]")
 def path(text: Json, pointer: Pointer) -> Callable[[FeedRow], Json]:
     """`a.b[0].c` → what leads there; `[]` goes to every item of a list. Raises UnusableMapping."""
     steps = _PATH_STEP.findall(text) if isinstance(text, str) else []
-    rebuilt = "".join(f".{name}" if name else f"[{index}]" for name, index in steps).removeprefix(".")
+    rebuilt = "".join(
+        f".{name}" if name else f"[{index}]" for name, index in steps
+    ).removeprefix(".")
     if not steps or rebuilt != text:
         raise UnusableMapping(
-            pointer, f"{shown(text)} is not a path", "names with dots between them; [0], [-1] or [] for lists"
+            pointer,
+            f"{shown(text)} is not a path",
+            "names with dots between them; [0], [-1] or [] for lists",
         )
     return lambda row: _follow(row, steps)
 
@@ -161,7 +176,7 @@ def _all_of(text: Json, pointer: Pointer) -> Callable[[FeedRow], Json]:
     return path(text, pointer)
 
 
-# -- properties --------------------------------------------------------------------------------------------------
+# -- properties --------------------------------------------------------------------------------
 
 
 def _make(value: Json, pointer: Pointer) -> Make:
@@ -177,7 +192,9 @@ def _make(value: Json, pointer: Pointer) -> Make:
         return whole
     if isinstance(value, list):
         items = [_make(item, (*pointer, index)) for index, item in enumerate(value)]
-        return lambda row, known: [made for item in items if not _nothing(made := item(row, known))] or None
+        return lambda row, known: (
+            [made for item in items if not _nothing(made := item(row, known))] or None
+        )
     return lambda row, known: value
 
 
@@ -185,15 +202,24 @@ def _taken(value: Mapping[str, Any], pointer: Pointer) -> Make:
     """A value out of the row, and what is done with it."""
     _keys(value, pointer, ("from", "known", "each", "default", *MAPPING_STEPS), ("from",))
     given = value["from"]
-    ways = [path(each, (*pointer, "from")) for each in (given if isinstance(given, list) else [given])]
-    steps = [(name, MAPPING_STEPS[name](value[name], (*pointer, name))) for name in value if name in MAPPING_STEPS]
+    ways = [
+        path(each, (*pointer, "from"))
+        for each in (given if isinstance(given, list) else [given])
+    ]
+    steps = [
+        (name, MAPPING_STEPS[name](value[name], (*pointer, name)))
+        for name in value
+        if name in MAPPING_STEPS
+    ]
     each = _make(value["each"], (*pointer, "each")) if "each" in value else None
     default = _make(value["default"], (*pointer, "default")) if "default" in value else None
     where = pointer_text(pointer[1:])
 
     def take(row: FeedRow, known: frozenset[Json]) -> Json:
         found = (way(row) for way in ways)
-        taken = next((item for item in found if not _nothing(item) and _is_known(item, known)), None)
+        taken = next(
+            (item for item in found if not _nothing(item) and _is_known(item, known)), None
+        )
         if each and isinstance(taken, list):
             taken = [made for item in taken if not _nothing(made := each(item, known))]
         for name, step in steps:
@@ -230,7 +256,10 @@ def _split(argument: Json, pointer: Pointer) -> Step:
 def _replaced(argument: Json, pointer: Pointer) -> Step:
     """One value for another; `else` for all others, and `else: null` leaves them out."""
     _typed(argument, dict, pointer, "an object: what the feed says, and what we say")
-    others, table = "else" in argument, {key: item for key, item in argument.items() if key != "else"}
+    others, table = (
+        "else" in argument,
+        {key: item for key, item in argument.items() if key != "else"},
+    )
 
     def step(value: Json) -> Json:
         key = value if isinstance(value, str) else shown(value)
@@ -240,7 +269,9 @@ def _replaced(argument: Json, pointer: Pointer) -> Step:
             return argument["else"]
         close = nearest(key, table)
         meant = f"; did you mean {close}?" if close else ""
-        raise ValueError(f"{shown(value)} is not in the map; it has {', '.join(table) or 'nothing'}{meant}")
+        raise ValueError(
+            f"{shown(value)} is not in the map; it has {', '.join(table) or 'nothing'}{meant}"
+        )
 
     return step
 
@@ -248,7 +279,10 @@ def _replaced(argument: Json, pointer: Pointer) -> Step:
 def _read_as(argument: Json, pointer: Pointer) -> Step:
     if argument not in _CONVERSIONS:
         raise UnusableMapping(
-            pointer, f"{shown(argument)} is no type", ", ".join(_CONVERSIONS), nearest(str(argument), _CONVERSIONS)
+            pointer,
+            f"{shown(argument)} is no type",
+            ", ".join(_CONVERSIONS),
+            nearest(str(argument), _CONVERSIONS),
         )
     return _CONVERSIONS[argument]
 
@@ -278,7 +312,12 @@ def _text(value: Json) -> Json:
     return value if isinstance(value, str) else shown(value, 10_000)
 
 
-_CONVERSIONS: Mapping[str, Step] = {"integer": _integer, "number": _decimal, "boolean": _truth, "text": _text}
+_CONVERSIONS: Mapping[str, Step] = {
+    "integer": _integer,
+    "number": _decimal,
+    "boolean": _truth,
+    "text": _text,
+}
 
 
 def _identified(argument: Json, pointer: Pointer) -> Step:
@@ -288,7 +327,9 @@ def _identified(argument: Json, pointer: Pointer) -> Step:
 
 
 def _barcode(argument: Json, pointer: Pointer) -> Step:
-    """An EAN-13 made of a text, of the numbers that GS1 leaves to each store for its own use (they begin with 2)."""
+    """An EAN-13 made of a text, of the numbers that GS1 leaves to each store for its own use
+    (they begin with 2).
+    """
     if argument is not True:
         raise UnusableMapping(pointer, f"{shown(argument)} is not true", "true")
 
@@ -306,7 +347,10 @@ def _hashed(value: Json) -> int:
 def _styled(argument: Json, pointer: Pointer) -> Step:
     if argument not in _STYLES:
         raise UnusableMapping(
-            pointer, f"{shown(argument)} is no style", ", ".join(_STYLES), nearest(str(argument), _STYLES)
+            pointer,
+            f"{shown(argument)} is no style",
+            ", ".join(_STYLES),
+            nearest(str(argument), _STYLES),
         )
     style = _STYLES[argument]
     return lambda value: style(str(value))
@@ -327,13 +371,19 @@ _STYLES: Mapping[str, Callable[[str], str]] = {
 
 def _filled(argument: Json, pointer: Pointer) -> Step:
     if not isinstance(argument, str) or argument.count("{}") != 1:
-        raise UnusableMapping(pointer, f"{shown(argument)} has no place for the value", "a text with {} in it, once")
+        raise UnusableMapping(
+            pointer,
+            f"{shown(argument)} has no place for the value",
+            "a text with {} in it, once",
+        )
     return lambda value: argument.replace("{}", str(value))
 
 
 def _cut(argument: Json, pointer: Pointer) -> Step:
     length = _number(argument, pointer, 1)
-    return lambda value: value if len(str(value)) <= length else str(value)[: length - 1].rstrip() + "…"
+    return lambda value: (
+        value if len(str(value)) <= length else str(value)[: length - 1].rstrip() + "…"
+    )
 
 
 def _listed(argument: Json, pointer: Pointer) -> Step:
@@ -356,7 +406,7 @@ MAPPING_STEPS: Mapping[str, Callable[[Json, Pointer], Step]] = {
 """What is done with a value, in the order in which it is written."""
 
 
-# -- conditions --------------------------------------------------------------------------------------------------
+# -- conditions --------------------------------------------------------------------------------
 
 
 def _condition(value: Json, pointer: Pointer) -> Callable[[FeedRow], bool]:
@@ -365,7 +415,9 @@ def _condition(value: Json, pointer: Pointer) -> Callable[[FeedRow], bool]:
     way = path(value["from"], (*pointer, "from"))
     if ("missing" in value) == ("is" in value):
         raise UnusableMapping(
-            pointer, "a condition that tests nothing, or two things", "missing: true, or is: a value or several"
+            pointer,
+            "a condition that tests nothing, or two things",
+            "missing: true, or is: a value or several",
         )
     if "missing" in value:
         return lambda row: _nothing(way(row)) == value["missing"]
@@ -373,14 +425,19 @@ def _condition(value: Json, pointer: Pointer) -> Callable[[FeedRow], bool]:
     return lambda row: way(row) in wanted
 
 
-# -- what a mapping may say --------------------------------------------------------------------------------------
+# -- what a mapping may say --------------------------------------------------------------------
 
 
 def _keys(value: Json, pointer: Pointer, known: Sequence[str], needed: Sequence[str]) -> None:
     _typed(value, dict, pointer, "an object with " + ", ".join(known))
     for key in value:
         if key not in known:
-            raise UnusableMapping((*pointer, key), f"{key!r} is not known here", ", ".join(known), nearest(key, known))
+            raise UnusableMapping(
+                (*pointer, key),
+                f"{key!r} is not known here",
+                ", ".join(known),
+                nearest(key, known),
+            )
     for key in needed:
         if key not in value:
             raise UnusableMapping(pointer, f"{key!r} is missing", ", ".join(known))
@@ -394,15 +451,21 @@ def _typed(value: Json, kind: type, pointer: Pointer, allowed: str) -> Any:
 
 def _number(value: Json, pointer: Pointer, least: int, most: int = 10**15) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise UnusableMapping(pointer, f"{shown(value)} does not fit", f"a whole number from {least} to {most}")
+        raise UnusableMapping(
+            pointer, f"{shown(value)} does not fit", f"a whole number from {least} to {most}"
+        )
     return value
 
 
 def rows_in(value: Json, where: str) -> Iterator[FeedRow]:
-    """The rows of a file that is one value: the list at the path ``where``, or itself. Raises UnusableMapping."""
+    """The rows of a file that is one value: the list at the path ``where``, or itself. Raises
+    UnusableMapping.
+    """
     found = path(where, ("rows",))(value) if where else value
     if not isinstance(found, list):
         raise UnusableMapping(
-            ("rows",), f"there is {shown(found)} in the file where the rows should be", "a path to a list"
+            ("rows",),
+            f"there is {shown(found)} in the file where the rows should be",
+            "a path to a list",
         )
     yield from found

@@ -11,7 +11,7 @@ from shopwindow.interface.formats import sayable
 from shopwindow.interface.kinds import Ids, Schema, Text, plain
 from shopwindow.problems import nearest
 
-# -- ids with a selector (product detail v4) ---------------------------------------------------------------------
+# -- ids with a selector (product detail v4) ---------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Selection:
 
 @dataclass(frozen=True)
 class IdsSelected:
-    """Ids by comma, then perhaps in parentheses what is asked of them: `520910(productdetails(price),upcs)`.
+    """Ids by comma, then perhaps in parentheses what is asked of them:
+    `520910(productdetails(price),upcs)`.
 
     ``words`` may stand outermost; further in, names mean what they mean to `_fields`.
     """
@@ -56,7 +57,7 @@ class IdsSelected:
         return {"type": "string", "pattern": r"^[0-9]{1,16}(,[0-9]{1,16})*(\([a-z0-9,()]+\))?$"}
 
 
-# -- filters by facet --------------------------------------------------------------------------------------------
+# -- filters by facet --------------------------------------------------------------------------
 
 MAX_PARAMETER_VALUES = 100
 MAX_VALUE = 1000
@@ -64,10 +65,16 @@ MAX_VALUE = 1000
 
 @dataclass(frozen=True)
 class Values:
-    """One value, or several in brackets: `PINK`, `[PINK,YELLOW]`. A value alone may hold commas."""
+    """One value, or several in brackets: `PINK`, `[PINK,YELLOW]`. A value alone may hold
+    commas.
+    """
 
     def parse(self, text: str) -> tuple[str, ...]:
-        inner = text[1:-1].split(",") if len(text) > 1 and text[0] == "[" and text[-1] == "]" else [text]
+        inner = (
+            text[1:-1].split(",")
+            if len(text) > 1 and text[0] == "[" and text[-1] == "]"
+            else [text]
+        )
         found = sorted({part.strip() for part in inner})
         if not all(0 < len(value) <= MAX_VALUE for value in found):
             raise ValueError(f"must be a value, or several as [PINK,YELLOW], not {text[:40]!r}")
@@ -89,7 +96,9 @@ _PRICE_RANGE = re.compile(rf"{_AMOUNT}TO{_AMOUNT}", re.ASCII)
 
 @dataclass(frozen=True)
 class Ranges:
-    """Prices from one to another, both included, `*` for no limit; several by comma: `[0TO50]`, `[*TO10,100TO*]`."""
+    """Prices from one to another, both included, `*` for no limit; several by comma: `[0TO50]`,
+    `[*TO10,100TO*]`.
+    """
 
     def parse(self, text: str) -> tuple[Range, ...]:
         inner = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
@@ -97,10 +106,14 @@ class Ranges:
         for part in inner.split(","):
             match = _PRICE_RANGE.fullmatch(part)
             if match is None:
-                raise ValueError(f"must be prices from one to another, such as [0TO50] or [500TO*], not {text[:40]!r}")
+                raise ValueError(
+                    f"must be prices from one to another, such as [0TO50] or [500TO*], not {text[:40]!r}"
+                )
             low, high = (None if amount == "*" else float(amount) for amount in match.groups())
             if low is not None and high is not None and low > high:
-                raise ValueError(f"must be from the lower price to the higher, not {part[:40]!r}")
+                raise ValueError(
+                    f"must be from the lower price to the higher, not {part[:40]!r}"
+                )
             found.add((low, high))
         if len(found) > MAX_PARAMETER_VALUES:
             raise ValueError(f"must be at most {MAX_PARAMETER_VALUES} ranges, not {len(found)}")
@@ -123,7 +136,7 @@ def _amount(value: float | None) -> str:
     return "*" if value is None else plain(value)
 
 
-# -- others ------------------------------------------------------------------------------------------------------
+# -- others ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -138,7 +151,9 @@ class Phrase(Text):
 
 @dataclass(frozen=True)
 class ZipCode:
-    """Five digits, or ZIP+4, of which the first five count; leading zeros that were lost as in 2116 come back."""
+    """Five digits, or ZIP+4, of which the first five count; leading zeros that were lost as in
+    2116 come back.
+    """
 
     def parse(self, text: str) -> str:
         match = re.fullmatch(r"\s*([0-9]{3,5})(-?[0-9]{4})?\s*", text, re.ASCII)

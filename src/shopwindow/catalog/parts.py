@@ -1,4 +1,5 @@
-"""A product's document → the pieces of its answers (wire shapes §2). Pure; the index stores some of them at build.
+"""A product's document → the pieces of its answers (wire shapes §2). Pure; the index stores
+some of them at build.
 
 A product here is a document as the port Catalog gives it, with its computed members.
 """
@@ -20,7 +21,9 @@ FROM_STOCK = "POOL"
 
 @dataclass(frozen=True)
 class Images:
-    """Widths in pixels that go into the addresses of images; ``quality`` in percent, where it is asked for."""
+    """Widths in pixels that go into the addresses of images; ``quality`` in percent, where it
+    is asked for.
+    """
 
     width: int = 164
     upc_width: int = 164
@@ -34,8 +37,9 @@ PLAIN = Images()
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a product's answers say that its document does not: site.yaml's `catalog`, the live promotions by id, and
-    how many of one item a bag may hold."""
+    """What a product's answers say that its document does not: site.yaml's `catalog`, the live
+    promotions by id, and how many of one item a bag may hold.
+    """
 
     image_url: str
     product_url: str
@@ -46,17 +50,22 @@ class Surroundings:
 def surroundings(content: Content) -> Surroundings:
     """Those of a release."""
     settings = content.setting("catalog") or {}
-    promotions = {promotion["promoId"]: promotion for promotion in content.documents("promotion")}
+    promotions = {
+        promotion["promoId"]: promotion for promotion in content.documents("promotion")
+    }
     urls = settings.get("image_url", ""), settings.get("product_url", "")
     return Surroundings(*urls, promotions, most_of_one(content))
 
 
-# -- the product element: search, browse and product detail v3 ---------------------------------------------------
+# -- the product element: search, browse and product detail v3 ---------------------------------
 
 
 def element(product: Json, around: Surroundings, images: Images = PLAIN) -> Json:
     """The product element."""
-    return {"id": product["id"], **{key: value for part in _ELEMENT for key, value in part(product, around, images)}}
+    return {
+        "id": product["id"],
+        **{key: value for part in _ELEMENT for key, value in part(product, around, images)},
+    }
 
 
 Members = Iterable[tuple[str, Json]]
@@ -103,7 +112,9 @@ def v3_image(product: Json, around: Surroundings, images: Images = PLAIN) -> Mem
     yield "image", found
 
 
-def _colorway(color: Json, number: int, product: Json, images: Images, around: Surroundings) -> Json:
+def _colorway(
+    color: Json, number: int, product: Json, images: Images, around: Surroundings
+) -> Json:
     """A color's images; one that has no image of its own is shown by the product's."""
     primary = color.get("image", product["images"]["primary"])
     width, swatch = images.upc_width, color.get("swatch")
@@ -121,11 +132,15 @@ def _colorway(color: Json, number: int, product: Json, images: Images, around: S
         **({"upcadditionalimage": additional} if additional else {}),
         "swatchsequencenumber": number,
         "swapoutsequencenumber": number,
-        "swatchimage": _image("SWATCH", swatch, number, images.swatch_width, images, around) if swatch else {},
+        "swatchimage": _image("SWATCH", swatch, number, images.swatch_width, images, around)
+        if swatch
+        else {},
     }
 
 
-def _image(kind: str, name: str, number: int, width: int, images: Images, around: Surroundings) -> Json:
+def _image(
+    kind: str, name: str, number: int, width: int, images: Images, around: Surroundings
+) -> Json:
     url = image_url(name, width, images, around)
     return {"imagetype": kind, "imageurl": url, "imagename": name, "sequenceNumber": number}
 
@@ -148,7 +163,11 @@ def v3_price(product: Json, around: Surroundings, images: Images = PLAIN) -> Mem
         told["current"] = _labelled(now, "Reg." if sale is None else "Sale")
     if sale is not None and not isinstance(regular, dict):
         told["original"] = _labelled(regular, "Orig.")
-    told |= {"pricetype": price.get("type", TICKET), "pricetypeid": price.get("typeId", 0), "onsale": on_sale(product)}
+    told |= {
+        "pricetype": price.get("type", TICKET),
+        "pricetypeid": price.get("typeId", 0),
+        "onsale": on_sale(product),
+    }
     if "displayText" in price:
         told["displayText"] = price["displayText"]
     off = _percentages_off(regular, sale)
@@ -158,7 +177,11 @@ def v3_price(product: Json, around: Surroundings, images: Images = PLAIN) -> Mem
 
 
 def _labelled(amount: Json, label: str) -> Json:
-    return {"low": amount["low"], "high": amount["high"]} if isinstance(amount, dict) else _value(amount, label)
+    return (
+        {"low": amount["low"], "high": amount["high"]}
+        if isinstance(amount, dict)
+        else _value(amount, label)
+    )
 
 
 def _value(amount: Json, label: str) -> Json:
@@ -169,19 +192,31 @@ def _percentages_off(regular: Json, sale: Json | None) -> list[int]:
     """Whole percents, rounded down, at both ends of the range."""
     if sale is None:
         return [0]
-    return [_percent(before, now) for before, now in zip(ends(regular), ends(sale), strict=True)]
+    return [
+        _percent(before, now) for before, now in zip(ends(regular), ends(sale), strict=True)
+    ]
 
 
 def _percent(before: float, now: float) -> int:
-    """Rounded down on the digits as written: 0.7 of 1.0 is 30 % off, which binary fractions would make 29."""
+    """Rounded down on the digits as written: 0.7 of 1.0 is 30 % off, which binary fractions
+    would make 29.
+    """
     high, low = Decimal(str(before)), Decimal(str(now))
     return max(0, int((high - low) * 100 / high)) if high else 0
 
 
 def _final(final: Json, around: Surroundings) -> Json:
-    live = [around.promotions[id] for id in sorted(final.get("promotions", ())) if id in around.promotions]
+    live = [
+        around.promotions[id]
+        for id in sorted(final.get("promotions", ()))
+        if id in around.promotions
+    ]
     promotions = [
-        {"promotionId": each["promoId"], "global": each["global"], "promotionName": each["promotionName"]}
+        {
+            "promotionId": each["promoId"],
+            "global": each["global"],
+            "promotionName": each["promotionName"],
+        }
         for each in live
     ]
     told = {"finalPrice": final["value"], "displayFinalPrice": final["display"]}
@@ -194,8 +229,14 @@ def v3_category(product: Json, around: Surroundings, images: Images = PLAIN) -> 
 
 def v3_badges(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
     """Badges of promotions that are live now."""
-    live = [each for each in product.get("badges", ()) if each["promotionId"] in around.promotions]
-    told = {"new": product.get("new", False), "Rebate": "rebates" in product, "onsale": on_sale(product)}
+    live = [
+        each for each in product.get("badges", ()) if each["promotionId"] in around.promotions
+    ]
+    told = {
+        "new": product.get("new", False),
+        "Rebate": "rebates" in product,
+        "onsale": on_sale(product),
+    }
     if live:
         told["promotionbadge"] = [each["badge"] for each in live]
         told["promotionbadges"] = [{name: each[name] for name in _BADGE} for each in live]
@@ -206,17 +247,22 @@ _BADGE = ("badge", "selectColor", "promotionId")
 Piece = Callable[[Json, Surroundings, Images], Members]
 _ELEMENT: tuple[Piece, ...] = (v3_summary, v3_image, v3_price, v3_category, v3_badges)
 
-# -- what product detail v3 has beside the element ---------------------------------------------------------------
+# -- what product detail v3 has beside the element ---------------------------------------------
 
 
 def rest3(product: Json, around: Surroundings, images: Images = PLAIN) -> Json:
-    """What product detail v3 tells after the element when nobody says what to show; never empty."""
+    """What product detail v3 tells after the element when nobody says what to show; never
+    empty.
+    """
     return {key: value for part in _REST for key, value in part(product, around, images)}
 
 
 def v3_attribute(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
     if attributes := product.get("attributes"):
-        yield "attribute", [{"name": name, "values": values} for name, values in attributes.items()]
+        yield (
+            "attribute",
+            [{"name": name, "values": values} for name, values in attributes.items()],
+        )
 
 
 def v3_availability(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
@@ -259,20 +305,27 @@ ORDER: tuple[Piece, ...] = (*_ELEMENT, *_REST, v3_promotion)
 
 
 def lowered(value: Json) -> Json:
-    """The same with all keys in lower case: v3 tells in lower case what v4 tells (wire shapes §2)."""
+    """The same with all keys in lower case: v3 tells in lower case what v4 tells (wire shapes
+    §2).
+    """
     if isinstance(value, dict):
         return {key.lower(): lowered(part) for key, part in value.items()}
     return [lowered(part) for part in value] if isinstance(value, list) else value
 
 
-# -- product detail v4 -------------------------------------------------------------------------------------------
+# -- product detail v4 -------------------------------------------------------------------------
 
 
 def detail4(product: Json, around: Surroundings) -> Json:
-    """The `productDetails` of a product, but for its collections and members, which no document holds alone."""
+    """The `productDetails` of a product, but for its collections and members, which no document
+    holds alone.
+    """
     shipping = product.get("shipping", {})
     told: dict[str, Json] = {"summary": _summary4(product, around)}
-    told["badges"] = {"new": product.get("new", False), **({"onsale": True} if on_sale(product) else {})}
+    told["badges"] = {
+        "new": product.get("new", False),
+        **({"onsale": True} if on_sale(product) else {}),
+    }
     told["shipping"] = {
         **{name: shipping[key] for name, key in _SHIPPING if key in shipping},
         "giftWrappable": product.get("giftWrappable", False),
@@ -282,7 +335,9 @@ def detail4(product: Json, around: Surroundings) -> Json:
         told["attributes"] = [_attribute4(name, values) for name, values in attributes.items()]
     told["primaryImage"] = _named("PRIMARY_IMAGE", product["images"]["primary"], 0)
     if additional := product["images"].get("additional"):
-        told["additionalImages"] = [_named("ADDITIONAL_IMAGE", name, 1 + n) for n, name in enumerate(additional)]
+        told["additionalImages"] = [
+            _named("ADDITIONAL_IMAGE", name, 1 + n) for n, name in enumerate(additional)
+        ]
     told["brand"] = {"brandname": product["brand"]}
     if "brandId" in product:
         told["brand"]["brandid"] = product["brandId"]
@@ -301,7 +356,11 @@ def detail4(product: Json, around: Surroundings) -> Json:
     return told | {"urlmetadata": {"urls": _urls(around)}}
 
 
-_SHIPPING = (("shippingMethods", "methods"), ("returnConstraint", "returnConstraint"), ("notes", "notes"))
+_SHIPPING = (
+    ("shippingMethods", "methods"),
+    ("returnConstraint", "returnConstraint"),
+    ("notes", "notes"),
+)
 
 
 def _summary4(product: Json, around: Surroundings) -> Json:
@@ -315,7 +374,9 @@ def _summary4(product: Json, around: Surroundings) -> Json:
         "metricNumberOfReviews": product["reviewCount"],
         "metricRating": product["rating"] if product["reviewCount"] else None,
         "isNew": product.get("new", False),
-        "maxQuantity": min(around.max_quantity, product.get("maxQuantity", around.max_quantity)),
+        "maxQuantity": min(
+            around.max_quantity, product.get("maxQuantity", around.max_quantity)
+        ),
         "bullets": product.get("bullets"),
         "active": product.get("active", True),
         "defaultCategoryId": product["categories"][0],
@@ -331,7 +392,12 @@ def _attribute4(name: str, values: list[str]) -> Json:
     """A number says the order of several values; one needs none."""
     if len(values) == 1:
         return {"name": name, "values": [{"value": values[0]}]}
-    return {"name": name, "values": [{"value": value, "seqnum": 1 + number} for number, value in enumerate(values)]}
+    return {
+        "name": name,
+        "values": [
+            {"value": value, "seqnum": 1 + number} for number, value in enumerate(values)
+        ],
+    }
 
 
 def _named(kind: str, name: str, number: int) -> Json:
@@ -341,7 +407,9 @@ def _named(kind: str, name: str, number: int) -> Json:
 def price4(price: Json, type_id: int) -> Json:
     """A price as v4 tells it: `original` only beside a sale price."""
     regular, sale = price["regular"], price.get("sale")
-    told = {"retail": _retail(regular if sale is None else sale, "" if sale is None else "Sale")}
+    told = {
+        "retail": _retail(regular if sale is None else sale, "" if sale is None else "Sale")
+    }
     if sale is not None:
         told["original"] = _retail(regular, "Reg.")
     return told | {"pricetype": type_id, "onsale": sale is not None}
@@ -374,7 +442,10 @@ def _urls(around: Surroundings) -> list[Json]:
 
 def upcs4(product: Json) -> list[Json]:
     """The `upcs` of a product, as its document lists them."""
-    return [{"upcnumber": int(upc["upc"]), "upcDetails": _upc4(upc, product)} for upc in product.get("upcs", ())]
+    return [
+        {"upcnumber": int(upc["upc"]), "upcDetails": _upc4(upc, product)}
+        for upc in product.get("upcs", ())
+    ]
 
 
 def _upc4(upc: Json, product: Json) -> Json:
@@ -401,23 +472,33 @@ def _upc4(upc: Json, product: Json) -> Json:
 def rebates4(product: Json) -> list[Json]:
     """The `rebates` of a product, by id."""
     return [
-        {"rebateId": each["id"], **{name: each[name] for name in ("description", "url") if name in each}}
+        {
+            "rebateId": each["id"],
+            **{name: each[name] for name in ("description", "url") if name in each},
+        }
         for each in sorted(product.get("rebates", ()), key=lambda rebate: rebate["id"])
     ]
 
 
 def promotions4(product: Json, around: Surroundings) -> list[Json]:
     """The `promotions` of a product that are live, by id."""
-    live = [around.promotions[id] for id in sorted(product.get("promotions", ())) if id in around.promotions]
+    live = [
+        around.promotions[id]
+        for id in sorted(product.get("promotions", ()))
+        if id in around.promotions
+    ]
     return [
-        {"promotionID": each["promoId"], **{name: each[name] for name in _PROMOTION_PROPERTIES if name in each}}
+        {
+            "promotionID": each["promoId"],
+            **{name: each[name] for name in _PROMOTION_PROPERTIES if name in each},
+        }
         for each in live
     ]
 
 
 _PROMOTION_PROPERTIES = ("promotionType", "description", "offerDescription", "legalDisclaimer")
 
-# -- both --------------------------------------------------------------------------------------------------------
+# -- both --------------------------------------------------------------------------------------
 
 
 def on_sale(product: Json) -> bool:

@@ -1,7 +1,8 @@
-"""Pieces of feeds that were without fault: what they say of others is kept, and they are not checked again.
+"""Pieces of feeds that were without fault: what they say of others is kept, and they are not
+checked again.
 
-A piece begins where the lines themselves say so, not at a place in the file: lines that come or go change the pieces
-that they are in, and no others. Deleting the file of pieces is safe.
+A piece begins where the lines themselves say so, not at a place in the file: lines that come or
+go change the pieces that they are in, and no others. Deleting the file of pieces is safe.
 """
 
 from __future__ import annotations  # array[int]
@@ -38,7 +39,11 @@ def cut(lines: Iterable[NumberedLine]) -> Iterator[list[NumberedLine]]:
     piece: list[NumberedLine] = []
     for line in lines:
         text = line[1]
-        if piece and (text.__class__ is not bytes or not crc32(text) % USUAL or len(piece) == MAX_PIECE_LINES):
+        if piece and (
+            text.__class__ is not bytes
+            or not crc32(text) % USUAL
+            or len(piece) == MAX_PIECE_LINES
+        ):
             yield piece
             piece = []
         piece.append(line)
@@ -58,7 +63,8 @@ def digest_of(kind: str, piece: Sequence[NumberedLine]) -> bytes | None:
 
 @dataclass(frozen=True)
 class CheckedBy:
-    """What pieces were checked by: a digest of program and schemas, and the ids that there were to refer to.
+    """What pieces were checked by: a digest of program and schemas, and the ids that there were
+    to refer to.
 
     None: of these, nothing was said.
     """
@@ -69,7 +75,10 @@ class CheckedBy:
     def holds(self, was: Any) -> bool:
         """Whether what was without fault then is so now: nothing that it may refer to is gone."""
         pairs = zip(was["ids"], self.ids, strict=True)
-        gone = (now is not None and (before is None or not set(before) <= set(now)) for before, now in pairs)
+        gone = (
+            now is not None and (before is None or not set(before) <= set(now))
+            for before, now in pairs
+        )
         return bool(was["by"] == self.by) and not any(gone)
 
     def header(self) -> bytes:
@@ -78,10 +87,11 @@ class CheckedBy:
 
 
 class Pieces:
-    """The pieces that are known. ``columns``: the names of all columns, in an order that is always the same.
+    """The pieces that are known. ``columns``: the names of all columns, in an order that is
+    always the same.
 
-    Its file: a line that says what they were checked by; the pieces, each its digest, how many numbers of each column,
-    the numbers; and a digest of all this.
+    Its file: a line that says what they were checked by; the pieces, each its digest, how many
+    numbers of each column, the numbers; and a digest of all this.
     """
 
     def __init__(self, columns: Sequence[str], path: Path | None, checked: CheckedBy) -> None:
@@ -99,11 +109,17 @@ class Pieces:
             data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         start, end = len(header), len(data) - sha256().digest_size
         with memoryview(data) as view:
-            if sha256(view[:end]).digest() != data[end:] or not checked.holds(orjson.loads(header)):
+            if sha256(view[:end]).digest() != data[end:] or not checked.holds(
+                orjson.loads(header)
+            ):
                 return
         while start < end:
             self._places[data[start : start + _DIGEST]] = start + _DIGEST
-            start += _DIGEST + self._counts.size + 8 * sum(self._counts.unpack_from(data, start + _DIGEST))
+            start += (
+                _DIGEST
+                + self._counts.size
+                + 8 * sum(self._counts.unpack_from(data, start + _DIGEST))
+            )
         self._data = data
 
     def __len__(self) -> int:
@@ -115,17 +131,23 @@ class Pieces:
         if place is None:
             return None
         start, found = place + self._counts.size, {}
-        for column, count in zip(self.columns, self._counts.unpack_from(self._data, place), strict=True):
+        for column, count in zip(
+            self.columns, self._counts.unpack_from(self._data, place), strict=True
+        ):
             if count:
                 found[column] = array("q", self._data[start : start + 8 * count])
                 start += 8 * count
         return found
 
     def keep(self, file: BinaryIO, digest: bytes, numbers: Numbers) -> None:
-        """Note a piece without fault; the files of several processes, one after the other, go to `save`."""
+        """Note a piece without fault; the files of several processes, one after the other, go
+        to `save`.
+        """
         nothing: array[int] = array("q")
         parts = [numbers.get(column, nothing) for column in self.columns]
-        file.write(digest + self._counts.pack(*map(len, parts)) + b"".join(map(array.tobytes, parts)))
+        file.write(
+            digest + self._counts.pack(*map(len, parts)) + b"".join(map(array.tobytes, parts))
+        )
 
 
 def save(path: Path, checked: CheckedBy, parts: Iterable[Path]) -> None:

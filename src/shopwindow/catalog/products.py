@@ -1,4 +1,6 @@
-"""Products: the index, details in versions 3 and 4, recommendations, reviews (interface 4.9, wire shapes §2)."""
+"""Products: the index, details in versions 3 and 4, recommendations, reviews (interface 4.9,
+wire shapes §2).
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -35,14 +37,21 @@ from shopwindow.interface import fields
 from shopwindow.interface.answer import CODES
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Ids, Instant, Words
-from shopwindow.interface.operation import CALLBACK, AnyOf, Arguments, FromContent, Operation, Parameter
+from shopwindow.interface.operation import (
+    CALLBACK,
+    AnyOf,
+    Arguments,
+    FromContent,
+    Operation,
+    Parameter,
+)
 from shopwindow.retail.articles import products_of_upcs
 
 MAX_REVIEWS = 100
 SOURCE = "CUSTOMER"
 """Who reviews come from. Not specified."""
 
-# -- the index ---------------------------------------------------------------------------------------------------
+# -- the index ---------------------------------------------------------------------------------
 
 
 def index(content: Content, call: Call) -> Json:
@@ -54,7 +63,7 @@ def index(content: Content, call: Call) -> Json:
     return told | {"product": [{"id": id} for id in ids]}
 
 
-# -- version 3 ---------------------------------------------------------------------------------------------------
+# -- version 3 ---------------------------------------------------------------------------------
 
 
 def details_v3(content: Content, call: Call) -> Json:
@@ -80,7 +89,9 @@ def _version_3(content: Content, call: Call, ids: Sequence[int]) -> Mapping[int,
     words = shown or DEFAULT_SHOWN
     if "promotion" in words:
         products = {id: _promoted(content, product) for id, product in products.items()}
-    told = {id: _shown(products[id], words, around, images(call)) for id in ids if id in products}
+    told = {
+        id: _shown(products[id], words, around, images(call)) for id in ids if id in products
+    }
     if "review" in words:
         for id, product in told.items():
             product |= _lowered_reviews(catalog.reviews(id, 1, call["numOfReviews"]))
@@ -88,7 +99,9 @@ def _version_3(content: Content, call: Call, ids: Sequence[int]) -> Mapping[int,
 
 
 DEFAULT_SHOWN = tuple(word for word in PARTS_BY_WORD if word not in ("promotion", "review"))
-"""Interface 4.9: every attribute but reviews and promotions, which are told only when asked for."""
+"""Interface 4.9: every attribute but reviews and promotions, which are told only when asked
+for.
+"""
 
 
 def _shown(product: Json, words: Iterable[str], around: Surroundings, images: Images) -> Json:
@@ -103,12 +116,24 @@ def _lowered_reviews(found: Reviews) -> Json:
 
 
 def _answer(
-    key: str, told: Mapping[int, Json], asked: Sequence[int], what: str, found: Mapping[int, int] | None = None
+    key: str,
+    told: Mapping[int, Json],
+    asked: Sequence[int],
+    what: str,
+    found: Mapping[int, int] | None = None,
 ) -> Json:
-    """Products by id, beside an error for each number that leads to none (wire shapes §2). Raises Refusal for none."""
+    """Products by id, beside an error for each number that leads to none (wire shapes §2).
+    Raises Refusal for none.
+    """
     if not told:
-        raise nothing(f"no {what} has a number that was asked for" if key == "upc" else "no product has such an id")
-    value: dict[str, Json] = {"product": [told[id] for id in (sorted(told) if len(told) > 1 else told)]}
+        raise nothing(
+            f"no {what} has a number that was asked for"
+            if key == "upc"
+            else "no product has such an id"
+        )
+    value: dict[str, Json] = {
+        "product": [told[id] for id in (sorted(told) if len(told) > 1 else told)]
+    }
     known = told if found is None else found
     if len(known) < len(asked):
         value["errors"] = [_error(key, what, number) for number in asked if number not in known]
@@ -117,7 +142,11 @@ def _answer(
 
 def _error(key: str, what: str, number: int) -> Json:
     code = CODES["no_data"]
-    detail = f"no {what} has the number {number}" if key == "upc" else f"no {what} has the id {number}"
+    detail = (
+        f"no {what} has the number {number}"
+        if key == "upc"
+        else f"no {what} has the id {number}"
+    )
     return {
         "errorCode": code.error_code,
         "message": code.message,
@@ -127,7 +156,7 @@ def _error(key: str, what: str, number: int) -> Json:
     }
 
 
-# -- version 4 ---------------------------------------------------------------------------------------------------
+# -- version 4 ---------------------------------------------------------------------------------
 
 SELECTABLE = ("productdetails", "upcs", "productcategory", "reviews", "rebates", "promotions")
 
@@ -135,20 +164,29 @@ SELECTABLE = ("productdetails", "upcs", "productcategory", "reviews", "rebates",
 def details_v4(content: Content, call: Call) -> Json:
     """Products by id: `productDetails`, or what the selector asks for."""
     selection: Selection = call["productId"]
-    return _answer("product", _version_4(content, selection.ids, selection.mask), selection.ids, "product")
+    return _answer(
+        "product", _version_4(content, selection.ids, selection.mask), selection.ids, "product"
+    )
 
 
 def details_v4_by_upc(content: Content, call: Call) -> Json:
-    """The products of UPCs: of the numbers of bar codes or, where there is none, of bags' upcIds."""
+    """The products of UPCs: of the numbers of bar codes or, where there is none, of bags'
+    upcIds.
+    """
     selection: Selection = call["upcId"]
     found = products_of_upcs(content, selection.ids, or_skus=True)
     told = _version_4(content, sorted(set(found.values())), selection.mask)
     return _answer("upc", told, selection.ids, "UPC", found)
 
 
-def _version_4(content: Content, ids: Sequence[int], mask: fields.Mask | None) -> Mapping[int, Json]:
+def _version_4(
+    content: Content, ids: Sequence[int], mask: fields.Mask | None
+) -> Mapping[int, Json]:
     if mask is None:
-        return {id: {"id": id, "productDetails": detail} for id, detail in _details(content, ids).items()}
+        return {
+            id: {"id": id, "productDetails": detail}
+            for id, detail in _details(content, ids).items()
+        }
     products, wanted = of(content).products(ids), dict(mask)
     return {id: _selected(content, products[id], wanted) for id in ids if id in products}
 
@@ -161,11 +199,19 @@ def _details(content: Content, ids: Sequence[int]) -> Mapping[int, Json]:
     return {id: detail | relatives.get(id, {}) for id, detail in details.items()}
 
 
-def _relatives(content: Content, members: Sequence[int], collections: Sequence[int]) -> dict[str, Json]:
-    """What a product belongs to and what belongs to it; their details are told without their own relatives."""
+def _relatives(
+    content: Content, members: Sequence[int], collections: Sequence[int]
+) -> dict[str, Json]:
+    """What a product belongs to and what belongs to it; their details are told without their
+    own relatives.
+    """
     beside = of(content).rendered((*members, *collections), "detail4")
     told: dict[str, Json] = {
-        "collection": {name: True for name, ids in (("incollection", collections), ("iscollection", members)) if ids}
+        "collection": {
+            name: True
+            for name, ids in (("incollection", collections), ("iscollection", members))
+            if ids
+        }
     }
     for name, ids in (("masterProducts", collections), ("childProducts", members)):
         if known := [id for id in ids if id in beside]:
@@ -173,19 +219,26 @@ def _relatives(content: Content, members: Sequence[int], collections: Sequence[i
     return told
 
 
-def _selected(content: Content, product: Json, wanted: Mapping[str, fields.Mask | None]) -> Json:
+def _selected(
+    content: Content, product: Json, wanted: Mapping[str, fields.Mask | None]
+) -> Json:
     """What a selector asks of a product. A UPC always keeps its number."""
     told: dict[str, Json] = {"id": product["id"]}
     if "productdetails" in wanted:
         detail = _details(content, (product["id"],))[product["id"]]
         inner = wanted["productdetails"]
-        told["productDetails"] = detail if inner is None else fields.select(detail, inner, folded=True)
+        told["productDetails"] = (
+            detail if inner is None else fields.select(detail, inner, folded=True)
+        )
     lists = {
         "upcs": ("upcs", upcs4),
         "productcategory": ("productCategory", lambda product: _categories(content, product)),
         "reviews": ("Reviews", lambda product: _all_reviews(content, product)),
         "rebates": ("rebates", rebates4),
-        "promotions": ("promotions", lambda product: promotions4(_promoted(content, product), surroundings(content))),
+        "promotions": (
+            "promotions",
+            lambda product: promotions4(_promoted(content, product), surroundings(content)),
+        ),
     }
     for word, (key, make) in lists.items():
         if word in wanted and (value := make(product)):
@@ -205,10 +258,16 @@ def _kept(value: Json, mask: fields.Mask | None) -> Json:
 
 
 def _categories(content: Content, product: Json) -> list[Json]:
-    """The root above the home category, then the home category; a home that is a root is told as both."""
+    """The root above the home category, then the home category; a home that is a root is told
+    as both.
+    """
     way = _way_up(content, product["categories"][0])
     named = (("rootcategory", way[-1:]), ("homecategory", way[:1]))
-    return [{"id": each["id"], "name": each["name"], "type": kind} for kind, known in named for each in known]
+    return [
+        {"id": each["id"], "name": each["name"], "type": kind}
+        for kind, known in named
+        for each in known
+    ]
 
 
 def _way_up(content: Content, id: int | None) -> list[Json]:
@@ -221,17 +280,22 @@ def _way_up(content: Content, id: int | None) -> list[Json]:
 
 
 def _promoted(content: Content, product: Json) -> Json:
-    """A product with all the promotions that hold for it: it names them, or they name it or where it stands."""
-    inside = {category["id"] for id in product["categories"] for category in _way_up(content, id)}
+    """A product with all the promotions that hold for it: it names them, or they name it or
+    where it stands.
+    """
+    inside = {
+        category["id"] for id in product["categories"] for category in _way_up(content, id)
+    }
     named = [
         each["promoId"]
         for each in content.documents("promotion")
-        if product["id"] in each.get("products", ()) or not inside.isdisjoint(each.get("categoryIds", ()))
+        if product["id"] in each.get("products", ())
+        or not inside.isdisjoint(each.get("categoryIds", ()))
     ]
     return product | {"promotions": sorted({*product.get("promotions", ()), *named})}
 
 
-# -- reviews -----------------------------------------------------------------------------------------------------
+# -- reviews -----------------------------------------------------------------------------------
 
 
 def _all_reviews(content: Content, product: Json) -> Json:
@@ -240,13 +304,20 @@ def _all_reviews(content: Content, product: Json) -> Json:
 
 
 def _reviews4(found: Reviews) -> Json:
-    counts = {f"countFor{stars}Star{'' if stars == 1 else 's'}": count for stars, count in enumerate(found.counts, 1)}
+    counts = {
+        f"countFor{stars}Star{'' if stars == 1 else 's'}": count
+        for stars, count in enumerate(found.counts, 1)
+    }
     told = {"averageOverallRating": found.average, "totalReviewCount": found.total, **counts}
     return told | _wrappers(found)
 
 
 def _wrappers(found: Reviews) -> Json:
-    return {"perReviewWrapper": [_wrapper(review) for review in found.reviews]} if found.reviews else {}
+    return (
+        {"perReviewWrapper": [_wrapper(review) for review in found.reviews]}
+        if found.reviews
+        else {}
+    )
 
 
 def _wrapper(review: Json) -> Json:
@@ -287,17 +358,24 @@ def reviews(content: Content, call: Call) -> Json:
     return told | _wrappers(catalog.reviews(id, call["pageNumber"], number))
 
 
-# -- recommendations ---------------------------------------------------------------------------------------------
+# -- recommendations ---------------------------------------------------------------------------
 
 
 def recommendations(content: Content, call: Call) -> Json:
-    """Products beside some products, of each in turn; never one of those asked about. Raises Refusal for none known."""
+    """Products beside some products, of each in turn; never one of those asked about. Raises
+    Refusal for none known.
+    """
     catalog, asked, most = of(content), call["productId"], call["maxprods"]
     known = catalog.products(asked)
     if not known:
         raise nothing("no product has such an id", "productId")
     number = most + len(asked)
-    ids = dict.fromkeys(id for each in sorted(known) for id in catalog.recommended(each, number) if id not in asked)
+    ids = dict.fromkeys(
+        id
+        for each in sorted(known)
+        for id in catalog.recommended(each, number)
+        if id not in asked
+    )
     chosen = list(ids)[:most]
     found, around = catalog.products(chosen), surroundings(content)
     told = [_recommended(found[id], around) for id in chosen if id in found]
@@ -322,7 +400,7 @@ def _recommended(product: Json, around: Surroundings) -> Json:
     }
 
 
-# -- what they are asked -----------------------------------------------------------------------------------------
+# -- what they are asked -----------------------------------------------------------------------
 
 
 def frozen_ids(content: Content) -> Sequence[int]:
@@ -330,7 +408,11 @@ def frozen_ids(content: Content) -> Sequence[int]:
     if content.index("catalog") is None:
         return ()
     settings = content.setting("catalog") or {}
-    return of(content).product_ids()[1] if settings.get("freeze") == "all" else of(content).featured()
+    return (
+        of(content).product_ids()[1]
+        if settings.get("freeze") == "all"
+        else of(content).featured()
+    )
 
 
 def _each_v3(content: Content) -> Iterable[Arguments]:
@@ -343,9 +425,16 @@ def _each_v4(content: Content) -> Iterable[Arguments]:
 
 _PRODUCT_IDS = Parameter("productId", Ids(), "Product ids, comma-separated.", example="520100")
 _SHOWN_OF_PRODUCTS = Parameter(
-    "show", Words(tuple(PARTS_BY_WORD)), "What to tell, comma-separated; else all but promotion and review."
+    "show",
+    Words(tuple(PARTS_BY_WORD)),
+    "What to tell, comma-separated; else all but promotion and review.",
 )
-_REVIEWS = Parameter("numOfReviews", Count(MAX_REVIEWS), "At most so many reviews, where they are shown.", default=10)
+_REVIEWS = Parameter(
+    "numOfReviews",
+    Count(MAX_REVIEWS),
+    "At most so many reviews, where they are shown.",
+    default=10,
+)
 _SELECTOR = "comma-separated; then perhaps in parentheses what to tell, such as (productdetails(price),upcs,reviews)."
 
 OPERATIONS = (
@@ -404,7 +493,15 @@ OPERATIONS = (
         FromContent(details_v4, _each_v4),
         "product_v4",
         "Products by id, version 4.",
-        (Parameter("productId", IdsSelected(SELECTABLE), f"Product ids, {_SELECTOR}", example="520100"), CALLBACK),
+        (
+            Parameter(
+                "productId",
+                IdsSelected(SELECTABLE),
+                f"Product ids, {_SELECTOR}",
+                example="520100",
+            ),
+            CALLBACK,
+        ),
     ),
     Operation(
         "product_v4_by_upc",
@@ -413,7 +510,12 @@ OPERATIONS = (
         "product_v4",
         "Products by UPC, version 4.",
         (
-            Parameter("upcId", IdsSelected(SELECTABLE), f"UPC numbers or upcIds, {_SELECTOR}", example="474396002526"),
+            Parameter(
+                "upcId",
+                IdsSelected(SELECTABLE),
+                f"UPC numbers or upcIds, {_SELECTOR}",
+                example="474396002526",
+            ),
             CALLBACK,
         ),
     ),
@@ -423,7 +525,11 @@ OPERATIONS = (
         FromContent(recommendations),
         "recommendations",
         "Products to look at beside some products.",
-        (_PRODUCT_IDS, Parameter("maxprods", Count(100), "At most so many.", default=10), CALLBACK),
+        (
+            _PRODUCT_IDS,
+            Parameter("maxprods", Count(100), "At most so many.", default=10),
+            CALLBACK,
+        ),
     ),
     Operation(
         "reviews",
@@ -435,7 +541,9 @@ OPERATIONS = (
             Parameter("productId", Count(), "Id of the product.", example="520100"),
             Parameter("numOfReviews", Count(MAX_REVIEWS), "Reviews on a page; else 10."),
             Parameter(
-                "numberOfReviewsRequested", Count(MAX_REVIEWS), "The same by another name, where that is not given."
+                "numberOfReviewsRequested",
+                Count(MAX_REVIEWS),
+                "The same by another name, where that is not given.",
             ),
             Parameter("pageNumber", Count(), "Which page.", default=1),
             CALLBACK,

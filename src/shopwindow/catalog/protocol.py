@@ -1,4 +1,6 @@
-"""What views ask an opened catalog, and what it returns. The index implements it (catalog.index.opened)."""
+"""What views ask an opened catalog, and what it returns. The index implements it
+(catalog.index.opened).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +13,8 @@ Range = tuple[float | None, float | None]
 """Prices from one to another, both included; None where there is no limit."""
 
 Part = Literal["element", "rest3", "detail4"]
-"""A piece of a product's answers in JSON; catalog.parts says what each holds, and renders it."""
+"""A piece of a product's answers in JSON; catalog.parts says what each holds, and renders it.
+"""
 
 PRICE = "PRICE"
 """The facet whose values are ranges."""
@@ -21,9 +24,10 @@ PRICE = "PRICE"
 class Question:
     """Which of a list of products are asked for, and what of them.
 
-    ``filters``: facet name → values, any of which a product has; all facets must fit. ``price``: any of some ranges,
-    compared with what a product costs now. ``sort``: a key of SORTS; None: the list's own order. ``page`` counts
-    from 1. ``facets`` and ``products`` say whether they are wanted at all.
+    ``filters``: facet name → values, any of which a product has; all facets must fit.
+    ``price``: any of some ranges, compared with what a product costs now. ``sort``: a key of
+    SORTS; None: the list's own order. ``page`` counts from 1. ``facets`` and ``products`` say
+    whether they are wanted at all.
     """
 
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -47,12 +51,15 @@ SORTS = (
     "bestseller_ascending",  # the best first, as rank 1 is
     "bestseller_descending",
 )
-"""How products can be listed; equals, and those without the value, by id, those without it last."""
+"""How products can be listed; equals, and those without the value, by id, those without it
+last.
+"""
 
 
 @dataclass(frozen=True)
 class Facet:
-    """What a result can be narrowed by. Values: text with its count, the most frequent first, then by name.
+    """What a result can be narrowed by. Values: text with its count, the most frequent first,
+    then by name.
 
     ``ranges``, of the facet PRICE alone: low, high (None: no limit) and count, from the lowest.
     Counts are of the whole result; a facet's own filter is not applied to its own counts.
@@ -79,7 +86,9 @@ class Page:
 
 @dataclass(frozen=True)
 class Reviews:
-    """A page of a product's reviews, newest first; ``counts`` of those with 1 to 5 stars, on all pages."""
+    """A page of a product's reviews, newest first; ``counts`` of those with 1 to 5 stars, on
+    all pages.
+    """
 
     average: float
     total: int
@@ -88,14 +97,16 @@ class Reviews:
 
 
 class Catalog(Protocol):
-    """The catalog of one release. Documents are as editors write them, with computed members beside.
+    """The catalog of one release. Documents are as editors write them, with computed members
+    beside.
 
-    A product has `rating` (one decimal; left out without reviews), `reviewCount`, `available` (to be sent: if it is
-    active, and if it has UPCs one of the active ones is), `onsale`, `priceLow` and `priceHigh` (what it costs now),
-    `brandId` (where a brand document names its brand), and each of its UPCs `available`. A category has `children` and
-    `parent` as ids (None: it is a root), `depth` (1 for a root), and no category inside it.
-    Ids and UPCs may be asked for in any order, and what does not exist is left out. Facets are named in upper case: an
-    attribute Heel_height is the facet HEEL_HEIGHT.
+    A product has `rating` (one decimal; left out without reviews), `reviewCount`, `available`
+    (to be sent: if it is active, and if it has UPCs one of the active ones is), `onsale`,
+    `priceLow` and `priceHigh` (what it costs now), `brandId` (where a brand document names its
+    brand), and each of its UPCs `available`. A category has `children` and `parent` as ids
+    (None: it is a root), `depth` (1 for a root), and no category inside it. Ids and UPCs may be
+    asked for in any order, and what does not exist is left out. Facets are named in upper case:
+    an attribute Heel_height is the facet HEEL_HEIGHT.
     """
 
     def product(self, id: int) -> Json | None: ...
@@ -112,18 +123,23 @@ class Catalog(Protocol):
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
         """The product and its UPC entry whose sku (the bags' upcId) this is."""
 
-    def product_ids(self, since: str | None = None, offset: int = 0, limit: int | None = None) -> tuple[int, list[int]]:
-        """How many active products there are, and their ids in order; ``since``: updated at this instant or later.
+    def product_ids(
+        self, since: str | None = None, offset: int = 0, limit: int | None = None
+    ) -> tuple[int, list[int]]:
+        """How many active products there are, and their ids in order; ``since``: updated at
+        this instant or later.
 
-        ``since`` is UTC, as `2026-11-24T12:00:00.000Z`. A product that does not say when it was updated is always
-        among them.
+        ``since`` is UTC, as `2026-11-24T12:00:00.000Z`. A product that does not say when it was
+        updated is always among them.
         """
 
     def featured(self) -> Sequence[int]:
         """The ids of the active products that are `featured`, in order."""
 
     def families(self, ids: Sequence[int]) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
-        """Of those that are collections or stand in one: their members as written, and the collections by id."""
+        """Of those that are collections or stand in one: their members as written, and the
+        collections by id.
+        """
 
     def category(self, id: int) -> Json | None: ...
 
@@ -131,21 +147,31 @@ class Catalog(Protocol):
         """The categories that have no parent, in their order."""
 
     def browse(self, category: int, question: Question) -> Page:
-        """The active products of a category and its descendants; in their own order: best sellers, then by id."""
+        """The active products of a category and its descendants; in their own order: best
+        sellers, then by id.
+        """
 
     def search(self, phrase: str, question: Question) -> Page:
         """The active products that a phrase finds; in their own order: the best match first."""
 
-    def brands(self, categories: Sequence[int], reference: int | None = None) -> Sequence[tuple[str, str]]:
-        """Name and URL of the brands of active products in some categories or their descendants, by name.
+    def brands(
+        self, categories: Sequence[int], reference: int | None = None
+    ) -> Sequence[tuple[str, str]]:
+        """Name and URL of the brands of active products in some categories or their
+        descendants, by name.
 
-        ``reference``: and at the same time in this category or its descendants. A brand without URL is left out.
+        ``reference``: and at the same time in this category or its descendants. A brand without
+        URL is left out.
         """
 
     def reviews(self, product: int, page: int, number: int) -> Reviews: ...
 
     def recommended(self, product: int, number: int) -> Sequence[int]:
-        """Active products beside this one: those given, then of the same home category and brand; never itself."""
+        """Active products beside this one: those given, then of the same home category and
+        brand; never itself.
+        """
 
-    def availability(self, upcs: Sequence[str], locations: Sequence[int]) -> Mapping[tuple[str, int], Status]:
+    def availability(
+        self, upcs: Sequence[str], locations: Sequence[int]
+    ) -> Mapping[tuple[str, int], Status]:
         """What stores have of UPCs. A pair that is left out is UNAVAILABLE."""

@@ -1,4 +1,6 @@
-"""What no schema can state about one record of the catalog, and what it says that others must agree with. Pure."""
+"""What no schema can state about one record of the catalog, and what it says that others must
+agree with. Pure.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +17,14 @@ Sound = Callable[[Pointer], bool]
 
 RecordFindings = Iterator[Finding]
 
-PRODUCT, UPC, SKU, REVIEW, RECOMMENDATION, INVENTORY = "product", "upc", "sku", "review", "recommendation", "inventory"
+PRODUCT, UPC, SKU, REVIEW, RECOMMENDATION, INVENTORY = (
+    "product",
+    "upc",
+    "sku",
+    "review",
+    "recommendation",
+    "inventory",
+)
 PRODUCT_NAMED, COLLECTION, MEMBER = "product_named", "collection", "member"
 
 UNIQUE = {
@@ -26,7 +35,9 @@ UNIQUE = {
     RECOMMENDATION: ("product", "recommendation"),
     INVENTORY: ("UPC", "inventory"),
 }
-"""The columns whose numbers occur once: what they are called, and the kind of record that has them."""
+"""The columns whose numbers occur once: what they are called, and the kind of record that has
+them.
+"""
 
 ALL_COLUMNS = (*UNIQUE, PRODUCT_NAMED, COLLECTION, MEMBER)
 """All of them."""
@@ -40,20 +51,26 @@ MAX_COMPARED_IDS = 300
 
 @dataclass(frozen=True)
 class Referable:
-    """What there is to refer to beside the long columns. None: not known, for some file could not be read."""
+    """What there is to refer to beside the long columns. None: not known, for some file could
+    not be read.
+    """
 
     categories: frozenset[int] | None
     promotions: frozenset[int] | None
     stores: frozenset[str] | None
 
 
-# -- one number or price -----------------------------------------------------------------------------------------
+# -- one number or price -----------------------------------------------------------------------
 
 
 def check_digit(digits: str) -> str:
     """The last digit of a UPC that begins with ``digits`` (GS1 General Specifications 7.9.1)."""
     codes = digits.encode()  # of digits, from 48 on
-    total = 3 * (sum(codes[::-2]) - 48 * len(codes[::-2])) + sum(codes[-2::-2]) - 48 * len(codes[-2::-2])
+    total = (
+        3 * (sum(codes[::-2]) - 48 * len(codes[::-2]))
+        + sum(codes[-2::-2])
+        - 48 * len(codes[-2::-2])
+    )
     return str(-total % 10)
 
 
@@ -71,11 +88,13 @@ def _shown(amount: Json) -> str:
     return f"{amount['low']} to {amount['high']}" if isinstance(amount, dict) else str(amount)
 
 
-# -- one record by itself ----------------------------------------------------------------------------------------
+# -- one record by itself ----------------------------------------------------------------------
 
 
 def findings(kind: str, record: Json, sound: Sound, known: Referable) -> RecordFindings:
-    """Everything that is wrong with a record whose schema finds nothing wrong with the parts that are ``sound``."""
+    """Everything that is wrong with a record whose schema finds nothing wrong with the parts
+    that are ``sound``.
+    """
     if isinstance(record, dict):
         for rule in RULES[kind]:
             yield from rule(record, sound, known)
@@ -86,14 +105,20 @@ def _items(record: Mapping[str, Any], name: str, sound: Sound) -> Iterable[tuple
     items = record.get(name, ())
     if sound((name,)):
         return enumerate(items)
-    return [(n, item) for n, item in enumerate(items if isinstance(items, list) else ()) if sound((name, n))]
+    return [
+        (n, item)
+        for n, item in enumerate(items if isinstance(items, list) else ())
+        if sound((name, n))
+    ]
 
 
 def _categories(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
     if known.categories is not None:
         for index, category in _items(product, "categories", sound):
             if category not in known.categories:
-                yield unknown(("categories", index), "category", "id", category, known.categories)
+                yield unknown(
+                    ("categories", index), "category", "id", category, known.categories
+                )
 
 
 def _promotions(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
@@ -102,20 +127,37 @@ def _promotions(product: Mapping[str, Any], sound: Sound, known: Referable) -> R
     named: list[tuple[Pointer, int]] = [
         (("promotions", index), id) for index, id in _items(product, "promotions", sound)
     ]
-    if "price" in product and sound(("price", "finalPrice")) and "finalPrice" in product["price"]:
+    if (
+        "price" in product
+        and sound(("price", "finalPrice"))
+        and "finalPrice" in product["price"]
+    ):
         pointer = ("price", "finalPrice", "promotions")
-        named += [((*pointer, n), id) for n, id in enumerate(product["price"]["finalPrice"].get("promotions", ()))]
+        named += [
+            ((*pointer, n), id)
+            for n, id in enumerate(product["price"]["finalPrice"].get("promotions", ()))
+        ]
     badges = _items(product, "badges", sound)
-    named += [(("badges", index, "promotionId"), badge["promotionId"]) for index, badge in badges]
+    named += [
+        (("badges", index, "promotionId"), badge["promotionId"]) for index, badge in badges
+    ]
     for where, id in named:
         if id not in known.promotions:
             yield unknown(where, "promotion", "promoId", id, known.promotions)
 
 
-def unknown(pointer: Pointer, kind: str, name: str, value: Any, known: Collection[Any]) -> Finding:
+def unknown(
+    pointer: Pointer, kind: str, name: str, value: Any, known: Collection[Any]
+) -> Finding:
     """What is said of a reference to nothing."""
     close = nearest(str(value), map(str, known)) if len(known) <= MAX_COMPARED_IDS else ""
-    return Finding("reference", pointer, f"no {kind} has the {name} {value}", f"the {name} of a {kind}", nearest=close)
+    return Finding(
+        "reference",
+        pointer,
+        f"no {kind} has the {name} {value}",
+        f"the {name} of a {kind}",
+        nearest=close,
+    )
 
 
 def _prices(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
@@ -134,17 +176,30 @@ def _price(price: Mapping[str, Any], pointer: Pointer) -> RecordFindings:
         if isinstance(amount, dict) and amount["low"] >= amount["high"]:
             wide = False
             found = f"low {amount['low']} is not below high {amount['high']}"
-            yield Finding("price.range", (*pointer, name, "low"), found, "low below high; one price as a number")
+            yield Finding(
+                "price.range",
+                (*pointer, name, "low"),
+                found,
+                "low below high; one price as a number",
+            )
     if "sale" in price and wide:
         regular, sale = ends(price["regular"]), ends(price["sale"])
         if sale == regular or sale[0] > regular[0] or sale[1] > regular[1]:
             found = f"the sale price {_shown(price['sale'])} is not below the regular price {_shown(price['regular'])}"
-            yield Finding("price.sale", (*pointer, "sale"), found, "a lower price; without a sale, no sale")
+            yield Finding(
+                "price.sale",
+                (*pointer, "sale"),
+                found,
+                "a lower price; without a sale, no sale",
+            )
 
 
 def _variants(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
     """Colors and sizes have ids of their own, and each one that a UPC names is there."""
-    declared = {name: _declared(product, part) if sound((part,)) else None for name, part in _ATTRIBUTES_OF_UPC}
+    declared = {
+        name: _declared(product, part) if sound((part,)) else None
+        for name, part in _ATTRIBUTES_OF_UPC
+    }
     for part in ("colors", "sizes", "rebates"):
         if part in product and sound((part,)):
             yield from _own_ids(product, part)
@@ -154,12 +209,25 @@ def _variants(product: Mapping[str, Any], sound: Sound, known: Referable) -> Rec
             if ids is not None and name in variant and variant[name] not in ids:
                 found = f"the product has no {name} with the id {variant[name]}"
                 close = nearest(str(variant[name]), map(str, ids))
-                allowed = f"one of its {part}: {', '.join(map(str, sorted(ids)[:20]))}" if ids else f"{part} first"
-                yield Finding(f"product.{name}", ("upcs", index, name), found, allowed, nearest=close)
+                allowed = (
+                    f"one of its {part}: {', '.join(map(str, sorted(ids)[:20]))}"
+                    if ids
+                    else f"{part} first"
+                )
+                yield Finding(
+                    f"product.{name}", ("upcs", index, name), found, allowed, nearest=close
+                )
         upc = variant["upc"]
         if (digit := check_digit(upc[:-1])) != upc[-1]:
-            found = f"the check digit of {upc} is wrong: with these digits before it, it is {digit}"
-            yield Finding("product.upc", ("upcs", index, "upc"), found, "a bar code as it is printed (GS1)")
+            found = (
+                f"the check digit of {upc} is wrong: with these digits before it, it is {digit}"
+            )
+            yield Finding(
+                "product.upc",
+                ("upcs", index, "upc"),
+                found,
+                "a bar code as it is printed (GS1)",
+            )
 
 
 _ATTRIBUTES_OF_UPC = (("color", "colors"), ("size", "sizes"))
@@ -196,13 +264,27 @@ def _stores(inventory: Mapping[str, Any], sound: Sound, known: Referable) -> Rec
         return
     for number in stores:
         if number not in known.stores and sound(("stores", number)):
-            yield replace(unknown(("stores", number), "store", "locationNumber", number, known.stores), on_key=True)
+            yield replace(
+                unknown(("stores", number), "store", "locationNumber", number, known.stores),
+                on_key=True,
+            )
 
 
-def _itself(recommendation: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
-    if sound(("product",)) and sound(("products",)) and recommendation["product"] in recommendation["products"]:
+def _itself(
+    recommendation: Mapping[str, Any], sound: Sound, known: Referable
+) -> RecordFindings:
+    if (
+        sound(("product",))
+        and sound(("products",))
+        and recommendation["product"] in recommendation["products"]
+    ):
         pointer = ("products", recommendation["products"].index(recommendation["product"]))
-        yield Finding("recommendation.itself", pointer, "a product that is recommended with itself", "other products")
+        yield Finding(
+            "recommendation.itself",
+            pointer,
+            "a product that is recommended with itself",
+            "other products",
+        )
 
 
 def _parts_of(category: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
@@ -210,7 +292,9 @@ def _parts_of(category: Mapping[str, Any], sound: Sound, known: Referable) -> Re
     for pointer, inner in inside(category):
         if "parent" in inner and sound((*pointer, "parent")):
             found = "a parent, and the category stands within another"
-            yield Finding("category.parent", (*pointer, "parent"), found, "one of them", on_key=True)
+            yield Finding(
+                "category.parent", (*pointer, "parent"), found, "one of them", on_key=True
+            )
 
 
 def inside(category: Json, pointer: Pointer = ()) -> Iterator[tuple[Pointer, Any]]:
@@ -235,7 +319,7 @@ RULES: Mapping[str, tuple[RecordRule, ...]] = {
 }
 
 
-# -- what others must agree with ---------------------------------------------------------------------------------
+# -- what others must agree with ---------------------------------------------------------------
 
 ColumnValue = tuple[str, int, Pointer]
 """A column, the number that goes there, and where the record says it."""
@@ -279,7 +363,9 @@ def _of_review(review: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]
         yield PRODUCT_NAMED, review["product"], ("product",)
 
 
-def _of_recommendation(recommendation: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]:
+def _of_recommendation(
+    recommendation: Mapping[str, Any], sound: Sound
+) -> Iterator[ColumnValue]:
     if sound(("product",)):
         yield RECOMMENDATION, recommendation["product"], ("product",)
         yield PRODUCT_NAMED, recommendation["product"], ("product",)

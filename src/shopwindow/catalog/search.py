@@ -75,7 +75,9 @@ def _input(call: Call, page: Page) -> Json:
 
 
 def _facet(facet: Facet, content: Content, call: Call) -> Json | None:
-    """A facet and its values, the first ten of them unless all are asked for; with a way to the others and back."""
+    """A facet and its values, the first ten of them unless all are asked for; with a way to the
+    others and back.
+    """
     values = [_range(*each) for each in facet.ranges] or [
         {"value": value, "productcount": count} for value, count in facet.values
     ]
@@ -89,7 +91,10 @@ def _facet(facet: Facet, content: Content, call: Call) -> Json | None:
     }
     if len(values) <= FACET_VALUES_SHOWN:
         return told
-    return told | {"facetmoreless": "Less" if expanded else "More", "facetmorelessurl": _other(content, call, expanded)}
+    return told | {
+        "facetmoreless": "Less" if expanded else "More",
+        "facetmorelessurl": _other(content, call, expanded),
+    }
 
 
 def _range(low: float, high: float | None, count: int) -> Json:
@@ -102,8 +107,14 @@ def _range(low: float, high: float | None, count: int) -> Json:
 
 
 def _other(content: Content, call: Call, expanded: bool) -> str:
-    """The same question with all the values of facets, or without; to be read, so without a callback."""
-    kept = [(name, value) for name, value in call.arguments if name not in ("facetexpandall", "callback")]
+    """The same question with all the values of facets, or without; to be read, so without a
+    callback.
+    """
+    kept = [
+        (name, value)
+        for name, value in call.arguments
+        if name not in ("facetexpandall", "callback")
+    ]
     given = dict(kept if expanded else [*kept, ("facetexpandall", "true")])
     ordered = [(name, given.pop(name)) for name in call.operation.named if name in given]
     return f"{content.setting('base_url')}/{replace(call, arguments=(*ordered, *given.items())).request().target}"
@@ -117,13 +128,27 @@ OPERATIONS = (
         "search",
         "Products and facets for a phrase.",
         (
-            Parameter("searchphrase", Phrase(), "What to look for.", example="Marlowe Wrap Coat"),
-            Parameter("show", Words(SEARCH_PARTS), "Products, facets or both.", default=SEARCH_PARTS),
-            Parameter("sortorderby", Word((*_SEARCH_SORTS, BEST)), "What products are ordered by.", default=BEST),
-            Parameter("perpage", Count(MAX_RESULTS_PER_PAGE), "Products on a page.", default=12),
+            Parameter(
+                "searchphrase", Phrase(), "What to look for.", example="Marlowe Wrap Coat"
+            ),
+            Parameter(
+                "show", Words(SEARCH_PARTS), "Products, facets or both.", default=SEARCH_PARTS
+            ),
+            Parameter(
+                "sortorderby",
+                Word((*_SEARCH_SORTS, BEST)),
+                "What products are ordered by.",
+                default=BEST,
+            ),
+            Parameter(
+                "perpage", Count(MAX_RESULTS_PER_PAGE), "Products on a page.", default=12
+            ),
             Parameter("page", Count(), "Which page.", default=1),
             Parameter(
-                "facetexpandall", Word(("true", "false")), "Whether to tell all values of a facet.", default="false"
+                "facetexpandall",
+                Word(("true", "false")),
+                "Whether to tell all values of a facet.",
+                default="false",
             ),
             IMAGE_WIDTH,
             IMAGE_QUALITY,

@@ -16,14 +16,19 @@ from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 
 
-def small_of(sources: Sequence[Source], around: Unstreamed, told: FeedReport) -> list[RecordEntry]:
+def small_of(
+    sources: Sequence[Source], around: Unstreamed, told: FeedReport
+) -> list[RecordEntry]:
     """All records of a kind of which there are few, each checked by itself."""
     places, entries, known = RecordPlaces(around.folder), [], Referable(None, None, None)
     for block in records.blocks(sources, shared=False):
         lines = FeedLines(around.folder, block, around.unpacked)
         for entry in entries_of(block, around, told, lines, lambda: False):
             entries.append(entry)
-            found = (*entry.found, *rules.findings(entry.source.kind.name, entry.value, entry.sound, known))
+            found = (
+                *entry.found,
+                *rules.findings(entry.source.kind.name, entry.value, entry.sound, known),
+            )
             told.add(places.problem(entry, finding) for finding in found)
     return entries
 
@@ -40,14 +45,24 @@ def once(
     for entry, pointer, value in uses:
         before = first.setdefault(value, (entry, pointer, value))
         if before[:2] != (entry, pointer):
-            told.add([places.problem(entry, twice(kind, name, value, pointer, places.shown(*before[:2])))])
+            told.add(
+                [
+                    places.problem(
+                        entry, twice(kind, name, value, pointer, places.shown(*before[:2]))
+                    )
+                ]
+            )
     return first
 
 
 class Categories:
-    """All categories: ``flat`` as `Catalog` has them, and their ``ids``, or None where some are not known."""
+    """All categories: ``flat`` as `Catalog` has them, and their ``ids``, or None where some are
+    not known.
+    """
 
-    def __init__(self, entries: Sequence[RecordEntry], around: Unstreamed, told: FeedReport) -> None:
+    def __init__(
+        self, entries: Sequence[RecordEntry], around: Unstreamed, told: FeedReport
+    ) -> None:
         self._places, self._told = RecordPlaces(around.folder), told
         self.flat: list[Json] = []
         self._parents: dict[int, tuple[RecordEntry, Pointer, int]] = {}
@@ -64,13 +79,31 @@ class Categories:
             if ring := self._ring(id):
                 entry, pointer, _ = self._parents[id]
                 way = ", ".join(map(str, ring[1:]))
-                found = f"the category {id} stands within itself" + (f", by way of {way}" if way else "")
-                self._say(entry, Finding("category.ring", pointer, found, "a category outside of it, or no parent"))
+                found = f"the category {id} stands within itself" + (
+                    f", by way of {way}" if way else ""
+                )
+                self._say(
+                    entry,
+                    Finding(
+                        "category.ring",
+                        pointer,
+                        found,
+                        "a category outside of it, or no parent",
+                    ),
+                )
         for id, (entry, pointer, _) in ids.items():
             if self._depth(id) == rules.MAX_CATEGORY_DEPTH + 1:  # those below it follow from it
                 where = self._parents[id][1] if id in self._parents else pointer
                 found = f"the category {id} stands {rules.MAX_CATEGORY_DEPTH + 1} levels deep"
-                self._say(entry, Finding("category.depth", where, found, f"at most {rules.MAX_CATEGORY_DEPTH} levels"))
+                self._say(
+                    entry,
+                    Finding(
+                        "category.depth",
+                        where,
+                        found,
+                        f"at most {rules.MAX_CATEGORY_DEPTH} levels",
+                    ),
+                )
 
     def _walk(self, entries: Sequence[RecordEntry]) -> Iterator[RecordUse]:
         """Where each id stands; the flat categories and their parents are noted on the way."""
@@ -86,9 +119,19 @@ class Categories:
                 if pointer[:-2] in outer and pointer:
                     own["parent"] = outer[pointer[:-2]]
                 elif "parent" in category and entry.sound((*pointer, "parent")):
-                    self._parents.setdefault(category["id"], (entry, (*pointer, "parent"), category["parent"]))
-                if "overrideCategoryId" in category and entry.sound((*pointer, "overrideCategoryId")):
-                    self._overrides.append((entry, (*pointer, "overrideCategoryId"), category["overrideCategoryId"]))
+                    self._parents.setdefault(
+                        category["id"], (entry, (*pointer, "parent"), category["parent"])
+                    )
+                if "overrideCategoryId" in category and entry.sound(
+                    (*pointer, "overrideCategoryId")
+                ):
+                    self._overrides.append(
+                        (
+                            entry,
+                            (*pointer, "overrideCategoryId"),
+                            category["overrideCategoryId"],
+                        )
+                    )
                 self.flat.append(own)
                 yield entry, (*pointer, "id"), category["id"]
 
@@ -122,6 +165,11 @@ class Categories:
 
 
 def _ids_known(entry: RecordEntry) -> bool:
-    """Whether the schema has nothing to say about the ids of a category and of those within it, or where they are."""
+    """Whether the schema has nothing to say about the ids of a category and of those within it,
+    or where they are.
+    """
     places = (f.pointer if f.missing is None else (*f.pointer, f.missing) for f in entry.found)
-    return all(place and place[-1] not in ("id", "categories") and isinstance(place[-1], str) for place in places)
+    return all(
+        place and place[-1] not in ("id", "categories") and isinstance(place[-1], str)
+        for place in places
+    )

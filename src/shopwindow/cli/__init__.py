@@ -1,4 +1,6 @@
-"""The commands: each parses, calls one function and returns a status. What one needs, it imports itself."""
+"""The commands: each parses, calls one function and returns a status. What one needs, it
+imports itself.
+"""
 
 import os
 from importlib import import_module
@@ -30,13 +32,17 @@ COMMANDS = {
     "key": ("edge", "API keys."),
     "edge": ("edge", "What stands in front of the files."),
 }
-"""Command → the module that holds it, and its line in the overview: `shopwindow --help` imports none of them."""
+"""Command → the module that holds it, and its line in the overview: `shopwindow --help` imports
+none of them.
+"""
 
 ALIASES = {"switch": "activate", "prune-store": "prune-database"}
 """Names that commands had before, and still answer to; no overview lists them."""
 
 FAILED = 4
-"""Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use, is click's."""
+"""Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use, is
+click's.
+"""
 
 
 class _Commands(click.Group):
@@ -85,7 +91,10 @@ def _offer_interface(command: click.Command) -> None:
         command.params.append(interface_option())
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
 @click.version_option(package_name="shopwindow")
 def main() -> None:
     """Check content written in YAML and publish it as releases of JSON and XML files."""

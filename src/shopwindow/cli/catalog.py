@@ -28,21 +28,30 @@ def catalog() -> None:
 
 @catalog.command("import")
 @click.argument("feed", metavar="FEED")
-@click.option("--map", "mapping", required=True, metavar="FILE", help="The mapping file: what of a row becomes what.")
+@click.option(
+    "--map",
+    "mapping",
+    required=True,
+    metavar="FILE",
+    help="The mapping file: what of a row becomes what.",
+)
 @click.option("--out", required=True, metavar="FILE", help="The .jsonl file to write.")
 @click.option("--skip-bad", is_flag=True, help="Write the good rows although others are bad.")
 @CONTENT
 @MAX_PROBLEMS
 def import_(feed: str, mapping: str, out: str, skip_bad: bool, content: str, most: int) -> None:
-    """Make documents of the rows of FEED: JSON lines, a JSON or YAML list, or CSV, as its name ends.
+    """Make documents of the rows of FEED: JSON lines, a JSON or YAML list, or CSV, as its name
+    ends.
 
-    Schemas of the content folder, where it is there, come before the program's own. Every bad row is told with its
-    line. Exit 0; 1: bad rows, and nothing was written; 2: wrong use.
+    Schemas of the content folder, where it is there, come before the program's own. Every bad
+    row is told with its line. Exit 0; 1: bad rows, and nothing was written; 2: wrong use.
     """
     if not out.endswith(".jsonl"):
         raise click.UsageError(f"--out {out}: the name of what is written ends in .jsonl")
     mapped = _mapping(Path(mapping))
-    importing = _Import(Path(feed), Path(mapping), mapped, library.schemas(interface(), Path(content)), most)
+    importing = _Import(
+        Path(feed), Path(mapping), mapped, library.schemas(interface(), Path(content)), most
+    )
     target = Path(out)
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f".{target.name}-{os.getpid()}")
@@ -51,7 +60,10 @@ def import_(feed: str, mapping: str, out: str, skip_bad: bool, content: str, mos
             for document in importing.documents():
                 file.write(orjson.dumps(document) + b"\n")
         if importing.bad and not skip_bad:
-            click.echo(f"{feed}: nothing was written; --skip-bad writes the {importing.written:,} good rows", err=True)
+            click.echo(
+                f"{feed}: nothing was written; --skip-bad writes the {importing.written:,} good rows",
+                err=True,
+            )
         else:
             os.replace(draft, target)
             click.echo(importing.summary(out))
@@ -64,8 +76,16 @@ def import_(feed: str, mapping: str, out: str, skip_bad: bool, content: str, mos
 class _Import:
     """One feed being read; the bad rows are told on the way, and counted."""
 
-    def __init__(self, feed: Path, mapping: Path, mapped: Mapped, schemas: Schemas, most: int) -> None:
-        self.feed, self.mapping, self.mapped, self.schemas, self.most = feed, mapping, mapped, schemas, most
+    def __init__(
+        self, feed: Path, mapping: Path, mapped: Mapped, schemas: Schemas, most: int
+    ) -> None:
+        self.feed, self.mapping, self.mapped, self.schemas, self.most = (
+            feed,
+            mapping,
+            mapped,
+            schemas,
+            most,
+        )
         self.read = self.written = self.skipped = self.bad = 0
 
     def documents(self) -> Iterator[Json]:
@@ -83,7 +103,9 @@ class _Import:
                 self._say(where, f"{shown(row)} where an object should be")
                 continue
             try:
-                if self.mapped.skipped(row) or (self.mapped.once and not _first(self.mapped.once(row), seen)):
+                if self.mapped.skipped(row) or (
+                    self.mapped.once and not _first(self.mapped.once(row), seen)
+                ):
                     self.skipped += 1
                     continue
                 document = self.mapped.document(row, known)
@@ -97,7 +119,9 @@ class _Import:
             click.echo(f"and {self.bad - self.most:,} more bad rows")
 
     def _known(self) -> frozenset[Json]:
-        """What the rows call themselves, where one may name another: the value that `id` is made from."""
+        """What the rows call themselves, where one may name another: the value that `id` is
+        made from.
+        """
         if not self.mapped.references:
             return frozenset()
         way = mappings.path(self.mapped.own, ())
@@ -108,17 +132,32 @@ class _Import:
         try:
             yield from foreign.rows(self.feed, self.mapped)
         except UnusableMapping as unfit:
-            raise click.UsageError(f"{self.mapping}: {unfit.found}; allowed: {unfit.allowed}") from None
+            raise click.UsageError(
+                f"{self.mapping}: {unfit.found}; allowed: {unfit.allowed}"
+            ) from None
 
     def _sound(self, where: str, document: Json) -> bool:
         """Whether a document satisfies its schema; where not, why is told."""
         name = f"catalog/{self.mapped.kind}.json"
         found = self.schemas.findings(name, document)
         words = [
-            sentence(Problem(each.rule, "", each.found, None, each.pointer, each.allowed, each.about, each.nearest))
+            sentence(
+                Problem(
+                    each.rule,
+                    "",
+                    each.found,
+                    None,
+                    each.pointer,
+                    each.allowed,
+                    each.about,
+                    each.nearest,
+                )
+            )
             for each in found
         ]
-        words += [f"{'/'.join(map(str, pointer))}: {what}" for pointer, what, _ in not_xml(document)]
+        words += [
+            f"{'/'.join(map(str, pointer))}: {what}" for pointer, what, _ in not_xml(document)
+        ]
         if words:
             self._say(where, "; ".join(words))
         return not words
@@ -163,4 +202,6 @@ def _mapping(path: Path) -> Mapped:
         where = f"{path}:{spot.value.line}:{spot.value.column}" if spot else str(path)
         close = f"; did you mean {unfit.nearest}?" if unfit.nearest else ""
         name = f"{pointer_text(unfit.pointer)}: " if unfit.pointer else ""
-        raise click.UsageError(f"{where}: {name}{unfit.found}; allowed: {unfit.allowed}{close}") from None
+        raise click.UsageError(
+            f"{where}: {name}{unfit.found}; allowed: {unfit.allowed}{close}"
+        ) from None

@@ -22,18 +22,28 @@ MOST_SHOWN = 100
 
 @click.group()
 def codes() -> None:
-    """Single-use codes. Issue and import need the secret SHOPWINDOW_CODE_SECRET, the same that the service has."""
+    """Single-use codes. Issue and import need the secret SHOPWINDOW_CODE_SECRET, the same that
+    the service has.
+    """
 
 
 @codes.command("issue")
 @click.option(
-    "--promotion", required=True, type=click.IntRange(1), metavar="ID", help="Its promoId in the current release."
+    "--promotion",
+    required=True,
+    type=click.IntRange(1),
+    metavar="ID",
+    help="Its promoId in the current release.",
 )
-@click.option("--count", required=True, type=click.IntRange(1, 10_000_000), metavar="N", help="How many.")
+@click.option(
+    "--count", required=True, type=click.IntRange(1, 10_000_000), metavar="N", help="How many."
+)
 @database_option
 @OUT
 def issue(promotion: int, count: int, database: str, out: str) -> None:
-    """Make codes that nobody can guess and print them, one a line: this once, for only digests are kept."""
+    """Make codes that nobody can guess and print them, one a line: this once, for only digests
+    are kept.
+    """
     import secrets
 
     from shopwindow.problems import Failure
@@ -60,14 +70,18 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
 @codes.command("import")
 @click.argument("file", type=click.File("rb"))
 @click.option(
-    "--promotion", type=click.IntRange(1), metavar="ID", help="The promoId of all of them; else each line says it."
+    "--promotion",
+    type=click.IntRange(1),
+    metavar="ID",
+    help="The promoId of all of them; else each line says it.",
 )
 @database_option
 @OUT
 def import_codes(file: BinaryIO, promotion: int | None, database: str, out: str) -> None:
     """Take over codes made elsewhere. All of them, or none.
 
-    FILE (-: standard input) holds one a line: the promoId, a comma or blank, and the code; with --promotion the code.
+    FILE (-: standard input) holds one a line: the promoId, a comma or blank, and the code; with
+    --promotion the code.
     """
     from collections import defaultdict
 
@@ -81,7 +95,11 @@ def import_codes(file: BinaryIO, promotion: int | None, database: str, out: str)
     faults = _promotions(sorted(wanted), out)
     if promotion in faults:
         raise Failure(f"--promotion {promotion}: {faults[promotion]}")
-    bad |= {number: f"promotion {of}: {faults[of]}" for number, (of, _) in lines.items() if of in faults}
+    bad |= {
+        number: f"promotion {of}: {faults[of]}"
+        for number, (of, _) in lines.items()
+        if of in faults
+    }
     digests: dict[str, int] = {}
     by_promotion: dict[int, list[str]] = defaultdict(list)
     for number, (of, code) in lines.items():
@@ -95,7 +113,9 @@ def import_codes(file: BinaryIO, promotion: int | None, database: str, out: str)
             counts = {str(of): len(made_of) for of, made_of in by_promotion.items()}
             audit.record("codes import", imported=counts)
         except CodesExist as known:
-            bad = {digests[each]: "the database has this code already" for each in known.digests}
+            bad = {
+                digests[each]: "the database has this code already" for each in known.digests
+            }
         finally:
             data.close()
     for number, fault in sorted(bad.items())[:MOST_SHOWN]:
@@ -103,18 +123,24 @@ def import_codes(file: BinaryIO, promotion: int | None, database: str, out: str)
     if len(bad) > MOST_SHOWN:
         click.echo(f"and {len(bad) - MOST_SHOWN:,} lines more")
     if bad:
-        click.echo(f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True)
+        click.echo(
+            f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True
+        )
         sys.exit(PROBLEMS)
     _warn_of_guessable(lines.values())
     for of, made_of in sorted(by_promotion.items()):
-        click.echo(f"imported {len(made_of):,} code{'s' * (len(made_of) != 1)} of promotion {of}")
+        click.echo(
+            f"imported {len(made_of):,} code{'s' * (len(made_of) != 1)} of promotion {of}"
+        )
     if not lines:
         click.echo("imported 0 codes")
 
 
 @codes.command("report")
 @database_option
-@click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option(
+    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True
+)
 def report(database: str, form: str) -> None:
     """Say of each promotion how many codes were issued and used, and when (UTC)."""
     import json
@@ -128,14 +154,31 @@ def report(database: str, form: str) -> None:
     if form == "json":
         click.echo(json.dumps([asdict(each) for each in issues], indent=1))
         return
-    rows = [("promotion", "issued", "used", "first issued", "last issued", "first used", "last used")]
-    rows += [tuple("-" if value is None else str(value) for value in asdict(each).values()) for each in issues]  # type: ignore[misc]
+    rows = [
+        (
+            "promotion",
+            "issued",
+            "used",
+            "first issued",
+            "last issued",
+            "first used",
+            "last used",
+        )
+    ]
+    rows += [
+        tuple("-" if value is None else str(value) for value in asdict(each).values())  # type: ignore[misc]
+        for each in issues
+    ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+        click.echo(
+            "  ".join(
+                text.ljust(width) for text, width in zip(row, widths, strict=True)
+            ).rstrip()
+        )
 
 
-# -- what they share ---------------------------------------------------------------------------------------------
+# -- what they share ---------------------------------------------------------------------------
 
 
 def _secret() -> bytes:
@@ -172,7 +215,9 @@ def _warn_of_guessable(codes: "Iterable[tuple[int, str]]") -> None:
 
 
 def _promotions(ids: "Sequence[int]", out: str) -> dict[int, str]:
-    """What is wrong with those that the current release has not; warns of such as are none of single-use codes."""
+    """What is wrong with those that the current release has not; warns of such as are none of
+    single-use codes.
+    """
     from pathlib import Path
 
     from shopwindow.release.changes import content_of
@@ -180,15 +225,24 @@ def _promotions(ids: "Sequence[int]", out: str) -> dict[int, str]:
 
     releases = Releases(Path(out))
     content = content_of(releases.path(releases.find("current")), interface())
-    single = [str(each["promoId"]) for each in content.documents("promotion") if each.get("singleUse")]
-    known = f"those with single-use codes are {', '.join(single[:40])}" if single else "none has single-use codes"
+    single = [
+        str(each["promoId"]) for each in content.documents("promotion") if each.get("singleUse")
+    ]
+    known = (
+        f"those with single-use codes are {', '.join(single[:40])}"
+        if single
+        else "none has single-use codes"
+    )
     faults = {}
     for id in ids:
         promotion = content.document("promotion", "promoId", id)
         if promotion is None:
             faults[id] = f"the current release in {out} has no such promotion; {known}"
         elif not promotion.get("singleUse"):
-            click.echo(f"shopwindow: promotion {id} does not say `singleUse: true` in content", err=True)
+            click.echo(
+                f"shopwindow: promotion {id} does not say `singleUse: true` in content",
+                err=True,
+            )
     return faults
 
 

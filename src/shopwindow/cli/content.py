@@ -26,15 +26,25 @@ from shopwindow.cli.steps import (
 @CONTENT
 @JOBS
 @click.option(
-    "--against", metavar="RELEASE", help="A release, or an archive of one: what changed needs a new configVersion."
+    "--against",
+    metavar="RELEASE",
+    help="A release, or an archive of one: what changed needs a new configVersion.",
 )
 @MAX_PROBLEMS
 @MAX_UNPACKED
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "github", "sarif"]), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
 )
-def check(content: str, jobs: int | None, against: str | None, most: int, unpacked: int, form: str) -> None:
-    """Say everything that is wrong with the content. Exit 0: nothing; 1: problems; 2: wrong use."""
+def check(
+    content: str, jobs: int | None, against: str | None, most: int, unpacked: int, form: str
+) -> None:
+    """Say everything that is wrong with the content. Exit 0: nothing; 1: problems; 2: wrong
+    use.
+    """
     gc.disable()  # as in a build
     checked = library.check(
         interface(),
@@ -58,7 +68,9 @@ def check(content: str, jobs: int | None, against: str | None, most: int, unpack
 @CONTENT
 @AT
 @click.option("--app", metavar="NAME", help="The application that asks; default: the first.")
-@click.option("--as", "form", default="json", show_default=True, metavar="FORMAT", help="json or xml.")
+@click.option(
+    "--as", "form", default="json", show_default=True, metavar="FORMAT", help="json or xml."
+)
 def show(request: str, content: str, at: str | None, app: str | None, form: str) -> None:
     """Print what an app would get for REQUEST, from the working tree.
 
@@ -66,7 +78,9 @@ def show(request: str, content: str, at: str | None, app: str | None, form: str)
     """
     library.require_format(form)  # before the content is read
     documents = documents_of(content)
-    response = library.show(interface(), Path(content), documents, request, at=at, app=app, form=form)
+    response = library.show(
+        interface(), Path(content), documents, request, at=at, app=app, form=form
+    )
     click.echo(response.body)
     if response.status != 200:
         click.echo(f"status {response.status}", err=True)

@@ -92,7 +92,9 @@ def require(database: Database, table: Table[Any]) -> None:
 @click.command()
 @database_option
 def migrate(database: str) -> None:
-    """Bring the database to this program's form, all steps or none, also while an older program serves."""
+    """Bring the database to this program's form, all steps or none, also while an older program
+    serves.
+    """
     from shopwindow.service.database.database import open_database
     from shopwindow.service.database.migrate import left_alone
 
@@ -114,7 +116,13 @@ def migrate(database: str) -> None:
 
 @click.command()
 @database_option
-@click.option("--to", "target", required=True, metavar="FILE", help="The copy: one file, replaced if it is there.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="FILE",
+    help="The copy: one file, replaced if it is there.",
+)
 def backup(database: str, target: str) -> None:
     """Copy a SQLite database, consistent as of one instant, also while it is in use."""
     from pathlib import Path
@@ -126,7 +134,9 @@ def backup(database: str, target: str) -> None:
 
     path = sqlite_path(database)
     if path is None:
-        raise Failure("a PostgreSQL database is copied by its own tool: pg_dump --format=custom --file=FILE URL")
+        raise Failure(
+            "a PostgreSQL database is copied by its own tool: pg_dump --format=custom --file=FILE URL"
+        )
     size = copy(path, Path(target), declared(interface().tables))
     audit.record("backup", database=str(path), to=target, bytes=size)
     click.echo(f"{target}: {size:,} bytes")
@@ -134,9 +144,13 @@ def backup(database: str, target: str) -> None:
 
 @click.command()
 @database_option
-@click.option("--from", "source", required=True, metavar="FILE", help="What `shopwindow backup` wrote.")
+@click.option(
+    "--from", "source", required=True, metavar="FILE", help="What `shopwindow backup` wrote."
+)
 def restore(database: str, source: str) -> None:
-    """Put a backup in a SQLite database's place; what was there is kept beside it. Not while a service has it open."""
+    """Put a backup in a SQLite database's place; what was there is kept beside it. Not while a
+    service has it open.
+    """
     from pathlib import Path
 
     from shopwindow.problems import Failure
@@ -146,10 +160,16 @@ def restore(database: str, source: str) -> None:
 
     path = sqlite_path(database)
     if path is None:
-        raise Failure("a PostgreSQL database is restored by its own tool: pg_restore --clean --dbname=URL FILE")
+        raise Failure(
+            "a PostgreSQL database is restored by its own tool: pg_restore --clean --dbname=URL FILE"
+        )
     before = put(Path(source), path, declared(interface().tables))
-    audit.record("restore", database=str(path), source=source, kept=str(before) if before else None)
-    click.echo(f"{path}: restored from {source}" + (f"; what was there is {before}" if before else ""))
+    audit.record(
+        "restore", database=str(path), source=source, kept=str(before) if before else None
+    )
+    click.echo(
+        f"{path}: restored from {source}" + (f"; what was there is {before}" if before else "")
+    )
 
 
 DAYS = click.IntRange(1, 3650)
@@ -176,8 +196,18 @@ def _kept(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) ->
     callback=_kept,
     help="How long rows are kept that a table of the interface gives this name, unless it says itself; repeatable.",
 )
-@click.option("--bags", type=DAYS, metavar="DAYS", help="As --keep bags=DAYS: of a bag that nobody changes; else 90.")
-@click.option("--mails", type=DAYS, metavar="DAYS", help="As --keep mails=DAYS: of a mail that was given up; else 30.")
+@click.option(
+    "--bags",
+    type=DAYS,
+    metavar="DAYS",
+    help="As --keep bags=DAYS: of a bag that nobody changes; else 90.",
+)
+@click.option(
+    "--mails",
+    type=DAYS,
+    metavar="DAYS",
+    help="As --keep mails=DAYS: of a mail that was given up; else 30.",
+)
 @log_dir_option
 @click.option(
     "--logs",
@@ -188,7 +218,12 @@ def _kept(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) ->
     help="How long a file of the mobile log is kept after its last entry.",
 )
 def prune_database(
-    database: str, keep: dict[str, int], bags: int | None, mails: int | None, log_dir: str, logs: int
+    database: str,
+    keep: dict[str, int],
+    bags: int | None,
+    mails: int | None,
+    log_dir: str,
+    logs: int,
 ) -> None:
     """Remove what the database and the mobile log keep for a while only.
 
@@ -200,14 +235,20 @@ def prune_database(
     from shopwindow.service import logfile
     from shopwindow.service.database.prune import lifetimes, prune
 
-    days = {name: number for name, number in (("bags", bags), ("mails", mails)) if number is not None} | keep
+    days = {
+        name: number
+        for name, number in (("bags", bags), ("mails", mails))
+        if number is not None
+    } | keep
     kept = {name: timedelta(days=number) for name, number in days.items()}
     now = datetime.now(UTC)
     by_option: dict[str, int] = {}
     done: dict[str, int] = {}
     try:
         with opened(database) as data:
-            by_option = {f"{name}_days": time.days for name, time in lifetimes(data.tables, kept).items()}
+            by_option = {
+                f"{name}_days": time.days for name, time in lifetimes(data.tables, kept).items()
+            }
             for what, removed in prune(data, data.now(), kept):
                 done[what] = removed
                 click.echo(f"{what}: {removed:,} removed")
@@ -227,10 +268,18 @@ def optins() -> None:
 
 @optins.command()
 @database_option
-@click.option("--since", metavar="DAY|INSTANT", help="From then on, such as 2026-11-24 or 2026-11-24T12:00:00Z (UTC).")
-@click.option("--format", "form", type=click.Choice(["csv", "jsonl"]), default="csv", show_default=True)
+@click.option(
+    "--since",
+    metavar="DAY|INSTANT",
+    help="From then on, such as 2026-11-24 or 2026-11-24T12:00:00Z (UTC).",
+)
+@click.option(
+    "--format", "form", type=click.Choice(["csv", "jsonl"]), default="csv", show_default=True
+)
 def export(database: str, since: str | None, form: str) -> None:
-    """Print every choice ever made, the oldest first: when, application, device, IN or OUT, user."""
+    """Print every choice ever made, the oldest first: when, application, device, IN or OUT,
+    user.
+    """
     import csv
     import sys
 
@@ -242,10 +291,16 @@ def export(database: str, since: str | None, form: str) -> None:
     start = _instant(since)
     with opened(database) as data:
         require(data, CONSENTS)
-        rows = ({name: getattr(choice, name) for name in fields} for choice in _history(data, start))
-        audit.record("optins export", since=start, format=form)  # at its beginning: what is read has left the database
+        rows = (
+            {name: getattr(choice, name) for name in fields} for choice in _history(data, start)
+        )
+        audit.record(
+            "optins export", since=start, format=form
+        )  # at its beginning: what is read has left the database
         if form == "csv":
-            out = csv.DictWriter(sys.stdout, fields)  # each CR and each LF in a value is quoted as lines end with both
+            out = csv.DictWriter(
+                sys.stdout, fields
+            )  # each CR and each LF in a value is quoted as lines end with both
             out.writeheader()
             out.writerows(rows)
         else:
@@ -264,7 +319,9 @@ def _history(database: Database, since: str) -> Iterator[Choice]:
 
 
 def _instant(text: str | None) -> str:
-    """As the database holds instants; the beginning of a day where only that is given. Raises UsageError."""
+    """As the database holds instants; the beginning of a day where only that is given. Raises
+    UsageError.
+    """
     from datetime import UTC, datetime
 
     from shopwindow.interface.table import written
@@ -275,7 +332,9 @@ def _instant(text: str | None) -> str:
         instant = datetime.fromisoformat(text)
         return written(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
     except (ValueError, OverflowError):  # in UTC it may lie before the year 1, or after 9999
-        raise click.UsageError(f"--since {text}: must be a day or an instant, such as 2026-11-24") from None
+        raise click.UsageError(
+            f"--since {text}: must be a day or an instant, such as 2026-11-24"
+        ) from None
 
 
 @optins.command()
@@ -283,7 +342,8 @@ def _instant(text: str | None) -> str:
 @click.option("--device", metavar="ID", help="Of this device.")
 @click.option("--user", metavar="ID", help="Of this user.")
 def forget(database: str, device: str | None, user: str | None) -> None:
-    """Remove every row of a person: of each table of the interface that has such rows, and kept answers.
+    """Remove every row of a person: of each table of the interface that has such rows, and kept
+    answers.
 
     What stays is that it was done, and when. What is not reached is said.
     """
@@ -308,4 +368,7 @@ def forget(database: str, device: str | None, user: str | None) -> None:
     click.echo(f"{', '.join(counts)} and {last} removed" if counts else f"{last} removed")
     click.echo(NOT_REACHED)
     if not overwritten:
-        click.echo(f"somebody reads {path} for long: what was removed may stand in {path}-wal for a while", err=True)
+        click.echo(
+            f"somebody reads {path} for long: what was removed may stand in {path}-wal for a while",
+            err=True,
+        )

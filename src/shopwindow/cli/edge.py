@@ -20,7 +20,9 @@ def key() -> None:
 @click.argument("app")
 @CONTENT
 def new_key(app: str, content: str) -> None:
-    """Make an API key for the application APP. It is printed once; content holds only its digest."""
+    """Make an API key for the application APP. It is printed once; content holds only its
+    digest.
+    """
     names = library.applications(interface(), Path(content))
     if names is None:  # as it is while an application's first key is lacking
         words = f"the content has problems (`shopwindow check`), so {app!r} was not looked up among the applications"
@@ -31,7 +33,8 @@ def new_key(app: str, content: str) -> None:
     audit.record("key new", application=app)
     click.echo(f"{app} {key}")
     click.echo(
-        "give the key to the app and to the edge's keys file; add its digest to apiKeys in the content:", err=True
+        "give the key to the app and to the edge's keys file; add its digest to apiKeys in the content:",
+        err=True,
     )
     click.echo(f"  - {digest}", err=True)
 
@@ -44,11 +47,22 @@ def edge() -> None:
 @edge.command("nginx")
 @CONTENT
 @OUT
-@click.option("--keys", required=True, metavar="FILE", help="A line `<application> <key>` each; kept out of git.")
 @click.option(
-    "--service", default="127.0.0.1:8000", show_default=True, metavar="HOST:PORT", help="What answers the rest."
+    "--keys",
+    required=True,
+    metavar="FILE",
+    help="A line `<application> <key>` each; kept out of git.",
 )
-@click.option("--listen", default="80", show_default=True, metavar="ADDRESS", help="Where nginx listens.")
+@click.option(
+    "--service",
+    default="127.0.0.1:8000",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="What answers the rest.",
+)
+@click.option(
+    "--listen", default="80", show_default=True, metavar="ADDRESS", help="Where nginx listens."
+)
 @click.option(
     "--rate",
     type=click.IntRange(0, 100_000),
@@ -96,13 +110,18 @@ def edge_nginx(
     templates: str | None,
     target: str | None,
 ) -> None:
-    """Print nginx's configuration for the current release (for its http context), or write it to a file.
+    """Print nginx's configuration for the current release (for its http context), or write it
+    to a file.
 
-    It holds API keys: use --write, or see to it that nobody else may read what it is printed to.
+    It holds API keys: use --write, or see to it that nobody else may read what it is printed
+    to.
     """
     own = Path(content) / "templates" / TEMPLATE
     if own.exists() and not templates:
-        click.echo(f"shopwindow: {own} is not used: a template for nginx comes from --templates DIR alone", err=True)
+        click.echo(
+            f"shopwindow: {own} is not used: a template for nginx comes from --templates DIR alone",
+            err=True,
+        )
     text, warnings = library.nginx_configuration(
         interface(),
         Path(content),

@@ -14,9 +14,11 @@ def logs() -> None:
 @logs.command("parse")
 @click.argument("file", type=click.File("rb"), default="-")
 def read(file: BinaryIO) -> None:
-    """Print each entry of a log FILE (standard input without one) as a line of JSON, with every value as it was sent.
+    """Print each entry of a log FILE (standard input without one) as a line of JSON, with every
+    value as it was sent.
 
-    Exit 1 where a line is no entry; it is named on standard error, and the others are printed all the same.
+    Exit 1 where a line is no entry; it is named on standard error, and the others are printed
+    all the same.
     """
     import sys
 

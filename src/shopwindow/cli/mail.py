@@ -21,7 +21,13 @@ from shopwindow.service.smtp import server_of
 @click.command()
 @database_option
 @templates_option
-@click.option("--connections", type=click.IntRange(1, 64), default=2, show_default=True, help="To the mail server.")
+@click.option(
+    "--connections",
+    type=click.IntRange(1, 64),
+    default=2,
+    show_default=True,
+    help="To the mail server.",
+)
 @click.option(
     "--lease",
     type=click.FloatRange(1, 86400),
@@ -31,8 +37,17 @@ from shopwindow.service.smtp import server_of
     help="After this long another sender takes what one that was killed had begun.",
 )
 @click.option("--once", is_flag=True, help="Send what is due, and end.")
-@click.option("--list-dead", is_flag=True, help="Print the mails that were given up, a line of JSON each, and why.")
-@click.option("--retry-dead", multiple=True, metavar="ID|all", help="Try mails again that were given up; repeatable.")
+@click.option(
+    "--list-dead",
+    is_flag=True,
+    help="Print the mails that were given up, a line of JSON each, and why.",
+)
+@click.option(
+    "--retry-dead",
+    multiple=True,
+    metavar="ID|all",
+    help="Try mails again that were given up; repeatable.",
+)
 def mail(
     database: str,
     templates: str,
@@ -44,8 +59,8 @@ def mail(
 ) -> None:
     """Send the mails of the outbox until SIGTERM; several senders share the work.
 
-    The server is named by SHOPWINDOW_SMTP_HOST, and SHOPWINDOW_SMTP_PORT, _TLS (starttls, implicit or none), _USER,
-    _PASSWORD and _CA.
+    The server is named by SHOPWINDOW_SMTP_HOST, and SHOPWINDOW_SMTP_PORT, _TLS (starttls,
+    implicit or none), _USER, _PASSWORD and _CA.
     """
     if not (retry_dead or list_dead):
         _send(database, templates, connections, lease, once=once)

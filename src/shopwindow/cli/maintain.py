@@ -33,14 +33,26 @@ DAYS = click.IntRange(1, 3650)
     help="Build when the content changes by itself (nextChange), or look at the content each time.",
 )
 @click.option(
-    "--keep", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Releases to keep."
+    "--keep",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Releases to keep.",
 )
 @database_option
 @log_dir_option
 @templates_option
 @click.option("--bags", type=DAYS, metavar="DAYS", help="As `prune-database`.")
 @click.option("--mails", type=DAYS, metavar="DAYS", help="As `prune-database`.")
-@click.option("--logs", type=DAYS, default=30, show_default=True, metavar="DAYS", help="As `prune-database`.")
+@click.option(
+    "--logs",
+    type=DAYS,
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="As `prune-database`.",
+)
 @click.option(
     "--backups",
     default="",
@@ -50,7 +62,12 @@ DAYS = click.IntRange(1, 3650)
     help="Where a copy of a SQLite database is put each day; without it there is none.",
 )
 @click.option(
-    "--copies", type=click.IntRange(min=1), default=14, show_default=True, metavar="N", help="Backups to keep."
+    "--copies",
+    type=click.IntRange(min=1),
+    default=14,
+    show_default=True,
+    metavar="N",
+    help="Backups to keep.",
 )
 @click.option(
     "--timeout",
@@ -93,13 +110,17 @@ def maintain(
     wait: float,
     metrics: str | None,
 ) -> None:
-    """Do what has to be done again and again; without JOB, all of it. Made for a timer, however often it comes.
+    """Do what has to be done again and again; without JOB, all of it. Made for a timer, however
+    often it comes.
 
-    JOB: build (once the content changes by itself), mail (send what is due), backup (a SQLite database), prune
-    (releases), prune-database. Each is reported in one line, and one that fails does not stop the others. Exit 0; 4:
-    a job failed, and standard error has all that it said.
+    JOB: build (once the content changes by itself), mail (send what is due), backup (a SQLite
+    database), prune (releases), prune-database. Each is reported in one line, and one that
+    fails does not stop the others. Exit 0; 4: a job failed, and standard error has all that it
+    said.
     """
-    os.environ[VARIABLE] = click.get_current_context().meta.get(VARIABLE, DEFAULT)  # each job is a process
+    os.environ[VARIABLE] = click.get_current_context().meta.get(
+        VARIABLE, DEFAULT
+    )  # each job is a process
     plan = Plan(
         Path(content),
         Path(out),
@@ -121,7 +142,11 @@ def maintain(
     for report in run(plan, jobs or NAMES, now):
         click.echo(str(report))
         if report.printed:
-            click.echo("".join(f"  {line}\n" for line in report.printed.splitlines()), err=True, nl=False)
+            click.echo(
+                "".join(f"  {line}\n" for line in report.printed.splitlines()),
+                err=True,
+                nl=False,
+            )
         reports.append(report)
     if metrics:
         write_metrics(Path(metrics), reports, datetime.now(UTC))

@@ -33,7 +33,9 @@ from shopwindow.release.build import MAX_FILES, Built
 from shopwindow.release.changes import Change
 
 SHOWN = 10
-"""Ids of changed documents that a build prints for each kind: a line of a terminal holds some ten."""
+"""Ids of changed documents that a build prints for each kind: a line of a terminal holds some
+ten.
+"""
 
 MAX_VALUE = 200
 """Characters of a value that `diff` prints: two of them are a few lines of a terminal."""
@@ -54,7 +56,9 @@ EDGE_CHANGED = "the edge's configuration must be written and reloaded (shopwindo
     is_flag=True,
     help="Each operation: pre-rendered, with its number of files, or dynamic. Writes nothing.",
 )
-@click.option("--no-cache", is_flag=True, help="Read and write everything again; the release is the same.")
+@click.option(
+    "--no-cache", is_flag=True, help="Read and write everything again; the release is the same."
+)
 @click.option(
     "--allow-files",
     "allowed",
@@ -75,7 +79,9 @@ def build(
     no_cache: bool,
     allowed: int,
 ) -> None:
-    """Check the content, write a release and activate it. Exit 0; 1: problems; 3: written, but `current` is pinned."""
+    """Check the content, write a release and activate it. Exit 0; 1: problems; 3: written, but
+    `current` is pinned.
+    """
     gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
     if listing:
         _list_operations(content, at, jobs)
@@ -109,7 +115,11 @@ def _outcome(done: Build, built: Built) -> str:
         return f"current; {EDGE_CHANGED}" if built.edge_changed else "current"
     if done.current == built.id:
         what = "nothing to do" if built.existed else "its files were written again"
-        pin = "; `current` is pinned, builds activate nothing until `shopwindow activate` does" if done.pinned else ""
+        pin = (
+            "; `current` is pinned, builds activate nothing until `shopwindow activate` does"
+            if done.pinned
+            else ""
+        )
         return f"it is current already: {what}{pin}"
     unpins = f"`shopwindow activate {built.id[:12]}` activates and unpins"
     return f"not activated: `current` is pinned to {(done.current or '')[:12]}; {unpins}"
@@ -118,7 +128,9 @@ def _outcome(done: Build, built: Built) -> str:
 def _print_built(built: Built, outcome: str) -> None:
     click.echo(f"release {built.id[:12]}: {built.files} files, {outcome}")
     if not built.existed:
-        click.echo(f"  {built.written} written, {built.files - built.written} linked, {built.removed} removed")
+        click.echo(
+            f"  {built.written} written, {built.files - built.written} linked, {built.removed} removed"
+        )
     for kind, ids in built.documents.items():
         more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
         click.echo(f"  changed: {kind}{'s' * (len(ids) > 1)} {', '.join(ids[:SHOWN])}{more}")
@@ -127,15 +139,25 @@ def _print_built(built: Built, outcome: str) -> None:
 
 def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
     documents = documents_of(content)
-    for operation, files in library.counted(interface(), Path(content), documents, at=at, jobs=jobs):
-        where = f"dynamic: {_why_dynamic(operation)}" if files is None else f"pre-rendered, {files} files"
+    for operation, files in library.counted(
+        interface(), Path(content), documents, at=at, jobs=jobs
+    ):
+        where = (
+            f"dynamic: {_why_dynamic(operation)}"
+            if files is None
+            else f"pre-rendered, {files} files"
+        )
         click.echo(f"{operation.method} {operation.path}  {where}")
 
 
 def _why_dynamic(operation: Operation) -> str:
     if isinstance(operation.source, FromContent):
         return "it names no entries to pre-render"
-    return "it is in the database" if isinstance(operation.source, FromStore) else "only the running service knows"
+    return (
+        "it is in the database"
+        if isinstance(operation.source, FromStore)
+        else "only the running service knows"
+    )
 
 
 @click.command()
@@ -169,7 +191,9 @@ def rollback(id: str | None, out: str, reason: str) -> None:
 @click.option("--latest", is_flag=True, help="The release of the last build.")
 @click.option("--reason", default="", help="Why, for the history.")
 def activate(id: str | None, out: str, latest: bool, reason: str) -> None:
-    """Make release ID, or that of the last build, the current one, and unpin. `switch` is the same command."""
+    """Make release ID, or that of the last build, the current one, and unpin. `switch` is the
+    same command.
+    """
     if (id is None) != latest:
         raise click.UsageError("name a release, or say --latest")
     _print_activated(library.activate(Path(out), id, reason))
@@ -186,7 +210,12 @@ def _print_activated(done: Activated) -> None:
 @click.argument("a")
 @click.argument("b")
 @OUT
-@click.option("--urls", "only_urls", is_flag=True, help="Only the URLs to purge, one a line; needs only the manifests.")
+@click.option(
+    "--urls",
+    "only_urls",
+    is_flag=True,
+    help="Only the URLs to purge, one a line; needs only the manifests.",
+)
 def diff(a: str, b: str, out: str, only_urls: bool) -> None:
     """What changes from release A to release B, by document, and the URLs to purge."""
     if only_urls:
@@ -201,27 +230,45 @@ def diff(a: str, b: str, out: str, only_urls: bool) -> None:
         click.echo(f"  {url}")
     if differing.urls:
         kept = f"within {differing.lifetime} s"
-        click.echo(f"dynamic responses, to other queries, leave the caches by themselves {kept}")
+        click.echo(
+            f"dynamic responses, to other queries, leave the caches by themselves {kept}"
+        )
 
 
 def _sentence(change: Change) -> str:
     name = f"{change.kind} {change.id}"
     if isinstance(change.old, dict) and isinstance(change.new, dict):
-        return ": ".join((name, *filter(None, [pointer_text(change.pointer)]), "its keys stand in another order"))
+        return ": ".join(
+            (
+                name,
+                *filter(None, [pointer_text(change.pointer)]),
+                "its keys stand in another order",
+            )
+        )
     if not change.pointer:
         return f"{name}: {'appears' if change.old is None else 'disappears'}"
-    return f"{name}: {pointer_text(change.pointer)}: {_value(change.old)} -> {_value(change.new)}"
+    return (
+        f"{name}: {pointer_text(change.pointer)}: {_value(change.old)} -> {_value(change.new)}"
+    )
 
 
 def _value(value: Any) -> str:
-    """Return a value as `diff` prints it; what is not there says so, for null never stands in content."""
+    """Return a value as `diff` prints it; what is not there says so, for null never stands in
+    content.
+    """
     text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
 
 
 @click.command()
 @OUT
-@click.option("--keep", type=click.IntRange(min=1), required=True, metavar="N", help="How many of the newest to keep.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    required=True,
+    metavar="N",
+    help="How many of the newest to keep.",
+)
 def prune(out: str, keep: int) -> None:
     """Delete old releases; never the current one, nor one that was current in the last hour."""
     deleted, kept = library.prune(Path(out), keep)
@@ -241,7 +288,9 @@ def verify(id: str, out: str, repair: bool) -> None:
     """Compare every file of a release (default: the current one) with its digest."""
     if repair:
         number = library.repair(Path(out), id)
-        click.echo(f"{number:,} files had another time or mode than their bytes give; they are set again")
+        click.echo(
+            f"{number:,} files had another time or mode than their bytes give; they are set again"
+        )
     release, wrong = library.verify(Path(out), id)
     for line in wrong:
         click.echo(line)

@@ -42,19 +42,26 @@ class More:
 NO_MORE = More()
 
 
-def lines(problems: Sequence[Problem], root: Path, more: More = NO_MORE, *, excerpts: bool) -> str:
+def lines(
+    problems: Sequence[Problem], root: Path, more: More = NO_MORE, *, excerpts: bool
+) -> str:
     """A line a problem; with ``excerpts`` the source line and a caret below it."""
     sources = _sources(problems, root) if excerpts else {}
     printed = []
     for problem in problems:
         printed.append(f"{_where(problem, root)}: {sentence(problem)}")
-        if problem.place and (line := sources.get((problem.path, problem.place.line))) is not None:
+        if (
+            problem.place
+            and (line := sources.get((problem.path, problem.place.line))) is not None
+        ):
             printed += _excerpt(problem.place, line)
     return "\n".join([*printed, str(more)] if more.count else printed)
 
 
 def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], str]:
-    """The lines that problems are about, by path and number; each file is read once, and only as far as needed."""
+    """The lines that problems are about, by path and number; each file is read once, and only
+    as far as needed.
+    """
     wanted: dict[str, set[int]] = {}
     for problem in problems:
         if problem.place:
@@ -63,7 +70,9 @@ def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], s
     for path, numbers in wanted.items():
         ends = "\n" if path.endswith(".jsonl") else None
         try:
-            with open(root / path, encoding="utf-8-sig", errors="replace", newline=ends) as file:
+            with open(
+                root / path, encoding="utf-8-sig", errors="replace", newline=ends
+            ) as file:
                 for number in range(1, max(numbers) + 1):
                     line = file.readline(MAX_REPORT_LINE)
                     if line and number in numbers:
@@ -84,10 +93,14 @@ def _excerpt(place: Place, line: str) -> list[str]:
     start = max(0, first - EXCERPT // 2)
     end = min(len(line), start + EXCERPT)
     before, after = "…" * (start > 0), "…" * (end < len(line))
-    blanks = " " * len(before) + "".join("\t" if char == "\t" else " " * _width(char) for char in line[start:first])
+    blanks = " " * len(before) + "".join(
+        "\t" if char == "\t" else " " * _width(char) for char in line[start:first]
+    )
     carets = "^" * max(1, sum(map(_width, line[first : min(last, end)])))
     number = f"{place.line:>6} | "
-    shown = "".join(char if char.isprintable() or char == "\t" else UNPRINTABLE for char in line[start:end])
+    shown = "".join(
+        char if char.isprintable() or char == "\t" else UNPRINTABLE for char in line[start:end]
+    )
     return [number + before + shown + after, " " * (len(number) - 2) + "| " + blanks + carets]
 
 
@@ -95,7 +108,9 @@ def _width(char: str) -> int:
     """How many columns of a terminal a character takes (UAX #11)."""
     if not char.isprintable():
         return 1  # shown as one
-    return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
+    return (
+        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
+    )
 
 
 def text(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
@@ -105,7 +120,8 @@ def text(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
 def as_json(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     """`{"problems": […]}`: every problem's data, positions from 1, the end exclusive.
 
-    Where not all are listed, `more` says how many there are besides, and `moreAtLeast` whether there may be others yet.
+    Where not all are listed, `more` says how many there are besides, and `moreAtLeast` whether
+    there may be others yet.
     """
     value: dict[str, Any] = {"problems": [_plain(problem, root) for problem in problems]}
     if more.count:
@@ -122,7 +138,9 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
         "column": place and place.column,
         "endLine": place and place.end_line,
         "endColumn": place and place.end_column,
-        "pointer": "".join(f"/{step}" for step in pointer_text(problem.pointer).split("/") if problem.pointer),
+        "pointer": "".join(
+            f"/{step}" for step in pointer_text(problem.pointer).split("/") if problem.pointer
+        ),
         "found": problem.found,
         "allowed": problem.allowed,
         "about": problem.about,
@@ -132,11 +150,15 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
 
 
 def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
-    """Workflow commands for annotations: the first ten, then how many more; then all of them as plain lines."""
+    """Workflow commands for annotations: the first ten, then how many more; then all of them as
+    plain lines.
+    """
     printed = [_annotation(problem, root) for problem in problems[:ANNOTATIONS]]
     if len(problems) > ANNOTATIONS:
         rest = len(problems) - ANNOTATIONS
-        printed.append(f"::warning title=shopwindow::{rest} more problem{'s' * (rest > 1)}: see this step's log")
+        printed.append(
+            f"::warning title=shopwindow::{rest} more problem{'s' * (rest > 1)}: see this step's log"
+        )
         printed.append(text(problems[ANNOTATIONS:], root))
     if more.count:
         printed.append(f"::warning title=shopwindow::{_escaped(str(more), '')}")
@@ -145,11 +167,16 @@ def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str
 
 def _annotation(problem: Problem, root: Path) -> str:
     path = os.path.join(root, problem.path)
-    values = {"file": "".join(char if char in "\r\n" else one_line(char) for char in path)}  # those GitHub reads back
+    values = {
+        "file": "".join(char if char in "\r\n" else one_line(char) for char in path)
+    }  # those GitHub reads back
     if place := problem.place:
         values |= {"line": str(place.line), "col": str(place.column)}
         if place.end_line == place.line:
-            values |= {"endLine": str(place.line), "endColumn": str(max(place.column, place.end_column - 1))}
+            values |= {
+                "endLine": str(place.line),
+                "endColumn": str(max(place.column, place.end_column - 1)),
+            }
     values["title"] = problem.rule
     properties = ",".join(f"{name}={_escaped(value, ',:')}" for name, value in values.items())
     return f"::error {properties}::{_escaped(sentence(problem), '')}"
@@ -170,7 +197,10 @@ def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     driver = {
         "name": "shopwindow",
         "version": version("shopwindow"),
-        "rules": [{"id": rule, "shortDescription": {"text": f"Content check {rule}"}} for rule in rules],
+        "rules": [
+            {"id": rule, "shortDescription": {"text": f"Content check {rule}"}}
+            for rule in rules
+        ],
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},
@@ -179,8 +209,14 @@ def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     }
     if more.count:
         notice = {"level": "warning", "message": {"text": str(more)}}
-        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": [notice]}]
-    return json.dumps({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, ensure_ascii=False, indent=1)
+        run["invocations"] = [
+            {"executionSuccessful": True, "toolExecutionNotifications": [notice]}
+        ]
+    return json.dumps(
+        {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]},
+        ensure_ascii=False,
+        indent=1,
+    )
 
 
 def _result(problem: Problem, root: Path, rules: list[str]) -> dict[str, Any]:

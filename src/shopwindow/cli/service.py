@@ -16,7 +16,14 @@ from shopwindow.service.processors import processors
 
 
 @click.command()
-@click.option("--out", default="dist", show_default=True, metavar="DIR", envvar="SHOPWINDOW_OUT", show_envvar=True)
+@click.option(
+    "--out",
+    default="dist",
+    show_default=True,
+    metavar="DIR",
+    envvar="SHOPWINDOW_OUT",
+    show_envvar=True,
+)
 @click.option(
     "--bind",
     default="127.0.0.1:8000",
@@ -138,7 +145,9 @@ def serve(
 ) -> None:
     """Answer requests from the current release, following activations, until SIGTERM."""
 
-    os.environ[VARIABLE] = click.get_current_context().meta.get(VARIABLE, DEFAULT_INTERFACE)  # the workers read it
+    os.environ[VARIABLE] = click.get_current_context().meta.get(
+        VARIABLE, DEFAULT_INTERFACE
+    )  # the workers read it
     try:
         addresses = server.address(bind), server.address(admin) if admin else None
         if os.environ.get(SECRET):
@@ -164,4 +173,6 @@ def serve(
         server.serve(options)
     except ModuleNotFoundError as error:
         install = "install shopwindow with the extra serve, as the README says"
-        raise Failure(f"{error.name} is not installed, and the service needs it: {install}") from None
+        raise Failure(
+            f"{error.name} is not installed, and the service needs it: {install}"
+        ) from None

@@ -19,9 +19,18 @@ from shopwindow.problems import pointer_text
 PROBLEMS, NOT_ACTIVATED = 1, 3
 """Exit statuses beside those of every command."""
 
-CONTENT = click.option("--content", default="content", show_default=True, metavar="DIR", help="The content folder.")
-OUT = click.option("--out", default="dist", show_default=True, metavar="DIR", help="Where the releases are.")
-JOBS = click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes; default: one a processor.")
+CONTENT = click.option(
+    "--content", default="content", show_default=True, metavar="DIR", help="The content folder."
+)
+OUT = click.option(
+    "--out", default="dist", show_default=True, metavar="DIR", help="Where the releases are."
+)
+JOBS = click.option(
+    "--jobs",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes; default: one a processor.",
+)
 MAX_PROBLEMS = click.option(
     "--max-problems",
     "most",
@@ -41,7 +50,9 @@ MAX_UNPACKED = click.option(
     help="How much a feed of the catalog may hold, unpacked if it is compressed.",
 )
 AT = click.option(
-    "--at", metavar="INSTANT", help="The instant whose content counts (RFC 3339, or a day); default: now."
+    "--at",
+    metavar="INSTANT",
+    help="The instant whose content counts (RFC 3339, or a day); default: now.",
 )
 
 
@@ -70,7 +81,9 @@ def interface() -> Interface:
 
 
 class Setting(click.Option):
-    """An option whose environment variable may be empty, which says: none. Click takes that for no variable."""
+    """An option whose environment variable may be empty, which says: none. Click takes that for
+    no variable.
+    """
 
     def resolve_envvar_value(self, ctx: click.Context) -> str | None:
         return os.environ.get(str(self.envvar))
@@ -103,7 +116,11 @@ def print_placeholders(checked: Checked, content: str) -> None:
         count = len(checked.placeholders)
         click.echo(f"{count} value{'s' * (count > 1)} still say{'s' * (count == 1)} TBD:")
         for path, place, pointer in checked.placeholders:
-            where = f"{content}/{path}:{place.line}:{place.column}" if place else f"{content}/{path}"
+            where = (
+                f"{content}/{path}:{place.line}:{place.column}"
+                if place
+                else f"{content}/{path}"
+            )
             click.echo(f"  {where}: {pointer_text(pointer)}")
 
 

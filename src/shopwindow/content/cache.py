@@ -1,9 +1,11 @@
-"""The parse cache holds what each file of the content folder held when it was last read. Deleting it is safe.
+"""The parse cache holds what each file of the content folder held when it was last read.
+Deleting it is safe.
 
-It begins with a line that holds the key: a digest of everything but the file that a result depends on. Then come runs
-of files, as they were read. A run is a line with its check sum and the lengths of its two parts: the files, and their
-documents. One write(2) adds a run, so processes add to the cache side by side, and a check adds only what it had to
-read again. The check sum covers the key as well: a run that lands in a cache that another program has replaced
+It begins with a line that holds the key: a digest of everything but the file that a result
+depends on. Then come runs of files, as they were read. A run is a line with its check sum and
+the lengths of its two parts: the files, and their documents. One write(2) adds a run, so
+processes add to the cache side by side, and a check adds only what it had to read again. The
+check sum covers the key as well: a run that lands in a cache that another program has replaced
 meanwhile counts as damage.
 """
 
@@ -26,8 +28,8 @@ _Run = tuple[list[list[Any]], memoryview]
 def load(path: Path, key: str, sources: Sequence[Source]) -> dict[str, Parsed] | None:
     """Return those of ``sources`` that are cached as they are now, by path.
 
-    ``key`` is a digest of the schemas, the names and the program. None where the cache must be written anew: there is
-    none of this key, it is damaged, or most of it is out of date.
+    ``key`` is a digest of the schemas, the names and the program. None where the cache must be
+    written anew: there is none of this key, it is damaged, or most of it is out of date.
     """
     settled = time.time_ns() - RACY_NS
     current = {source.path: source for source in sources if source.changed < settled}
@@ -53,7 +55,9 @@ def _state(source: Source) -> list[Any]:
 
 
 def _runs(content: bytes, key: str) -> Iterator[_Run]:
-    """Yield the runs of a cache. Raises ValueError or TypeError where it is damaged or has another key."""
+    """Yield the runs of a cache. Raises ValueError or TypeError where it is damaged or has
+    another key.
+    """
     view, start = memoryview(content), content.index(b"\n") + 1
     if view[:start] != _head(key):
         raise ValueError("another key")
@@ -87,8 +91,8 @@ def _check(key: str, *parts: bytes | memoryview) -> int:
 def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[Keep]:
     """Yield a function that adds files to the cache, from any process.
 
-    ``anew``: to a new cache, which replaces the old one. ``read_at``: when reading began, in nanoseconds. Where nothing
-    can be written, nothing is raised: the next check is slower.
+    ``anew``: to a new cache, which replaces the old one. ``read_at``: when reading began, in
+    nanoseconds. Where nothing can be written, nothing is raised: the next check is slower.
     """
     draft = path.with_name(f"{path.name}.{os.getpid()}") if anew else path
     try:
@@ -101,11 +105,17 @@ def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[Keep]:
 
     def keep(files: Sequence[tuple[Parsed, bytes]]) -> None:
         """Add the files that have no problem and were not changed just before they were read."""
-        kept = [(file, data) for file, data in files if file.sound and file.source.changed < read_at - RACY_NS]
+        kept = [
+            (file, data)
+            for file, data in files
+            if file.sound and file.source.changed < read_at - RACY_NS
+        ]
         if not kept:
             return
         parts = (
-            orjson.dumps([[*_state(file.source), file.listed, len(data)] for file, data in kept]),
+            orjson.dumps(
+                [[*_state(file.source), file.listed, len(data)] for file, data in kept]
+            ),
             b"".join(data for _, data in kept),
         )
         line = orjson.dumps([_check(key, *parts), *map(len, parts)])

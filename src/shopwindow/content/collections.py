@@ -1,12 +1,15 @@
-"""Collections: kinds that a content folder declares for itself in `collections.yaml`, without any Python.
+"""Collections: kinds that a content folder declares for itself in `collections.yaml`, without
+any Python.
 
-A declaration says where the documents of a collection are, what identifies one, and what is served of them. It becomes
-a Kind like any other, so that publish windows, boundaries, uniqueness, differences and the preview hold for it, too.
-Every fault of a declaration is a Problem at its place.
+A declaration says where the documents of a collection are, what identifies one, and what is
+served of them. It becomes a Kind like any other, so that publish windows, boundaries,
+uniqueness, differences and the preview hold for it, too. Every fault of a declaration is a
+Problem at its place.
 
-The schema that a declaration names must keep what every answer keeps (wire-shapes 1.2, 1.3 and 1.5): one JSON type at
-each place, no array directly in an array, names that XML can hold. It is taken over with its references written out.
-A release stores it in that form, so that a service needs no content folder to answer from a release.
+The schema that a declaration names must keep what every answer keeps (wire-shapes 1.2, 1.3 and
+1.5): one JSON type at each place, no array directly in an array, names that XML can hold. It is
+taken over with its references written out. A release stores it in that form, so that a service
+needs no content folder to answer from a release.
 """
 
 import re
@@ -52,7 +55,9 @@ LARGEST_ID = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact (RFC 8259 §6)."""
 
 LONGEST_ID = 100
-"""Characters of an id: a hundred ids of this length fit into the longest address that the service reads."""
+"""Characters of an id: a hundred ids of this length fit into the longest address that the
+service reads.
+"""
 
 _TEXT_ID = re.compile(rf"[^\s,/](?:[^,/\x00-\x1f]{{0,{LONGEST_ID - 2}}}[^\s,/])?")
 
@@ -61,9 +66,10 @@ _TEXT_ID = re.compile(rf"[^\s,/](?:[^,/\x00-\x1f]{{0,{LONGEST_ID - 2}}}[^\s,/])?
 class Collection:
     """One declaration: which documents there are, and what is served of them.
 
-    ``path`` is that of the list; ``/{id}`` below it serves single documents. ``schema`` is the documents' own, without
-    `publish` and with all references written out. ``filters`` are properties that a query may narrow the list by.
-    ``lifetime`` is in seconds; None: site.yaml's default.
+    ``path`` is that of the list; ``/{id}`` below it serves single documents. ``schema`` is the
+    documents' own, without `publish` and with all references written out. ``filters`` are
+    properties that a query may narrow the list by. ``lifetime`` is in seconds; None:
+    site.yaml's default.
     """
 
     name: str
@@ -89,7 +95,12 @@ class Collection:
     def kind(self) -> Kind:
         """The kind of its documents."""
         properties = self.schema["properties"]
-        names = ("title", "name", "headline", "label")  # what people call a document by, the first that there is
+        names = (
+            "title",
+            "name",
+            "headline",
+            "label",
+        )  # what people call a document by, the first that there is
         title = next(((name,) for name in names if name in properties), None)
         order = self.order or (self.id,)
         return Kind(
@@ -108,10 +119,17 @@ class Collection:
             return
         value = document.value[self.id]
         if isinstance(value, int) and not 1 <= value <= LARGEST_ID:
-            yield Finding("collection.id", (self.id,), f"{value} cannot be asked for", f"1 to {LARGEST_ID}")
+            yield Finding(
+                "collection.id",
+                (self.id,),
+                f"{value} cannot be asked for",
+                f"1 to {LARGEST_ID}",
+            )
         elif isinstance(value, str) and (not _TEXT_ID.fullmatch(value) or value in (".", "..")):
             allowed = f"at most {LONGEST_ID} characters without comma and slash, and no space at either end"
-            yield Finding("collection.id", (self.id,), f"{value!r} cannot stand in a path", allowed)
+            yield Finding(
+                "collection.id", (self.id,), f"{value!r} cannot stand in a path", allowed
+            )
 
     def choices(self, documents: Iterable[Mapping[str, Any]], name: str) -> list[str]:
         """Return the texts that the property ``name`` may be compared with.
@@ -131,13 +149,15 @@ def text_of(value: Json) -> str:
 
 
 def texts_of(value: Json) -> list[str]:
-    """Return what a filter compares with: the texts of an array's items, or of the one value; [] for none."""
+    """Return what a filter compares with: the texts of an array's items, or of the one value;
+    [] for none.
+    """
     if value is None:
         return []
     return [text_of(item) for item in value] if isinstance(value, list) else [text_of(value)]
 
 
-# -- as a release stores them ------------------------------------------------------------------------------------
+# -- as a release stores them ------------------------------------------------------------------
 
 
 def encode(collections: Iterable[Collection]) -> bytes:
@@ -159,25 +179,30 @@ def encode(collections: Iterable[Collection]) -> bytes:
 
 
 def decode(data: bytes) -> tuple[Collection, ...]:
-    """Return the collections that `encode` stored. Raises ValueError, KeyError or TypeError where they are none."""
+    """Return the collections that `encode` stored. Raises ValueError, KeyError or TypeError
+    where they are none.
+    """
     value = orjson.loads(data)
     if value["format"] > FORMAT:
-        raise ValueError(f"collections of format {value['format']}; this program reads up to {FORMAT}: update it")
+        raise ValueError(
+            f"collections of format {value['format']}; this program reads up to {FORMAT}: update it"
+        )
     return tuple(
         Collection(**{**each, "filters": tuple(each["filters"]), "order": tuple(each["order"])})
         for each in value["collections"]
     )
 
 
-# -- as editors declare them -------------------------------------------------------------------------------------
+# -- as editors declare them -------------------------------------------------------------------
 
 
 @dataclass
 class Declarations:
-    """What `collections.yaml` holds: the collections that are sound, and what is wrong with the others.
+    """What `collections.yaml` holds: the collections that are sound, and what is wrong with the
+    others.
 
-    ``unread``: the folders of the others, whose documents nobody can check. While there is a problem, these are all
-    that nothing claims, for the problem may hide whose they are.
+    ``unread``: the folders of the others, whose documents nobody can check. While there is a
+    problem, these are all that nothing claims, for the problem may hide whose they are.
     """
 
     collections: list[Collection] = field(default_factory=list)
@@ -185,27 +210,37 @@ class Declarations:
     unread: list[str] = field(default_factory=list)
 
 
-def read(folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[str, str]) -> Declarations:
+def read(
+    folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[str, str]
+) -> Declarations:
     """Return the declarations of a content folder; none where it has no `collections.yaml`.
 
-    ``schemas`` hold those of the folder. ``kinds`` are those that exist already, ``paths`` the paths that are served
-    already, by the names of their operations.
+    ``schemas`` hold those of the folder. ``kinds`` are those that exist already, ``paths`` the
+    paths that are served already, by the names of their operations.
     """
     declared = _read(folder, schemas, kinds, paths)
     if declared.problems:
-        claimed = {kind.folder.partition("/")[0] for kind in kinds} | {each.folder for each in declared.collections}
-        declared.unread += sorted({path.name.partition(".")[0] for path in folder.iterdir()} - claimed)
+        claimed = {kind.folder.partition("/")[0] for kind in kinds} | {
+            each.folder for each in declared.collections
+        }
+        declared.unread += sorted(
+            {path.name.partition(".")[0] for path in folder.iterdir()} - claimed
+        )
     return declared
 
 
-def _read(folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[str, str]) -> Declarations:
+def _read(
+    folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[str, str]
+) -> Declarations:
     declared = Declarations()
     try:
         with open(folder / COLLECTIONS, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             allowed = f"at most {MAX_BYTES:,} bytes"
-            declared.problems.append(Problem("tree.size", COLLECTIONS, "the file is too large", allowed=allowed))
+            declared.problems.append(
+                Problem("tree.size", COLLECTIONS, "the file is too large", allowed=allowed)
+            )
             return declared
         text = yaml.decode(data)
         value = yaml.load(text)
@@ -216,7 +251,9 @@ def _read(folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[
         return declared
     except OSError as error:
         found = f"cannot be read: {error.strerror}"
-        declared.problems.append(Problem("tree.unreadable", COLLECTIONS, found, allowed="a readable file"))
+        declared.problems.append(
+            Problem("tree.unreadable", COLLECTIONS, found, allowed="a readable file")
+        )
         return declared
     reader = _Reader(folder, schemas, text, kinds, paths)
     for finding in schemas.findings(SCHEMA, value):
@@ -227,23 +264,34 @@ def _read(folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[
 
 
 def _malformed(fault: Malformed) -> Problem:
-    return Problem(fault.rule, COLLECTIONS, fault.found, fault.place, fault.pointer, fault.allowed)
+    return Problem(
+        fault.rule, COLLECTIONS, fault.found, fault.place, fault.pointer, fault.allowed
+    )
 
 
 class _Reader:
     """Takes declarations one after another, and remembers what each has taken."""
 
     def __init__(
-        self, folder: Path, schemas: Schemas, text: str, kinds: Sequence[Kind], paths: Mapping[str, str]
+        self,
+        folder: Path,
+        schemas: Schemas,
+        text: str,
+        kinds: Sequence[Kind],
+        paths: Mapping[str, str],
     ) -> None:
         self.folder, self.schemas = folder, schemas
         self.spots = yaml.locate(text)
         self.faulty: set[Pointer] = set()
         self.names = {name: f"the operation {name}" for name in paths}
         self.names |= {kind.name: f"the kind {kind.name}" for kind in (SITE, *kinds)}
-        self.folders = {kind.folder.partition("/")[0]: f"the kind {kind.name}" for kind in reversed(kinds)}
+        self.folders = {
+            kind.folder.partition("/")[0]: f"the kind {kind.name}" for kind in reversed(kinds)
+        }
         self.folders |= dict.fromkeys(OWN_FOLDERS, "the content folder's own files")
-        self.paths = {tuple(path.split("/")): f"the operation {name}" for name, path in paths.items()}
+        self.paths = {
+            tuple(path.split("/")): f"the operation {name}" for name, path in paths.items()
+        }
         self.declared = Declarations()
 
     def report(self, finding: Finding) -> None:
@@ -282,20 +330,28 @@ class _Reader:
         for taken in (name, by_id(name)):
             if taken in self.names:
                 found = f"the name {taken!r} is that of {self.names[taken]}"
-                self.report(Finding("collection.name", (name,), found, "a name of its own", on_key=True))
+                self.report(
+                    Finding("collection.name", (name,), found, "a name of its own", on_key=True)
+                )
                 break
         self.names |= {taken: owner for taken in (name, by_id(name)) if taken not in self.names}
         folder = declaration["folder"]
         if folder in self.folders:
             found = f"the folder {folder!r} belongs to {self.folders[folder]}"
-            self.report(Finding("collection.folder", (name, "folder"), found, "a folder of its own"))
+            self.report(
+                Finding("collection.folder", (name, "folder"), found, "a folder of its own")
+            )
         self.folders.setdefault(folder, owner)
         for path in (declaration["path"], f"{declaration['path']}/{{}}"):
             segments = tuple(path.split("/"))
-            other = next((self.paths[each] for each in self.paths if _overlap(segments, each)), None)
+            other = next(
+                (self.paths[each] for each in self.paths if _overlap(segments, each)), None
+            )
             if other is not None:
                 found = f"the path {path} is served by {other}"
-                self.report(Finding("collection.path", (name, "path"), found, "a path of its own"))
+                self.report(
+                    Finding("collection.path", (name, "path"), found, "a path of its own")
+                )
                 break
         for path in (declaration["path"], f"{declaration['path']}/{{}}"):
             self.paths.setdefault(tuple(path.split("/")), owner)
@@ -320,13 +376,21 @@ class _Reader:
         )
 
     def _schema(self, name: str, file: str) -> Mapping[str, Any] | None:
-        """Return the schema that a declaration names, its references written out, or None with problems."""
+        """Return the schema that a declaration names, its references written out, or None with
+        problems.
+        """
         own_files = sorted(path.name for path in (self.folder / "schemas").glob("*.json"))
         if file not in own_files:
             allowed = ", ".join(own_files) or "a JSON Schema in the folder schemas/"
             found = f"there is no file schemas/{file}"
             self.report(
-                Finding("collection.schema", (name, "schema"), found, allowed, nearest=nearest(file, own_files))
+                Finding(
+                    "collection.schema",
+                    (name, "schema"),
+                    found,
+                    allowed,
+                    nearest=nearest(file, own_files),
+                )
             )
             return None
         own = own_schemas.read(self.folder / "schemas", file)
@@ -335,19 +399,28 @@ class _Reader:
         try:
             schema: Mapping[str, Any] = _Resolved(self.schemas).schema(self.schemas[file], file)
         except ValueError as error:
-            self.declared.problems.append(own.problem("collection.shape", (), str(error), "a schema without an end"))
+            self.declared.problems.append(
+                own.problem("collection.shape", (), str(error), "a schema without an end")
+            )
             return None
         faults = list(_document_faults(schema))
         for pointer, found, allowed in faults:
-            self.declared.problems.append(own.problem("collection.shape", pointer, found, allowed))
+            self.declared.problems.append(
+                own.problem("collection.shape", pointer, found, allowed)
+            )
         return None if faults else _without_publish(schema)
 
-    def _check_properties(self, name: str, declaration: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    def _check_properties(
+        self, name: str, declaration: Mapping[str, Any], schema: Mapping[str, Any]
+    ) -> None:
         """Report an id, an order or a filter that the schema cannot serve."""
         properties, required = schema["properties"], schema.get("required", ())
         uses: list[tuple[Pointer, str, tuple[str, ...], bool]] = [
             (("id",), declaration["id"], ("integer", "string"), True),
-            *((("order", index), each, SCALARS, True) for index, each in enumerate(declaration.get("order", ()))),
+            *(
+                (("order", index), each, SCALARS, True)
+                for index, each in enumerate(declaration.get("order", ()))
+            ),
             *(
                 (("filters", index), each, (*SCALARS, "array"), False)
                 for index, each in enumerate(declaration.get("filters", ()))
@@ -358,17 +431,35 @@ class _Reader:
             shape = properties.get(property, {})
             kind = shape.get("type")
             if property not in properties:
-                found, allowed = f"the schema has no property {property!r}", ", ".join(properties)
+                found, allowed = (
+                    f"the schema has no property {property!r}",
+                    ", ".join(properties),
+                )
                 close = nearest(property, properties)
-            elif kind not in types or (kind == "array" and shape["items"]["type"] not in SCALARS):
-                found, allowed = f"{property!r} is of the type {kind}", "a property of type " + ", ".join(types)
+            elif kind not in types or (
+                kind == "array" and shape["items"]["type"] not in SCALARS
+            ):
+                found, allowed = (
+                    f"{property!r} is of the type {kind}",
+                    "a property of type " + ", ".join(types),
+                )
                 allowed += " of scalars" * ("array" in types)
             elif is_required and property not in required:
-                found, allowed = f"{property!r} may be missing from a document", "a property that the schema requires"
+                found, allowed = (
+                    f"{property!r} may be missing from a document",
+                    "a property that the schema requires",
+                )
             elif where[0] == "filters" and property in PARAMETERS:
-                found, allowed = f"every operation has a parameter {property} already", "another property"
+                found, allowed = (
+                    f"every operation has a parameter {property} already",
+                    "another property",
+                )
             if found:
-                self.report(Finding("collection.property", (name, *where), found, allowed, nearest=close))
+                self.report(
+                    Finding(
+                        "collection.property", (name, *where), found, allowed, nearest=close
+                    )
+                )
 
 
 def by_id(name: str) -> str:
@@ -379,7 +470,9 @@ def by_id(name: str) -> str:
 def _overlap(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether some address has both paths; a segment in braces is any text."""
     pairs = zip(one, other, strict=False)
-    return len(one) == len(other) and all(a == b or a.startswith("{") or b.startswith("{") for a, b in pairs)
+    return len(one) == len(other) and all(
+        a == b or a.startswith("{") or b.startswith("{") for a, b in pairs
+    )
 
 
 def _without_publish(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -391,14 +484,23 @@ def _without_publish(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return shown
 
 
-# -- schemas of documents ----------------------------------------------------------------------------------------
+# -- schemas of documents ----------------------------------------------------------------------
 
 _DROPPED = ("$id", "$schema", "$defs", "definitions", "$comment")
 _ANNOTATIONS = ("description", "title", "default", "examples", "x-allowed")
 _NAMED = ("properties", "patternProperties", "dependentSchemas")
 _LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SINGLE = (
-    *("not", "if", "then", "else", "items", "contains", "additionalProperties", "propertyNames"),
+    *(
+        "not",
+        "if",
+        "then",
+        "else",
+        "items",
+        "contains",
+        "additionalProperties",
+        "propertyNames",
+    ),
     *("unevaluatedProperties", "unevaluatedItems"),
 )
 
@@ -413,19 +515,28 @@ class _Resolved:
     def schema(self, schema: Json, file: str, within: tuple[str, ...] = ()) -> Any:
         """Return a schema of ``file`` without references.
 
-        ``within`` are the references that led here. Raises ValueError where there is no end to them.
+        ``within`` are the references that led here. Raises ValueError where there is no end to
+        them.
         """
         if not isinstance(schema, dict):
             return schema
         self._left -= 1
         if self._left < 0:
-            raise ValueError(f"more than {own_schemas.MAX_SCHEMAS:,} subschemas, once its references are written out")
-        resolved = {key: self._part(key, part, file, within) for key, part in schema.items() if key not in _DROPPED}
+            raise ValueError(
+                f"more than {own_schemas.MAX_SCHEMAS:,} subschemas, once its references are written out"
+            )
+        resolved = {
+            key: self._part(key, part, file, within)
+            for key, part in schema.items()
+            if key not in _DROPPED
+        }
         if "$ref" not in resolved:
             return resolved
         address = urljoin(BASE + file, resolved.pop("$ref"))
         if address in within:
-            raise ValueError("the schema refers to itself, so that documents may be nested without end")
+            raise ValueError(
+                "the schema refers to itself, so that documents may be nested without end"
+            )
         base, target = self._schemas.target(address)
         referred = self.schema(target, base.removeprefix(BASE), (*within, address))
         merged = {**referred, **resolved}
@@ -448,20 +559,36 @@ ShapeFault = tuple[Pointer, str, str]
 def _document_faults(schema: Mapping[str, Any]) -> Iterator[ShapeFault]:
     """Yield what keeps a schema from being that of a collection's documents."""
     if schema.get("type") != "object":
-        yield ("type",) if "type" in schema else (), "documents that are no objects", '"type": "object"'
+        yield (
+            ("type",) if "type" in schema else (),
+            "documents that are no objects",
+            '"type": "object"',
+        )
     elif not schema.get("properties"):
-        yield (), "documents without any property", '"properties", with the name and schema of each'
+        yield (
+            (),
+            "documents without any property",
+            '"properties", with the name and schema of each',
+        )
     else:
         yield from _shape_faults(schema, ())
 
 
 def _shape_faults(schema: Json, pointer: Pointer) -> Iterator[ShapeFault]:
-    """Yield where a schema lets values through that XML could not carry, or a decoder not tell apart."""
+    """Yield where a schema lets values through that XML could not carry, or a decoder not tell
+    apart.
+    """
     kind = schema.get("type") if isinstance(schema, dict) else None
     if kind not in (*SCALARS, "object", "array"):
-        allowed = "exactly one of object, array, string, integer, number, boolean (wire-shapes 1.3)"
+        allowed = (
+            "exactly one of object, array, string, integer, number, boolean (wire-shapes 1.3)"
+        )
         where = pointer if kind is None else (*pointer, "type")
-        yield where, "no type" if kind is None else f"the type {orjson.dumps(kind).decode()}", allowed
+        yield (
+            where,
+            "no type" if kind is None else f"the type {orjson.dumps(kind).decode()}",
+            allowed,
+        )
     elif kind == "object":
         yield from _object_faults(schema, pointer)
     elif kind == "array":
@@ -471,17 +598,29 @@ def _shape_faults(schema: Json, pointer: Pointer) -> Iterator[ShapeFault]:
 def _object_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[ShapeFault]:
     if "patternProperties" in schema:
         found = "patternProperties, by which a place may have several types"
-        yield (*pointer, "patternProperties"), found, "additionalProperties with one schema (wire-shapes 1.3)"
+        yield (
+            (*pointer, "patternProperties"),
+            found,
+            "additionalProperties with one schema (wire-shapes 1.3)",
+        )
     for name, below in schema.get("properties", {}).items():
         where = (*pointer, "properties", name)
         if not _NAME.fullmatch(name):
-            allowed = "letters, digits, _ . and -, beginning with a letter or _ (wire-shapes 1.5)"
+            allowed = (
+                "letters, digits, _ . and -, beginning with a letter or _ (wire-shapes 1.5)"
+            )
             yield where, f"the name {name!r}, which XML cannot hold", allowed
         yield from _shape_faults(below, where) if pointer or name != PUBLISH else ()
         is_array = isinstance(below, dict) and below.get("type") == "array"
         if is_array and name not in schema.get("required", ()) and not below.get("minItems"):
-            allowed = '"minItems": 1, or its name among those that are required (wire-shapes 1.2)'
-            yield where, "an array that may be empty or missing, which XML cannot tell apart", allowed
+            allowed = (
+                '"minItems": 1, or its name among those that are required (wire-shapes 1.2)'
+            )
+            yield (
+                where,
+                "an array that may be empty or missing, which XML cannot tell apart",
+                allowed,
+            )
     more = schema.get("additionalProperties", True)
     where = (*pointer, "additionalProperties") if "additionalProperties" in schema else pointer
     if more is True or more == {}:
@@ -498,31 +637,50 @@ def _array_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[Shape
         found = "prefixItems, by which items have several types"
         yield (*pointer, "prefixItems"), found, "items with one schema (wire-shapes 1.3)"
     if isinstance(items, dict) and items.get("type") == "array":
-        yield where, "an array directly in an array", "items that are objects or scalars (wire-shapes 1.2)"
+        yield (
+            where,
+            "an array directly in an array",
+            "items that are objects or scalars (wire-shapes 1.2)",
+        )
     elif items is None:
-        yield where, "an array whose items may be anything", "items with one schema (wire-shapes 1.3)"
+        yield (
+            where,
+            "an array whose items may be anything",
+            "items with one schema (wire-shapes 1.3)",
+        )
     else:
         yield from _shape_faults(items, where)
 
 
 def written(collection: Collection) -> dict[str, Any]:
-    """Return the schema of a collection's documents as editors write them: with `publish`, and with names for XML."""
+    """Return the schema of a collection's documents as editors write them: with `publish`, and
+    with names for XML.
+    """
     schema: dict[str, Any] = _with_names(collection.schema)
     schema["properties"] = {**schema["properties"], PUBLISH: {"$ref": f"{BASE}publish.json"}}
     return schema
 
 
 def _with_names(schema: Json) -> Any:
-    """Return a schema whose objects with free names want such that XML can hold (wire-shapes 1.5)."""
+    """Return a schema whose objects with free names want such that XML can hold (wire-shapes
+    1.5).
+    """
     if not isinstance(schema, dict):
         return schema
     named = dict(schema)
     if "properties" in named:
-        named["properties"] = {name: _with_names(part) for name, part in named["properties"].items()}
+        named["properties"] = {
+            name: _with_names(part) for name, part in named["properties"].items()
+        }
     if "items" in named:
         named["items"] = _with_names(named["items"])
     if isinstance(named.get("additionalProperties"), dict):
         named["additionalProperties"] = _with_names(named["additionalProperties"])
-        names = {"pattern": NAME_PATTERN, "x-allowed": "letters, digits, _ . and -, beginning with a letter or _"}
-        named["propertyNames"] = {**names, "allOf": [named["propertyNames"]]} if "propertyNames" in named else names
+        names = {
+            "pattern": NAME_PATTERN,
+            "x-allowed": "letters, digits, _ . and -, beginning with a letter or _",
+        }
+        named["propertyNames"] = (
+            {**names, "allOf": [named["propertyNames"]]} if "propertyNames" in named else names
+        )
     return named

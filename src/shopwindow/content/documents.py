@@ -1,8 +1,10 @@
-"""Documents as editors wrote them, and Content: those that are live at one instant, as views see them.
+"""Documents as editors wrote them, and Content: those that are live at one instant, as views
+see them.
 
-Documents are plain JSON values that nobody changes. Content hands them out by kind and by identity; whatever else a
-view needs is derived from them by a named function, once for each Content. Nothing in a Content tells when it was
-made: the same live documents are the same value.
+Documents are plain JSON values that nobody changes. Content hands them out by kind and by
+identity; whatever else a view needs is derived from them by a named function, once for each
+Content. Nothing in a Content tells when it was made: the same live documents are the same
+value.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,9 +30,11 @@ TableValue = TypeVar("TableValue")
 
 @dataclass(slots=True)
 class Layer:
-    """One file's share in a document: its path, the document's number in a list or feed, and what it says.
+    """One file's share in a document: its path, the document's number in a list or feed, and
+    what it says.
 
-    Not frozen: there are as many layers as documents, and a frozen one takes three times as long to make.
+    Not frozen: there are as many layers as documents, and a frozen one takes three times as
+    long to make.
     """
 
     path: str
@@ -39,7 +43,9 @@ class Layer:
 
 
 class Document(NamedTuple):
-    """One document: its kind's name, what it says, and the layers it is merged from, the deepest base first."""
+    """One document: its kind's name, what it says, and the layers it is merged from, the
+    deepest base first.
+    """
 
     kind: str
     value: dict[str, Any]
@@ -48,9 +54,11 @@ class Document(NamedTuple):
 
 @dataclass(slots=True)
 class Documents:
-    """All documents of a content folder that are not streamed: site.yaml, and the others by the names of their kinds.
+    """All documents of a content folder that are not streamed: site.yaml, and the others by the
+    names of their kinds.
 
-    ``feeds`` holds, by the name of an index, what its check returned: the streamed documents, ready to be built from.
+    ``feeds`` holds, by the name of an index, what its check returned: the streamed documents,
+    ready to be built from.
     """
 
     site: Document
@@ -70,8 +78,8 @@ class Documents:
 class Content:
     """The documents that are live at one instant, as views see them.
 
-    ``kinds`` are those of the Interface; a kind of which there is no document is empty. ``indexes`` holds what the
-    Interface's indexes opened, by their names.
+    ``kinds`` are those of the Interface; a kind of which there is no document is empty.
+    ``indexes`` holds what the Interface's indexes opened, by their names.
     """
 
     def __init__(
@@ -90,7 +98,7 @@ class Content:
         self._by_value: dict[tuple[str, str], Mapping[Any, Json]] = {}
         self._derived: dict[Callable[..., Any], Any] = {}
 
-    # -- what views read -----------------------------------------------------------------------------------------
+    # -- what views read -----------------------------------------------------------------------
 
     def setting(self, name: str) -> Json:
         """Return an entry of site.yaml, or None."""
@@ -99,7 +107,8 @@ class Content:
     def lifetime(self, operation: str, declared: int | None = None) -> int:
         """Return the seconds for which caches may keep an answer of the operation.
 
-        site.yaml says so; where it does not name the operation, ``declared`` counts, and without that the default.
+        site.yaml says so; where it does not name the operation, ``declared`` counts, and
+        without that the default.
         """
         lifetimes: Mapping[str, Mapping[str, int]] = self._site["lifetimes"]
         if declared is not None and operation not in lifetimes:
@@ -111,14 +120,21 @@ class Content:
         return self._documents.get(kind, ())
 
     def document(self, kind: str, name: str, value: Any) -> Json | None:
-        """Return the live document of a kind with this value of ``name``, which is one of the kind's ids; or None."""
+        """Return the live document of a kind with this value of ``name``, which is one of the
+        kind's ids; or None.
+        """
         key = kind, name
         if key not in self._by_value:
-            self._by_value[key] = {document[name]: document for document in self.documents(kind)}
+            self._by_value[key] = {
+                document[name]: document for document in self.documents(kind)
+            }
         return self._by_value[key].get(value)
 
-    def derived(self, derive: Callable[["Content"], Mapping[TableKey, TableValue]]) -> Mapping[TableKey, TableValue]:
-        """Return a table that ``derive``, a named function of a module, makes from this content; it is made once.
+    def derived(
+        self, derive: Callable[["Content"], Mapping[TableKey, TableValue]]
+    ) -> Mapping[TableKey, TableValue]:
+        """Return a table that ``derive``, a named function of a module, makes from this
+        content; it is made once.
 
         Its values are documents, lists of documents, or other JSON values.
         """
@@ -126,7 +142,9 @@ class Content:
         return table
 
     def derived_whole(self, derive: Callable[["Content"], TableValue]) -> TableValue:
-        """Return whatever ``derive`` makes from this content, once. Who uses it has read all that it was made from."""
+        """Return whatever ``derive`` makes from this content, once. Who uses it has read all
+        that it was made from.
+        """
         if derive not in self._derived:
             self._derived[derive] = derive(self)
         value: TableValue = self._derived[derive]
@@ -140,7 +158,7 @@ class Content:
         """Return what an index opened, or None where the content has no documents for it."""
         return self._indexes.get(name)
 
-    # -- what the engine does with it ----------------------------------------------------------------------------
+    # -- what the engine does with it ----------------------------------------------------------
 
     def with_indexes(self, indexes: Mapping[str, Any]) -> "Content":
         """Return the same content, answering from these indexes."""
@@ -162,8 +180,12 @@ class Content:
         return self._kinds
 
     def identities(self, kind: str) -> list[Any]:
-        """Return what identifies each live document of a kind, in the kind's order; nothing for another content's."""
-        if kind not in self._kinds:  # two releases are compared, and the other one declares this collection
+        """Return what identifies each live document of a kind, in the kind's order; nothing for
+        another content's.
+        """
+        if (
+            kind not in self._kinds
+        ):  # two releases are compared, and the other one declares this collection
             return []
         name = self._kinds[kind].identity
         if name is None:  # compared as a whole
@@ -171,23 +193,32 @@ class Content:
         return [document[name] for document in self.documents(kind)]
 
     def encode(self) -> bytes:
-        """Return the bytes of content.json: a line a document, so that two of them are compared line by line."""
+        """Return the bytes of content.json: a line a document, so that two of them are compared
+        line by line.
+        """
         return b"".join(self._lines())
 
     def _lines(self) -> Iterator[bytes]:
         yield b'{"format":%d,\n' % CONTENT_FORMAT
         yield b'"site":%b,\n' % orjson.dumps(self._site)
         yield b'"clocks":{'
-        yield b",".join(b"\n%b:%b" % (orjson.dumps(name), orjson.dumps(self._clocks[name])) for name in self._clocks)
+        yield b",".join(
+            b"\n%b:%b" % (orjson.dumps(name), orjson.dumps(self._clocks[name]))
+            for name in self._clocks
+        )
         yield b'},\n"documents":{'
         for number, kind in enumerate(self._documents):
             yield b"%b\n%b:[" % (b"," if number else b"", orjson.dumps(kind))
-            yield b",".join(b"\n" + orjson.dumps(document) for document in self._documents[kind])
+            yield b",".join(
+                b"\n" + orjson.dumps(document) for document in self._documents[kind]
+            )
             yield b"]"
         yield b"}}\n"
 
 
-def live(documents: Documents, moment: datetime, kinds: Sequence[Kind], clocks: Sequence[Clock]) -> Content:
+def live(
+    documents: Documents, moment: datetime, kinds: Sequence[Kind], clocks: Sequence[Clock]
+) -> Content:
     """Return what is live at ``moment``: the one place where publish windows are applied."""
     where = documents.zone
     values = {clock.name: clock.value(where, moment) for clock in clocks}
@@ -195,7 +226,11 @@ def live(documents: Documents, moment: datetime, kinds: Sequence[Kind], clocks: 
     by_kind = {}
     for kind in kinds:
         if not kind.streamed:
-            visible = [each for each in documents.of(kind.name) if moment in schedule.window(each.value, where)]
+            visible = [
+                each
+                for each in documents.of(kind.name)
+                if moment in schedule.window(each.value, where)
+            ]
             by_kind[kind.name] = sorted(map(_shown, visible), key=kind.place)
     return Content(documents.site.value, values, by_kind, kinds)
 
@@ -227,11 +262,17 @@ def decode(value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clo
     return Content(value["site"], value["clocks"], value["documents"], kinds)
 
 
-def _decode_format_1(value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clock]) -> Content:
-    """Format 1 had the documents of each kind under its name and an s, and each clock beside them."""
+def _decode_format_1(
+    value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clock]
+) -> Content:
+    """Format 1 had the documents of each kind under its name and an s, and each clock beside
+    them.
+    """
     values = {clock.name: value[clock.formerly] for clock in clocks if clock.formerly in value}
     values[PUBLISHED] = value.get(PUBLISHED, schedule.NEVER)
-    documents = {kind.name: value[f"{kind.name}s"] for kind in kinds if f"{kind.name}s" in value}
+    documents = {
+        kind.name: value[f"{kind.name}s"] for kind in kinds if f"{kind.name}s" in value
+    }
     return Content(value["site"], values, documents, kinds)
 
 

@@ -1,7 +1,8 @@
 """jsonschema, which says what is wrong where, made safe for schemas that editors write.
 
-It decides nothing that could take long: whether a text fits a pattern, or a list holds something twice, the fast
-validator says, whose engine is linear. It counts its steps, too, and ends when they are used up.
+It decides nothing that could take long: whether a text fits a pattern, or a list holds
+something twice, the fast validator says, whose engine is linear. It counts its steps, too, and
+ends when they are used up.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,16 +16,22 @@ import orjson
 from shopwindow.content.yaml import Json
 
 MAX_KEYWORDS = 200_000
-"""Keywords that one explanation may look at: half a second. A configuration of 1 MB needs some 100,000."""
+"""Keywords that one explanation may look at: half a second. A configuration of 1 MB needs some
+100,000.
+"""
 
 _WEIGHT = 64
 """So many entries of an enum or a list cost as much as one more keyword."""
 
 _DECIDED = ("pattern", "uniqueItems", "multipleOf")
-"""Keywords that the fast validator decides here as well. jsonschema would run a pattern by Python's `re`."""
+"""Keywords that the fast validator decides here as well. jsonschema would run a pattern by
+Python's `re`.
+"""
 
 _LEFT_OUT = ("unevaluatedProperties", "unevaluatedItems", "$dynamicRef")
-"""Keywords for which jsonschema looks at everything again and again. Of these the fast validator speaks alone."""
+"""Keywords for which jsonschema looks at everything again and again. Of these the fast
+validator speaks alone.
+"""
 
 _left: ContextVar[int | None] = ContextVar("steps left", default=None)
 
@@ -47,7 +54,8 @@ def counted(steps: int = MAX_KEYWORDS) -> Iterator[None]:
 def matcher(pattern: str) -> Callable[[str], bool]:
     """Whether a pattern is in a text: by the linear engine.
 
-    The program's own patterns may look ahead, which that engine does not know; those are run by the other one.
+    The program's own patterns may look ahead, which that engine does not know; those are run by
+    the other one.
     """
     from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 
@@ -77,7 +85,11 @@ def extras(schema: Any, value: Any) -> list[str]:
     """The keys of an object that neither `properties` nor `patternProperties` of a schema name."""
     matchers = [matcher(pattern) for pattern in schema.get("patternProperties", ())]
     properties = schema.get("properties", {})
-    return [name for name in value if name not in properties and not any(matches(name) for matches in matchers)]
+    return [
+        name
+        for name in value
+        if name not in properties and not any(matches(name) for matches in matchers)
+    ]
 
 
 @cache
@@ -95,9 +107,13 @@ def explaining() -> Any:
         return decide
 
     def form(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
-        """By both: only jsonschema's calendar lacks the year 0, only the fast validator reads every form."""
+        """By both: only jsonschema's calendar lacks the year 0, only the fast validator reads
+        every form.
+        """
         checker = Draft202012Validator.FORMAT_CHECKER
-        if (wanted != "regex" and not checker.conforms(value, wanted)) or not fits("format", wanted, value):
+        if (wanted != "regex" and not checker.conforms(value, wanted)) or not fits(
+            "format", wanted, value
+        ):
             yield ValidationError("does not satisfy format")
 
     def additional(validator: Any, inner: Any, value: Any, schema: Any) -> Iterator[Any]:
@@ -133,8 +149,14 @@ def explaining() -> Any:
 
     keywords: dict[str, Any] = dict(Draft202012Validator.VALIDATORS)
     keywords |= {keyword: decided(keyword) for keyword in _DECIDED}
-    keywords |= {"format": form, "additionalProperties": additional, "patternProperties": by_pattern}
-    counted_keywords = {name: counting(keyword) for name, keyword in keywords.items() if name not in _LEFT_OUT}
+    keywords |= {
+        "format": form,
+        "additionalProperties": additional,
+        "patternProperties": by_pattern,
+    }
+    counted_keywords = {
+        name: counting(keyword) for name, keyword in keywords.items() if name not in _LEFT_OUT
+    }
     kept: Any = extend(Draft202012Validator, counted_keywords)  # type: ignore[no-untyped-call]
     for name in _LEFT_OUT:
         kept.VALIDATORS.pop(name, None)

@@ -1,4 +1,6 @@
-"""One line of a `.jsonl` feed → JSON value, with the same strictness as YAML; positions on demand."""
+"""One line of a `.jsonl` feed → JSON value, with the same strictness as YAML; positions on
+demand.
+"""
 
 import json
 import re
@@ -16,7 +18,9 @@ from shopwindow.problems import Place, Pointer
 
 
 def load(line: bytes, number: int) -> Json:
-    """The value of line ``number``. Raises Malformed: no JSON, a key twice, a number too large, a lone surrogate."""
+    """The value of line ``number``. Raises Malformed: no JSON, a key twice, a number too large,
+    a lone surrogate.
+    """
     text = _text(line, number)
     try:
         value = _DECODER.decode(text.strip(_BLANKS))
@@ -29,7 +33,10 @@ def load(line: bytes, number: int) -> Json:
     except (_UnfitJson, RecursionError, TypeError):
         locate(line, number)  # which says what is wrong where
         raise
-    if text.count("{") + text.count("[") > yaml.MAX_NESTING and _depth(value) > yaml.MAX_NESTING:
+    if (
+        text.count("{") + text.count("[") > yaml.MAX_NESTING
+        and _depth(value) > yaml.MAX_NESTING
+    ):
         locate(line, number)
     return value
 
@@ -52,8 +59,12 @@ _JSON_FAULTS = {
 
 def _depth(value: Json) -> int:
     """How many levels deep a value is: hundreds of variants in a row are none."""
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return max((_depth(item) + 1 for item in items if item.__class__ in (dict, list)), default=0)
+    items = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
+    return max(
+        (_depth(item) + 1 for item in items if item.__class__ in (dict, list)), default=0
+    )
 
 
 def _text(line: bytes, number: int) -> str:
@@ -61,7 +72,9 @@ def _text(line: bytes, number: int) -> str:
         return yaml.decode(line).rstrip("\r\n")
     except Malformed as fault:
         column = fault.place.column
-        raise Malformed(fault.rule, fault.found, fault.allowed, Place(number, column, number, column + 1)) from None
+        raise Malformed(
+            fault.rule, fault.found, fault.allowed, Place(number, column, number, column + 1)
+        ) from None
 
 
 class _UnfitJson(ValueError):
@@ -92,7 +105,9 @@ def _constant(text: str) -> NoReturn:
     raise _UnfitJson
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
+)
 _JSON_SPACE = re.compile(r"[ \t\r\n]*")
 _BLANKS = " \t\r\n"
 _ATOM = re.compile(r"[^\s,\]}]+")
@@ -100,8 +115,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def locate(line: bytes, number: int) -> dict[Pointer, Spot]:
-    """Where every value of a line stands. Raises Malformed, like `load`, but for what is no JSON at all."""
-    return _located(_text(line, number), lambda start, end: Place(number, start + 1, number, end + 1))
+    """Where every value of a line stands. Raises Malformed, like `load`, but for what is no
+    JSON at all.
+    """
+    return _located(
+        _text(line, number), lambda start, end: Place(number, start + 1, number, end + 1)
+    )
 
 
 def locate_text(text: str) -> dict[Pointer, Spot]:
@@ -116,20 +135,31 @@ def locate_text(text: str) -> dict[Pointer, Spot]:
 
 
 def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spot]:
-    """Where every value of a JSON text stands; ``place`` makes places of where something starts and ends."""
+    """Where every value of a JSON text stands; ``place`` makes places of where something starts
+    and ends.
+    """
     spots: dict[Pointer, Spot] = {}
 
     def skip(position: int) -> int:
         match = _JSON_SPACE.match(text, position)
         return match.end() if match else position
 
-    def refuse(rule: str, found: str, allowed: str, start: int, end: int, pointer: Pointer) -> NoReturn:
+    def refuse(
+        rule: str, found: str, allowed: str, start: int, end: int, pointer: Pointer
+    ) -> NoReturn:
         raise Malformed(rule, found, allowed, place(start, end), pointer)
 
     def quoted(start: int, pointer: Pointer) -> tuple[str, int]:
         content, end = scanstring(text, start + 1, True)
         if _SURROGATE.search(content):
-            refuse("yaml.surrogate", "a lone surrogate, which is no character", "whole characters", start, end, pointer)
+            refuse(
+                "yaml.surrogate",
+                "a lone surrogate, which is no character",
+                "whole characters",
+                start,
+                end,
+                pointer,
+            )
         return content, end
 
     def value(position: int, pointer: Pointer, key: Place | None) -> int:
@@ -159,7 +189,14 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
                 key = place(position, end)
                 if name in names:
                     found = f"the key {name!r} a second time"
-                    refuse("yaml.duplicate", found, "each key once", position, end, (*pointer, name))
+                    refuse(
+                        "yaml.duplicate",
+                        found,
+                        "each key once",
+                        position,
+                        end,
+                        (*pointer, name),
+                    )
                 names.add(name)
                 position = value(skip(end) + 1, (*pointer, name), key)
             else:

@@ -1,8 +1,10 @@
-"""A document may build on others by `extends`; they are merged by RFC 7396, the deepest base first.
+"""A document may build on others by `extends`; they are merged by RFC 7396, the deepest base
+first.
 
-`assemble` follows every chain, merges it, and reports what is wrong with the way documents build on each other: a
-missing base, a cycle, a base that nothing uses, a null that removes nothing. `origin` goes the other way: from a
-finding in a merged document to the file that says the value, since editors mend files. Nothing here reads a file.
+`assemble` follows every chain, merges it, and reports what is wrong with the way documents
+build on each other: a missing base, a cycle, a base that nothing uses, a null that removes
+nothing. `origin` goes the other way: from a finding in a merged document to the file that says
+the value, since editors mend files. Nothing here reads a file.
 """
 
 import posixpath
@@ -17,7 +19,9 @@ from shopwindow.problems import Pointer, nearest
 
 
 def merge(target: Json, patch: Json) -> Json:
-    """RFC 7396: objects merge by key, anything else replaces, null removes. Neither argument is changed."""
+    """RFC 7396: objects merge by key, anything else replaces, null removes. Neither argument is
+    changed.
+    """
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
@@ -33,10 +37,10 @@ def merge(target: Json, patch: Json) -> Json:
 class Assembly:
     """The merged documents of a kind, and what is wrong with the way they build on each other.
 
-    ``partial``: documents of which a base is missing or unreadable, merged from the rest. ``bases``: each base by
-    itself, without the nulls that remove something, and then filled up from a document that builds on it, so that it
-    can be checked although every user may replace what it says. ``users``: path of a base → the files that build on
-    it, directly or not.
+    ``partial``: documents of which a base is missing or unreadable, merged from the rest.
+    ``bases``: each base by itself, without the nulls that remove something, and then filled up
+    from a document that builds on it, so that it can be checked although every user may replace
+    what it says. ``users``: path of a base → the files that build on it, directly or not.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -51,10 +55,13 @@ class Assembly:
             self.findings.append((layer, finding))
 
 
-def assemble(kind: str, layers: list[Layer], bases: Mapping[str, Layer], unreadable: frozenset[str]) -> Assembly:
+def assemble(
+    kind: str, layers: list[Layer], bases: Mapping[str, Layer], unreadable: frozenset[str]
+) -> Assembly:
     """Merge every layer of a kind that is no base with the bases that it builds on.
 
-    ``bases`` is keyed by path; ``unreadable`` holds files, bases or not, whose problem is reported already.
+    ``bases`` is keyed by path; ``unreadable`` holds files, bases or not, whose problem is
+    reported already.
     """
     assembly = Assembly()
     for layer in layers:
@@ -64,20 +71,31 @@ def assemble(kind: str, layers: list[Layer], bases: Mapping[str, Layer], unreada
             for finding in _vain(part.value, value, ()) if whole else ():
                 assembly.note(part, finding)
             value = merge(value, part.value)
-        (assembly.documents if whole else assembly.partial).append(Document(kind, value, tuple(chain)))
+        (assembly.documents if whole else assembly.partial).append(
+            Document(kind, value, tuple(chain))
+        )
     for base in bases.values():
-        user = next((document.value for document in assembly.documents if base in document.layers), {})
+        user = next(
+            (document.value for document in assembly.documents if base in document.layers), {}
+        )
         alone = _alone(base)
         assembly.bases.append((Document(kind, alone, (base,)), _laid_over(user, alone)))
     unused = set(bases) - set(assembly.users)
     for path in sorted(unused if not assembly.partial and not unreadable else ()):
-        finding = Finding("extends.unused", (), f"no {kind} builds on this file", "bases that are used, or no `_`")
+        finding = Finding(
+            "extends.unused",
+            (),
+            f"no {kind} builds on this file",
+            "bases that are used, or no `_`",
+        )
         assembly.findings.append((bases[path], finding))
     return assembly
 
 
 def _alone(layer: Layer) -> Json:
-    """Return what a layer says by itself. Its nulls remove something where it builds on another."""
+    """Return what a layer says by itself. Its nulls remove something where it builds on
+    another.
+    """
     builds = isinstance(layer.value, dict) and layer.value.get("extends") is not None
     return merge({}, layer.value) if builds else layer.value
 
@@ -98,19 +116,39 @@ def _vain(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
         elif key not in below:
             message = f"null removes nothing: what this file builds on has no {shown(key)} here"
             allowed = ", ".join(list(below)[:40]) or "no null"
-            yield Finding("extends.null", (*pointer, key), message, allowed, "", nearest(key, below), on_key=True)
+            yield Finding(
+                "extends.null",
+                (*pointer, key),
+                message,
+                allowed,
+                "",
+                nearest(key, below),
+                on_key=True,
+            )
 
 
 def _chain(
     layer: Layer, bases: Mapping[str, Layer], unreadable: frozenset[str], assembly: Assembly
 ) -> tuple[list[Layer], bool]:
-    """Return the layers that make a document, the deepest base first, and whether all of them are there."""
+    """Return the layers that make a document, the deepest base first, and whether all of them
+    are there.
+    """
     chain = [layer]
-    while isinstance(chain[0].value, dict) and (named := chain[0].value.get("extends")) is not None:
+    while (
+        isinstance(chain[0].value, dict)
+        and (named := chain[0].value.get("extends")) is not None
+    ):
         path, finding = "", None
         if not isinstance(named, str):
-            if len(chain) > 1:  # the schema sees the merged document, and in it only the last layer's `extends`
-                finding = Finding("extends.missing", ("extends",), f"{shown(named)} is no file's name", "a file's name")
+            if (
+                len(chain) > 1
+            ):  # the schema sees the merged document, and in it only the last layer's `extends`
+                finding = Finding(
+                    "extends.missing",
+                    ("extends",),
+                    f"{shown(named)} is no file's name",
+                    "a file's name",
+                )
         else:
             path = posixpath.normpath(posixpath.join(posixpath.dirname(chain[0].path), named))
             finding = _wrong_base(path, named, chain, bases, unreadable)
@@ -125,19 +163,36 @@ def _chain(
 
 
 def _wrong_base(
-    path: str, named: str, chain: list[Layer], bases: Mapping[str, Layer], unreadable: frozenset[str]
+    path: str,
+    named: str,
+    chain: list[Layer],
+    bases: Mapping[str, Layer],
+    unreadable: frozenset[str],
 ) -> Finding | None:
-    """Return what is wrong with building on the file ``path`` next. An unreadable file has its problem already."""
+    """Return what is wrong with building on the file ``path`` next. An unreadable file has its
+    problem already.
+    """
     folder = posixpath.dirname(chain[0].path)
     if any(part.path == path for part in chain[:-1]):
         return Finding(
-            "extends.cycle", ("extends",), f"{shown(named)} builds on itself, by way of this file", "no cycle"
+            "extends.cycle",
+            ("extends",),
+            f"{shown(named)} builds on itself, by way of this file",
+            "no cycle",
         )
     if path in bases or path in unreadable:
         return None
-    there = [posixpath.basename(base) for base in (*bases, *unreadable) if posixpath.dirname(base) == folder]
+    there = [
+        posixpath.basename(base)
+        for base in (*bases, *unreadable)
+        if posixpath.dirname(base) == folder
+    ]
     names = sorted(name for name in there if name.startswith("_"))
-    allowed = ("one of " + ", ".join(names)) if names else "a file in the same folder whose name begins with _"
+    allowed = (
+        ("one of " + ", ".join(names))
+        if names
+        else "a file in the same folder whose name begins with _"
+    )
     message = f"there is no base {shown(named)}"
     return Finding("extends.missing", ("extends",), message, allowed, "", nearest(named, names))
 
@@ -145,8 +200,8 @@ def _wrong_base(
 def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
     """Return the layer of a document that a finding is about, and the place in that layer.
 
-    It is the last layer that says the value. What is ``missing`` after merging no layer says, so the place is the line
-    with `extends`.
+    It is the last layer that says the value. What is ``missing`` after merging no layer says,
+    so the place is the line with `extends`.
     """
     top, pointer = document.layers[-1], finding.pointer
     if finding.missing is not None and len(document.layers) > 1:
@@ -157,4 +212,6 @@ def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
         except (KeyError, IndexError, TypeError):
             continue
         return layer, pointer
-    return top, pointer[:1] if pointer and isinstance(top.value, dict) and pointer[0] in top.value else ()
+    return top, pointer[:1] if pointer and isinstance(top.value, dict) and pointer[
+        0
+    ] in top.value else ()

@@ -10,7 +10,9 @@ from shopwindow.content.kinds import SITE, Kind
 from shopwindow.problems import Problem, nearest
 
 RACY_NS = 2_000_000_000
-"""A file changed less than this ago may change again within one tick of its clock: it is always read."""
+"""A file changed less than this ago may change again within one tick of its clock: it is always
+read.
+"""
 
 
 COLLECTIONS = "collections.yaml"
@@ -24,8 +26,9 @@ COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 """Feeds of the catalog may be compressed."""
 
 SPARSE_FROM, SPARSE = 64 * 1024 * 1024, 200
-"""A file of this size or more has at least a 200th of its bytes on the disk. File systems that compress leave a feed a
-20th; a file of nothing but holes can name any size."""
+"""A file of this size or more has at least a 200th of its bytes on the disk. File systems that
+compress leave a feed a 20th; a file of nothing but holes can name any size.
+"""
 
 SITE_FILE = "site.yaml"
 
@@ -51,16 +54,29 @@ class Source(NamedTuple):
         return self.kind.layered and self.path.rpartition("/")[2].startswith("_")
 
 
-def scan(folder: Path, kinds: Sequence[Kind], unread: Collection[str] = ()) -> tuple[list[Source], list[Problem]]:
-    """List every file of documents below ``folder``, sorted by path, and report what stands there that is none.
+def scan(
+    folder: Path, kinds: Sequence[Kind], unread: Collection[str] = ()
+) -> tuple[list[Source], list[Problem]]:
+    """List every file of documents below ``folder``, sorted by path, and report what stands
+    there that is none.
 
-    Nobody looks into the folders named in ``unread``: their collections are declared with faults.
+    Nobody looks into the folders named in ``unread``: their collections are declared with
+    faults.
     """
     scanned = _Scan(folder, kinds, unread)
     scanned.walk(str(folder), "", None)
     sources, problems = scanned.sources, scanned.problems
-    if not any(source.path == SITE_FILE for source in sources) and not any(p.path == SITE_FILE for p in problems):
-        problems.append(Problem("tree.site", SITE_FILE, "the file is missing", allowed="every content folder has one"))
+    if not any(source.path == SITE_FILE for source in sources) and not any(
+        p.path == SITE_FILE for p in problems
+    ):
+        problems.append(
+            Problem(
+                "tree.site",
+                SITE_FILE,
+                "the file is missing",
+                allowed="every content folder has one",
+            )
+        )
     sources.sort(key=lambda source: source.path)
     return sources, problems
 
@@ -73,20 +89,30 @@ class _Scan:
         self.unread = {*OWN_FOLDERS, *unread}
         self.kinds = kinds
         self.by_folder = {kind.folder: kind for kind in kinds}
-        self.parents = {kind.folder.rpartition("/")[0] for kind in kinds} - {""}  # such as `catalog`
+        self.parents = {kind.folder.rpartition("/")[0] for kind in kinds} - {
+            ""
+        }  # such as `catalog`
         self.sources: list[Source] = []
         self.problems: list[Problem] = []
 
     def walk(self, folder: str, prefix: str, kind: Kind | None) -> None:
-        """Take in one folder; ``prefix`` is its path with a slash, ``kind`` that of the documents in it."""
+        """Take in one folder; ``prefix`` is its path with a slash, ``kind`` that of the
+        documents in it.
+        """
         try:
             entries = list(os.scandir(folder))
         except OSError as error:
-            self._report("tree.unreadable", prefix.rstrip("/"), f"cannot be read: {error.strerror}")
+            self._report(
+                "tree.unreadable", prefix.rstrip("/"), f"cannot be read: {error.strerror}"
+            )
             return
         for entry in entries:
             path = prefix + entry.name
-            if entry.name.startswith(".") or _is_readme(entry.name) or path == "sample-keys.txt":
+            if (
+                entry.name.startswith(".")
+                or _is_readme(entry.name)
+                or path == "sample-keys.txt"
+            ):
                 continue
             status = self._status(entry, path)
             if status is None:
@@ -97,24 +123,35 @@ class _Scan:
                 self._file(status, path, kind)
 
     def _status(self, entry: "os.DirEntry[str]", path: str) -> os.stat_result | None:
-        """Return what the folder says of an entry; None where it cannot be used, which is a problem."""
+        """Return what the folder says of an entry; None where it cannot be used, which is a
+        problem.
+        """
         try:
             path.encode()
             if entry.is_symlink():
                 found = self._link(entry)
                 if found:
-                    self._report("tree.link", path, found, "a file, or a link to a file of the content folder")
+                    self._report(
+                        "tree.link",
+                        path,
+                        found,
+                        "a file, or a link to a file of the content folder",
+                    )
                     return None
             return entry.stat()
         except UnicodeEncodeError:
             shown = path.encode(errors="backslashreplace").decode()
-            self._report("tree.name", shown, "a file name that is not UTF-8 text", "another name")
+            self._report(
+                "tree.name", shown, "a file name that is not UTF-8 text", "another name"
+            )
         except OSError as error:
             self._report("tree.unreadable", path, f"cannot be read: {error.strerror}")
         return None
 
     def _link(self, entry: "os.DirEntry[str]") -> str:
-        """Return what is wrong with a symbolic link: nothing where it leads to a file within the content folder."""
+        """Return what is wrong with a symbolic link: nothing where it leads to a file within
+        the content folder.
+        """
         target = os.path.realpath(entry.path)
         if not os.path.exists(target):
             return f"a link to {os.readlink(entry.path)!r}, which does not exist"
@@ -131,7 +168,12 @@ class _Scan:
         elif below is None or path.endswith((*_ENDINGS, *COMPRESSED)):
             self._unclaimed(path, kind, is_folder=True)
         elif path.count("/") == MAX_FOLDERS:
-            self._report("tree.depth", path, f"folders nested more than {MAX_FOLDERS} deep", "documents further up")
+            self._report(
+                "tree.depth",
+                path,
+                f"folders nested more than {MAX_FOLDERS} deep",
+                "documents further up",
+            )
         else:
             self.walk(entry.path, path + "/", below)
 
@@ -139,7 +181,11 @@ class _Scan:
         claimed = self._claim(path, kind)
         if path == COLLECTIONS and stat.S_ISREG(status.st_mode):
             return
-        if claimed is None and path != COLLECTIONS and path.partition(".")[0] not in self.unread:
+        if (
+            claimed is None
+            and path != COLLECTIONS
+            and path.partition(".")[0] not in self.unread
+        ):
             self._unclaimed(path, kind, is_folder=False)
         elif not stat.S_ISREG(status.st_mode):
             self._report("tree.file", path, "not a file", "regular files and folders")
@@ -147,12 +193,16 @@ class _Scan:
             found = f"a file of {status.st_size:,} bytes, of which {status.st_blocks * 512:,} are there"
             self._report("tree.sparse", path, found, "a file without holes")
         elif claimed is not None:
-            self.sources.append(Source(path, claimed, status.st_size, status.st_mtime_ns, status.st_ino))
+            self.sources.append(
+                Source(path, claimed, status.st_size, status.st_mtime_ns, status.st_ino)
+            )
 
     def _claim(self, path: str, kind: Kind | None) -> Kind | None:
-        """Return the kind of the documents in a file, or None; ``kind`` is that of the folder that it is in.
+        """Return the kind of the documents in a file, or None; ``kind`` is that of the folder
+        that it is in.
 
-        A file beside the folders may hold all of a kind: `stores.jsonl`, and of a streamed kind any ending.
+        A file beside the folders may hold all of a kind: `stores.jsonl`, and of a streamed kind
+        any ending.
         """
         if kind is not None:
             return kind if path.endswith(_endings(kind)) else None
@@ -170,7 +220,11 @@ class _Scan:
         top = path.partition("/")[0]
         if kind:
             endings = ", ".join(_endings(kind))
-            allowed = "a folder's name does not end like a file's" if is_folder else "names that end in " + endings
+            allowed = (
+                "a folder's name does not end like a file's"
+                if is_folder
+                else "names that end in " + endings
+            )
             self._report("tree.unclaimed", path, found, allowed)
         elif top in self.parents and path != top:
             self._unclaimed_below(top, path, found, is_folder=is_folder)
@@ -192,7 +246,11 @@ class _Scan:
 
     def _unclaimed_below(self, parent: str, path: str, found: str, *, is_folder: bool) -> None:
         """Report what stands in a folder of kinds' folders, such as `catalog`."""
-        names = [kind.folder.rpartition("/")[2] for kind in self.kinds if kind.folder.startswith(parent + "/")]
+        names = [
+            kind.folder.rpartition("/")[2]
+            for kind in self.kinds
+            if kind.folder.startswith(parent + "/")
+        ]
         stem, _, ending = path.rpartition("/")[2].partition(".")
         close = nearest(stem, names)
         allowed = f"folders or files named {', '.join(names)}"
@@ -202,14 +260,22 @@ class _Scan:
             close = f"{close}.{ending}" if f".{ending}" in endings else ""
         self._report("tree.unclaimed", path, found, allowed, close)
 
-    def _report(self, rule: str, path: str, found: str, allowed: str = "", close: str = "") -> None:
+    def _report(
+        self, rule: str, path: str, found: str, allowed: str = "", close: str = ""
+    ) -> None:
         self.problems.append(Problem(rule, path, found, allowed=allowed, nearest=close))
 
 
 def _is_sparse_feed(name: str, status: os.stat_result) -> bool:
-    """Whether next to nothing of a feed is on the disk. Other files are refused by their size alone."""
+    """Whether next to nothing of a feed is on the disk. Other files are refused by their size
+    alone.
+    """
     is_feed = name.endswith((".jsonl", *COMPRESSED))
-    return is_feed and status.st_size >= SPARSE_FROM and status.st_blocks * 512 * SPARSE < status.st_size
+    return (
+        is_feed
+        and status.st_size >= SPARSE_FROM
+        and status.st_blocks * 512 * SPARSE < status.st_size
+    )
 
 
 def _is_readme(name: str) -> bool:
@@ -221,7 +287,9 @@ def _endings(kind: Kind) -> tuple[str, ...]:
 
 
 def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The schemas and templates that a content folder brings, with what the folder tells of them."""
+    """The schemas and templates that a content folder brings, with what the folder tells of
+    them.
+    """
     for name in OWN_FOLDERS:
         for path in below(folder / name):
             if (found := folder / name / path).is_file():
@@ -229,9 +297,11 @@ def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def below(folder: Path, ending: str = "") -> list[str]:
-    """The files below a folder whose names end so, relative to it, in order; in half of the time of `Path.rglob`.
+    """The files below a folder whose names end so, relative to it, in order; in half of the
+    time of `Path.rglob`.
 
-    Where an ending is wanted, a folder that is named like such a file is among them: who reads it says so.
+    Where an ending is wanted, a folder that is named like such a file is among them: who reads
+    it says so.
     """
     start = len(str(folder)) + 1
     return sorted(
@@ -243,7 +313,9 @@ def below(folder: Path, ending: str = "") -> list[str]:
 
 
 def shipped(name: str) -> Path:
-    """The folder of schemas or templates that comes with the program: in the wheel, or beside src/ in a checkout."""
+    """The folder of schemas or templates that comes with the program: in the wheel, or beside
+    src/ in a checkout.
+    """
     package = Path(__file__).resolve().parents[1]
     inside = package / name
     return inside if inside.is_dir() else package.parents[1] / name

@@ -1,8 +1,10 @@
-"""What is wrong with the schemas that a content folder brings, each fault at its place in its file.
+"""What is wrong with the schemas that a content folder brings, each fault at its place in its
+file.
 
-Editors write these schemas, so nothing in them may stop a check or make it endless. Three rules see to that. A pattern
-must be one that the linear engine knows, so that no text takes longer than its length. A schema may lead to a bounded
-number of others for one value, however its `$ref`s multiply. And a file has a size.
+Editors write these schemas, so nothing in them may stop a check or make it endless. Three rules
+see to that. A pattern must be one that the linear engine knows, so that no text takes longer
+than its length. A schema may lead to a bounded number of others for one value, however its
+`$ref`s multiply. And a file has a size.
 """
 
 from collections import Counter
@@ -32,18 +34,30 @@ MAX_EVALUATIONS = 100_000
 
 MAX_PATTERNS = 1_000
 PATTERN_BYTES = 512 * 1024
-"""Memory of one compiled pattern: `^.{1,255}$` needs half of it. 1,000 of them take half a GiB at the very most."""
+"""Memory of one compiled pattern: `^.{1,255}$` needs half of it. 1,000 of them take half a GiB
+at the very most.
+"""
 
 LONGEST_PATTERN = 4_096
 
 NOT_BEFORE_A_LINE_END = r"(?!\n)$"
-"""How the program's own patterns end, for readers whose `$` matches before a line end too. JSON Schema's does not."""
+"""How the program's own patterns end, for readers whose `$` matches before a line end too. JSON
+Schema's does not.
+"""
 
-# Where a schema holds others. Those of the first three look at the same value as the schema does.
+# Where a schema holds others. Those of the first three look at the same value as the schema
+# does.
 _SAME = ("not", "if", "then", "else")
 _SAME_LISTED = ("allOf", "anyOf", "oneOf")
 _SAME_NAMED = ("dependentSchemas",)
-_BELOW = ("additionalProperties", "unevaluatedProperties", "propertyNames", "items", "contains", "unevaluatedItems")
+_BELOW = (
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "items",
+    "contains",
+    "unevaluatedItems",
+)
 _NAMED = ("properties", "patternProperties")
 _APART = ("$defs", "definitions")
 
@@ -62,10 +76,21 @@ _ALLOWED = {
     "$ref": 'where another schema is, such as "#/$defs/day" or "store.json#/$defs/day"',
 }
 _ALLOWED |= dict.fromkeys(
-    ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"),
+    (
+        "minLength",
+        "maxLength",
+        "minItems",
+        "maxItems",
+        "minProperties",
+        "maxProperties",
+        "minContains",
+        "maxContains",
+    ),
     "a whole number, 0 or more",
 )
-_ALLOWED |= dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), "a number")
+_ALLOWED |= dict.fromkeys(
+    ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), "a number"
+)
 _ALLOWED |= dict.fromkeys(_SAME_LISTED, "a list of at least one schema")
 
 _UNREAD = {
@@ -74,7 +99,9 @@ _UNREAD = {
     "$anchor": 'the name under $defs, as in "#/$defs/day"',
     "$dynamicAnchor": 'the name under $defs, as in "#/$defs/day"',
 }
-"""Keywords that a reader of schemas would have to follow, and none here does. What to write in their place."""
+"""Keywords that a reader of schemas would have to follow, and none here does. What to write in
+their place.
+"""
 
 Node = tuple[str, Pointer]
 """A subschema: the name of its file, and where it stands there."""
@@ -89,7 +116,9 @@ class Own:
     text: str
     schema: dict[str, Any]
 
-    def problem(self, rule: str, pointer: Pointer, found: str, allowed: str, close: str = "") -> Problem:
+    def problem(
+        self, rule: str, pointer: Pointer, found: str, allowed: str, close: str = ""
+    ) -> Problem:
         spot = yaml.spot(_spots(self.text), pointer)
         place = spot.value if spot else Place(1, 1, 1, 2)
         return Problem(rule, self.path, found, place, pointer, allowed, nearest=close)
@@ -110,7 +139,10 @@ def read(folder: Path, name: str) -> Own | Problem:
     file = folder / name
     try:
         if not file.is_file():
-            return refused("not a file", "regular files; a schema's name ends in .json, a folder's does not")
+            return refused(
+                "not a file",
+                "regular files; a schema's name ends in .json, a folder's does not",
+            )
         with open(file, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
@@ -123,16 +155,22 @@ def read(folder: Path, name: str) -> Own | Problem:
         _spots(text)  # keys that stand twice, numbers beyond all sense, 64 levels
     except orjson.JSONDecodeError as error:
         place = Place(error.lineno, error.colno, error.lineno, error.colno + 1)
-        return refused(f"no JSON: {error.msg}", "a JSON Schema, which is one JSON object", place)
+        return refused(
+            f"no JSON: {error.msg}", "a JSON Schema, which is one JSON object", place
+        )
     except Malformed as fault:
         return Problem(fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed)
     if not isinstance(schema, dict):
-        return refused("the schema is no JSON object", "a JSON Schema, which is one JSON object")
+        return refused(
+            "the schema is no JSON object", "a JSON Schema, which is one JSON object"
+        )
     return Own(name, path, text, schema)
 
 
 def linear(schema: Json) -> Json:
-    """A schema whose patterns end in `$` where they end in `(?!\\n)$`, which only the program's engine would know."""
+    """A schema whose patterns end in `$` where they end in `(?!\\n)$`, which only the program's
+    engine would know.
+    """
     if isinstance(schema, list):
         return [linear(part) for part in schema]
     if not isinstance(schema, dict):
@@ -145,14 +183,19 @@ def linear(schema: Json) -> Json:
 
 
 def _without_line_end(pattern: str) -> str:
-    return pattern.removesuffix(NOT_BEFORE_A_LINE_END) + "$" * pattern.endswith(NOT_BEFORE_A_LINE_END)
+    return pattern.removesuffix(NOT_BEFORE_A_LINE_END) + "$" * pattern.endswith(
+        NOT_BEFORE_A_LINE_END
+    )
 
 
-def faults(own: Mapping[str, Own], others: Mapping[str, Json], base: str, *, whole: bool) -> Iterator[Problem]:
+def faults(
+    own: Mapping[str, Own], others: Mapping[str, Json], base: str, *, whole: bool
+) -> Iterator[Problem]:
     """Everything that is wrong with own schemas.
 
-    ``own``: by file name. ``others``: the program's, likewise. ``base``: the URI that names stand below.
-    ``whole``: whether every own file could be read; else nothing is said of where references lead.
+    ``own``: by file name. ``others``: the program's, likewise. ``base``: the URI that names
+    stand below. ``whole``: whether every own file could be read; else nothing is said of where
+    references lead.
     """
     patterns = 0
     shipped = frozenset(_patterns_in(list(others.values())))
@@ -168,7 +211,10 @@ def faults(own: Mapping[str, Own], others: Mapping[str, Json], base: str, *, who
             yield from _by_rules(file, pointer, schema, shipped)
             patterns += ("pattern" in schema) + len(schema.get("patternProperties", ()))
     total = sum(map(len, places.values()))
-    for count, most, what in ((total, MAX_SCHEMAS, "subschemas"), (patterns, MAX_PATTERNS, "patterns")):
+    for count, most, what in (
+        (total, MAX_SCHEMAS, "subschemas"),
+        (patterns, MAX_PATTERNS, "patterns"),
+    ):
         if count > most:
             largest = max(own.values(), key=lambda file: len(file.text))
             found = f"the content folder's schemas hold {count:,} {what}"
@@ -183,7 +229,13 @@ def _patterns_in(schema: Json) -> Iterator[str]:
     """Every text under `pattern`, however deep."""
     if isinstance(schema, dict) and isinstance(schema.get("pattern"), str):
         yield schema["pattern"]
-    parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    parts = (
+        schema.values()
+        if isinstance(schema, dict)
+        else schema
+        if isinstance(schema, list)
+        else ()
+    )
     for part in parts:
         yield from _patterns_in(part)
 
@@ -224,7 +276,8 @@ def _subschemas(schema: Json, pointer: Pointer) -> Iterator[tuple[Pointer, dict[
 
 
 def _parts(schema: Mapping[str, Any]) -> Iterator[tuple[Pointer, Json, str | None]]:
-    """The schemas directly in a schema: the way to each, and which part of the value it looks at.
+    """The schemas directly in a schema: the way to each, and which part of the value it looks
+    at.
 
     That is None for the value itself, "" for what nothing looks at without a `$ref`.
     """
@@ -250,25 +303,44 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[tuple[Pointer, Json, str | Non
             yield (key, name), part, ""
 
 
-def _by_rules(file: Own, pointer: Pointer, schema: Mapping[str, Any], shipped: frozenset[str]) -> Iterator[Problem]:
+def _by_rules(
+    file: Own, pointer: Pointer, schema: Mapping[str, Any], shipped: frozenset[str]
+) -> Iterator[Problem]:
     """What we ask of a schema beyond JSON Schema.
 
-    ``shipped``: the program's own patterns, three of which look ahead. A copy of its schema may hold them.
+    ``shipped``: the program's own patterns, three of which look ahead. A copy of its schema may
+    hold them.
     """
     if schema.get("enum") == []:
         yield file.problem(
-            "schema.enum", (*pointer, "enum"), "an empty list, which no value is in", "at least one value"
+            "schema.enum",
+            (*pointer, "enum"),
+            "an empty list, which no value is in",
+            "at least one value",
         )
     for key, instead in _UNREAD.items():
         if key in schema:
-            yield file.problem("schema.keyword", (*pointer, key), f"{key}, which is not read here", instead)
+            yield file.problem(
+                "schema.keyword", (*pointer, key), f"{key}, which is not read here", instead
+            )
     for key in ("$id", "$schema"):
         if pointer and key in schema:
-            yield file.problem("schema.keyword", (*pointer, key), f"{key} within a schema", "a file for each schema")
+            yield file.problem(
+                "schema.keyword",
+                (*pointer, key),
+                f"{key} within a schema",
+                "a file for each schema",
+            )
     if not isinstance(schema.get("x-allowed", ""), str):
-        yield file.problem("schema.keyword", (*pointer, "x-allowed"), "x-allowed that is no text", "text")
-    patterns: list[tuple[Pointer, str]] = [(("pattern",), schema["pattern"])] if "pattern" in schema else []
-    patterns += [(("patternProperties", name), name) for name in schema.get("patternProperties", ())]
+        yield file.problem(
+            "schema.keyword", (*pointer, "x-allowed"), "x-allowed that is no text", "text"
+        )
+    patterns: list[tuple[Pointer, str]] = (
+        [(("pattern",), schema["pattern"])] if "pattern" in schema else []
+    )
+    patterns += [
+        (("patternProperties", name), name) for name in schema.get("patternProperties", ())
+    ]
     for way, pattern in patterns:
         if pattern not in shipped and (wrong := _pattern_fault(pattern)):
             yield file.problem("schema.pattern", (*pointer, *way), *wrong)
@@ -285,7 +357,9 @@ def _pattern_fault(pattern: str) -> tuple[str, str] | None:
 
     def compiles(limit: int) -> bool:
         try:
-            Draft202012Validator({"pattern": pattern}, pattern_options=RegexOptions(size_limit=limit))
+            Draft202012Validator(
+                {"pattern": pattern}, pattern_options=RegexOptions(size_limit=limit)
+            )
         except (ValidationError, ValueError):
             return False
         return True
@@ -293,7 +367,10 @@ def _pattern_fault(pattern: str) -> tuple[str, str] | None:
     if compiles(PATTERN_BYTES):
         return None
     if compiles(16 * PATTERN_BYTES):
-        return f"{shown} is too large once its repetitions are written out", "maxLength for how long a text may be"
+        return (
+            f"{shown} is too large once its repetitions are written out",
+            "maxLength for how long a text may be",
+        )
     allowed = "a regular expression without (?=…), (?!…), (?<…) and \\1, whose time grows with the text alone"
     return f"{shown} cannot be read", allowed
 
@@ -302,7 +379,11 @@ class _References:
     """Where `$ref`s lead, and how many schemas look at one value because of them."""
 
     def __init__(
-        self, own: Mapping[str, Own], files: Mapping[str, Json], base: str, places: Mapping[str, set[Pointer]]
+        self,
+        own: Mapping[str, Own],
+        files: Mapping[str, Json],
+        base: str,
+        places: Mapping[str, set[Pointer]],
     ) -> None:
         self._own, self._files, self._base, self._places = own, files, base, places
 
@@ -314,20 +395,28 @@ class _References:
         order, rings = self._ordered()
         for name, pointer in rings:
             found = "the schema refers to itself for the same value, without end"
-            yield self._own[name].problem("schema.ref", pointer, found, "a $ref to another schema")
+            yield self._own[name].problem(
+                "schema.ref", pointer, found, "a $ref to another schema"
+            )
         if rings:
             return
         seen = self._evaluations(order)
-        over = [(count, node) for node, count in seen.items() if count > MAX_EVALUATIONS and node[0] in self._own]
+        over = [
+            (count, node)
+            for node, count in seen.items()
+            if count > MAX_EVALUATIONS and node[0] in self._own
+        ]
         if over:
-            count, (name, pointer) = min(over, key=lambda entry: (entry[0], len(entry[1][1]), str(entry[1])))
+            count, (name, pointer) = min(
+                over, key=lambda entry: (entry[0], len(entry[1][1]), str(entry[1]))
+            )
             found = "here schemas multiply: too many of them look at one value" + (
                 f" ({count:,})" if count < 10**15 else ""
             )
             allowed = f"at most {MAX_EVALUATIONS:,}; each $ref once for a value, also in schemas that hold themselves"
             yield self._own[name].problem("schema.size", pointer, found, allowed)
 
-    # -- where they lead -------------------------------------------------------------------------------------
+    # -- where they lead -----------------------------------------------------------------------
 
     def target(self, name: str, ref: str) -> Node | None:
         """The subschema that a `$ref` in a file names; None where there is none."""
@@ -339,13 +428,20 @@ class _References:
         pointer: Pointer = ()
         for step in unquote(fragment).split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(schema, list) and step.isascii() and step.isdigit() and int(step) < len(schema):
+            if (
+                isinstance(schema, list)
+                and step.isascii()
+                and step.isdigit()
+                and int(step) < len(schema)
+            ):
                 pointer, schema = (*pointer, int(step)), schema[int(step)]
             elif isinstance(schema, dict) and step in schema:
                 pointer, schema = (*pointer, step), schema[step]
             else:
                 return None
-        if not isinstance(schema, dict) or (file in self._places and pointer not in self._places[file]):
+        if not isinstance(schema, dict) or (
+            file in self._places and pointer not in self._places[file]
+        ):
             return None
         return file, pointer
 
@@ -357,7 +453,9 @@ class _References:
                     defined = [f"#/$defs/{key}" for key in file.schema.get("$defs", {})]
                     found = f"the $ref {cut(schema['$ref'])!r} leads nowhere"
                     close = nearest(schema["$ref"], defined[:1000])
-                    yield file.problem("schema.ref", (*pointer, "$ref"), found, _ALLOWED["$ref"], close)
+                    yield file.problem(
+                        "schema.ref", (*pointer, "$ref"), found, _ALLOWED["$ref"], close
+                    )
 
     def _lost(self) -> Iterator[Problem]:
         """What the program's schemas refer to in a file that an own one takes the place of."""
@@ -371,10 +469,13 @@ class _References:
                     if file is not None:
                         found = f"the schema {name} refers to {ref!r}, which is missing here"
                         yield file.problem(
-                            "schema.ref", (), found, "what the program's schema of that name has under $defs"
+                            "schema.ref",
+                            (),
+                            found,
+                            "what the program's schema of that name has under $defs",
                         )
 
-    # -- how many look at one value --------------------------------------------------------------------------
+    # -- how many look at one value ------------------------------------------------------------
 
     def _at(self, node: Node) -> dict[str, Any]:
         schema: Any = self._files[node[0]]
@@ -387,15 +488,21 @@ class _References:
         """The schemas that a schema leads to, each with the part of the value that it looks at."""
         name, pointer = node
         schema = self._at(node)
-        ways = [((name, (*pointer, *way)), label) for way, _, label in _parts(schema) if label != ""]
+        ways = [
+            ((name, (*pointer, *way)), label) for way, _, label in _parts(schema) if label != ""
+        ]
         if "$ref" in schema and (target := self.target(name, schema["$ref"])):
             ways.append((target, None))
         return tuple(ways)
 
     def _ordered(self) -> tuple[list[Node], list[Node]]:
-        """All schemas that own ones lead to, each behind those that look at the same value; and rings of such."""
+        """All schemas that own ones lead to, each behind those that look at the same value; and
+        rings of such.
+        """
         roots = [(name, pointer) for name in self._own for pointer in self._places[name]]
-        roots.sort(key=lambda node: (len(node[1]), str(node)))  # places are a set: its order is another in each process
+        roots.sort(
+            key=lambda node: (len(node[1]), str(node))
+        )  # places are a set: its order is another in each process
         order: list[Node] = []
         rings: list[Node] = []
         state: dict[Node, int] = {}  # 1: begun, 2: done
@@ -423,8 +530,8 @@ class _References:
     def _evaluations(self, order: Iterable[Node]) -> dict[Node, int]:
         """How many schemas look at a value and what it holds, by the schema that looks first.
 
-        Of what a value holds, that part counts at which most of them look, level by level down to the deepest that a
-        document may have.
+        Of what a value holds, that part counts at which most of them look, level by level down
+        to the deepest that a document may have.
         """
         here: dict[Node, int] = {}
         below: dict[Node, dict[str, Counter[Node]]] = {}
@@ -452,8 +559,13 @@ def _most(parts: Mapping[str, Counter[Node]], total: Mapping[Node, int]) -> int:
 
     Those for any name look at each name, beside those for just it.
     """
-    counts = {label: sum(times * total[node] for node, times in targets.items()) for label, targets in parts.items()}
-    named = max((count for label, count in counts.items() if label.startswith("properties/")), default=0)
+    counts = {
+        label: sum(times * total[node] for node, times in targets.items())
+        for label, targets in parts.items()
+    }
+    named = max(
+        (count for label, count in counts.items() if label.startswith("properties/")), default=0
+    )
     of_items = sum(counts.get(label, 0) for label in ("items", "contains", "unevaluatedItems"))
     for_any = sum(
         count

@@ -1,4 +1,6 @@
-"""The files of the catalog read as streams, in blocks that several processes share: never a whole feed in memory."""
+"""The files of the catalog read as streams, in blocks that several processes share: never a
+whole feed in memory.
+"""
 
 import gzip
 import io
@@ -23,7 +25,9 @@ LINES_A_RUN = 2048
 """Lines of a compressed feed that go to one process together."""
 
 STRIPED = 256 * 1024
-"""Bytes from which a compressed feed is shared among processes, each of which then unpacks all of it."""
+"""Bytes from which a compressed feed is shared among processes, each of which then unpacks all
+of it.
+"""
 
 STRIPES = 8
 BUFFER = 256 * 1024
@@ -31,14 +35,19 @@ PACKED = 4096
 """Bytes of a .zst file that are unpacked at a time: they may hold a thousand times as many."""
 
 BROKEN = ("feed.compressed", "tree.unreadable")
-"""The rules that tell of a file, not of a line: nobody knows what it would have held from there on."""
+"""The rules that tell of a file, not of a line: nobody knows what it would have held from there
+on.
+"""
 
 MAX_UNPACKED_BYTES = 16 * 1024**3
-"""Bytes of a feed once it is unpacked, unless an option says otherwise: ten million products have some 12 GiB."""
+"""Bytes of a feed once it is unpacked, unless an option says otherwise: ten million products
+have some 12 GiB.
+"""
 
 MAX_RATIO = 200
-"""A feed unpacks to at most so many times its size; JSON of a shop is packed to a fifth or a twentieth. A megabyte of
-gzip can hold a gigabyte, which every process would unpack."""
+"""A feed unpacks to at most so many times its size; JSON of a shop is packed to a fifth or a
+twentieth. A megabyte of gzip can hold a gigabyte, which every process would unpack.
+"""
 
 RATIO_FROM = 64 * 1024 * 1024
 """Bytes that a feed may unpack to whatever its size is: half a second's work."""
@@ -48,9 +57,11 @@ _MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class FeedBlock:
-    """A part of a file: the lines of a feed that begin at ``start`` or later, and before ``end``, in bytes.
+    """A part of a file: the lines of a feed that begin at ``start`` or later, and before
+    ``end``, in bytes.
 
-    Of a compressed feed it is every ``stripes``-th run of lines, from the run ``stripe`` on; of a YAML file all of it.
+    Of a compressed feed it is every ``stripes``-th run of lines, from the run ``stripe`` on; of
+    a YAML file all of it.
     """
 
     source: Source
@@ -68,21 +79,29 @@ def blocks(sources: Sequence[Source], *, shared: bool = True) -> list[FeedBlock]
     for source in sources:
         if source.path.endswith(".jsonl"):
             starts = range(0, max(source.size, 1), BLOCK)
-            found += [FeedBlock(source, start, min(start + BLOCK, source.size)) for start in starts]
+            found += [
+                FeedBlock(source, start, min(start + BLOCK, source.size)) for start in starts
+            ]
         elif source.is_feed and source.size >= STRIPED:
-            found += [FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in range(STRIPES)]
+            found += [
+                FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in range(STRIPES)
+            ]
         else:
             found.append(FeedBlock(source))
     return found
 
 
 class FeedLines:
-    """The lines of a block that are not blank, each with its number, or with what is wrong with it as a line.
+    """The lines of a block that are not blank, each with its number, or with what is wrong with
+    it as a line.
 
-    Numbers count from 1, in a plain feed from the block's first line. ``count``: how many lines there were.
+    Numbers count from 1, in a plain feed from the block's first line. ``count``: how many lines
+    there were.
     """
 
-    def __init__(self, folder: Path, block: FeedBlock, unpacked: int = MAX_UNPACKED_BYTES) -> None:
+    def __init__(
+        self, folder: Path, block: FeedBlock, unpacked: int = MAX_UNPACKED_BYTES
+    ) -> None:
         """``unpacked``: bytes that the feed may hold, unpacked if it is compressed."""
         self.path, self.block, self.unpacked = folder / block.source.path, block, unpacked
         self.count = 0
@@ -94,19 +113,29 @@ class FeedLines:
             if not self.block.start:
                 yield self._too_much(f"the feed holds {size:,} bytes")
             return
-        most = min(self.unpacked, max(RATIO_FROM, MAX_RATIO * size)) if is_packed else self.block.end or self.unpacked
+        most = (
+            min(self.unpacked, max(RATIO_FROM, MAX_RATIO * size))
+            if is_packed
+            else self.block.end or self.unpacked
+        )
         try:
             with _opened(self.path) as stream:
                 yield from self._read(stream, most)
                 if is_packed and stream.read(1):
                     yield self._too_much(f"the feed unpacks to more than {most:,} bytes")
         except _damage() as error:
-            yield self._fault("feed.compressed", f"the compressed feed is damaged: {error}", "a whole file")
+            yield self._fault(
+                "feed.compressed", f"the compressed feed is damaged: {error}", "a whole file"
+            )
         except OSError as error:
-            yield self._fault("tree.unreadable", f"cannot be read: {error.strerror}", "a readable file")
+            yield self._fault(
+                "tree.unreadable", f"cannot be read: {error.strerror}", "a readable file"
+            )
 
     def _read(self, stream: BinaryIO, end: int) -> Iterator[tuple[int, bytes | Malformed]]:
-        """The lines that begin before ``end``; no more is read than what the last of them may have."""
+        """The lines that begin before ``end``; no more is read than what the last of them may
+        have.
+        """
         position = self.block.start
         stripe, stripes = self.block.stripe, self.block.stripes
         if position:  # a line that begins before the block belongs to the one before
@@ -120,7 +149,11 @@ class FeedLines:
                 if line[-1] != 10:
                     position += _rest(stream, end - position)
                 if mine:
-                    yield self._fault("feed.line", "a line that is too long", f"at most {MAX_LINE:,} bytes a line")
+                    yield self._fault(
+                        "feed.line",
+                        "a line that is too long",
+                        f"at most {MAX_LINE:,} bytes a line",
+                    )
             elif mine and not line.isspace():
                 yield number, line
 
@@ -138,7 +171,8 @@ class FeedLines:
 def _rest(stream: BinaryIO, most: int) -> int:
     """Skip to the end of the line, or ``most`` bytes and a little; how many bytes that were.
 
-    What is beyond belongs to another block. Each would read a line of 512 MiB to its end otherwise.
+    What is beyond belongs to another block. Each would read a line of 512 MiB to its end
+    otherwise.
     """
     skipped = 0
     while skipped < most and (line := stream.readline(MAX_LINE)):
@@ -155,12 +189,16 @@ def _opened(path: Path) -> BinaryIO:
         return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
     if path.name.endswith(".zst"):
         library = _zstandard()  # before the object: one that is half made is closed all the same, from Python 3.13 on
-        return io.BufferedReader(_Unpacked(open(path, "rb"), library.ZstdDecompressor()), BUFFER)
+        return io.BufferedReader(
+            _Unpacked(open(path, "rb"), library.ZstdDecompressor()), BUFFER
+        )
     return open(path, "rb", buffering=BUFFER)
 
 
 class _Unpacked(io.RawIOBase):
-    """What a .zst file holds. Raises EOFError where it is cut off, which the library's own reader passes over."""
+    """What a .zst file holds. Raises EOFError where it is cut off, which the library's own
+    reader passes over.
+    """
 
     def __init__(self, file: BinaryIO, frames: Any) -> None:
         self._file = file  # closed with this
@@ -212,7 +250,9 @@ def _damage() -> tuple[type[Exception], ...]:
 
 @dataclass(frozen=True)
 class Records:
-    """The checked documents of one kind, read anew each time: their files are not kept in memory."""
+    """The checked documents of one kind, read anew each time: their files are not kept in
+    memory.
+    """
 
     folder: Path
     sources: Sequence[Source]
@@ -228,16 +268,22 @@ class Records:
         return blocks(self.sources)
 
     def read(self, block: FeedBlock) -> Iterator[Json]:
-        """The documents of a block. Raises Failure where the file was changed since it was checked."""
+        """The documents of a block. Raises Failure where the file was changed since it was
+        checked.
+        """
         try:
             if block.source.is_feed:
                 for _, line in FeedLines(self.folder, block):
                     if isinstance(line, Malformed):
                         raise line
-                    yield orjson.loads(line.removeprefix(_MARK))  # what `feed.load` found no fault with is plain JSON
+                    yield orjson.loads(
+                        line.removeprefix(_MARK)
+                    )  # what `feed.load` found no fault with is plain JSON
             else:
                 value = yaml.load(tree.text_of(self.folder, block.source))
                 value = expressions.render(value, self.names, lambda _: None)
                 yield from value if isinstance(value, list) else [value]
         except (Malformed, ValueError):
-            raise Failure(f"{block.source.path}: was changed while it was read; try again") from None
+            raise Failure(
+                f"{block.source.path}: was changed while it was read; try again"
+            ) from None

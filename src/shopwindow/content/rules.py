@@ -1,8 +1,9 @@
 """What no schema can state about documents of any kind: windows, unique identities, references.
 
-Each rule yields pairs of a document and what it finds in it. A rule looks at sound parts alone: where the schema has
-already found something, nothing that would follow from it is reported a second time. What is particular to one kind
-stands in that kind's ``rules``, beside everything else about it.
+Each rule yields pairs of a document and what it finds in it. A rule looks at sound parts alone:
+where the schema has already found something, nothing that would follow from it is reported a
+second time. What is particular to one kind stands in that kind's ``rules``, beside everything
+else about it.
 """
 
 from collections import defaultdict
@@ -29,7 +30,9 @@ DocumentUse = tuple[Document, Pointer, Any]
 
 
 def findings(case: Case, across: Iterable[Callable[[Case], RuleFindings]] = ()) -> RuleFindings:
-    """Yield everything that the rules find: the engine's, each kind's own, and those ``across`` kinds."""
+    """Yield everything that the rules find: the engine's, each kind's own, and those ``across``
+    kinds.
+    """
     for rule in (_site, _windows, _unique, _references, *across):
         yield from rule(case)
     for kind in case.kinds:
@@ -40,7 +43,8 @@ def findings(case: Case, across: Iterable[Callable[[Case], RuleFindings]] = ()) 
 
 
 def revised(case: Case, released: Mapping[str, Mapping[Any, Any]]) -> RuleFindings:
-    """Yield what the kinds' revisions find between the documents of a release and those of this content.
+    """Yield what the kinds' revisions find between the documents of a release and those of this
+    content.
 
     ``released`` holds the documents of the release by kind and identity.
     """
@@ -62,7 +66,7 @@ def noticed(case: Case) -> RuleFindings:
                     yield document, finding
 
 
-# -- site.yaml ---------------------------------------------------------------------------------------------------
+# -- site.yaml ---------------------------------------------------------------------------------
 
 
 def _site(case: Case) -> RuleFindings:
@@ -76,11 +80,16 @@ def _site(case: Case) -> RuleFindings:
         for name in case.keys(site, ("names",)) or ():
             if name in taken:
                 found = f"the name {name!r} is taken"
-                yield site, Finding("site.name", ("names", name), found, "another name", on_key=True)
+                yield (
+                    site,
+                    Finding("site.name", ("names", name), found, "another name", on_key=True),
+                )
 
 
 def lifetimes(case: Case, operations: Collection[str]) -> RuleFindings:
-    """Find lifetimes in site.yaml of what is no operation: ``operations`` are the names of those that may have one."""
+    """Find lifetimes in site.yaml of what is no operation: ``operations`` are the names of
+    those that may have one.
+    """
     allowed = ("default", *operations)
     for site in case.having("site"):
         for name in case.keys(site, ("lifetimes",)) or ():
@@ -88,7 +97,17 @@ def lifetimes(case: Case, operations: Collection[str]) -> RuleFindings:
                 found = f"{name!r} is no operation that caches keep responses of"
                 close = nearest(name, allowed)
                 listed = ", ".join(allowed)
-                yield site, Finding("site.lifetime", ("lifetimes", name), found, listed, nearest=close, on_key=True)
+                yield (
+                    site,
+                    Finding(
+                        "site.lifetime",
+                        ("lifetimes", name),
+                        found,
+                        listed,
+                        nearest=close,
+                        on_key=True,
+                    ),
+                )
 
 
 def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
@@ -96,11 +115,16 @@ def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
     try:
         schedule.zone(name)
     except ValueError as error:
-        return Finding("time.zone", pointer, str(error), "a zone of the IANA database, such as America/New_York")
+        return Finding(
+            "time.zone",
+            pointer,
+            str(error),
+            "a zone of the IANA database, such as America/New_York",
+        )
     return None
 
 
-# -- publish windows ---------------------------------------------------------------------------------------------
+# -- publish windows ---------------------------------------------------------------------------
 
 
 def _windows(case: Case) -> RuleFindings:
@@ -121,14 +145,18 @@ def _window(case: Case, document: Document, zone: ZoneInfo) -> Iterator[Finding]
         try:
             moments[end] = schedule.instant(text, zone, ends=end == "until")
         except ValueError as error:
-            found = str(error) if "clock" in str(error) else f"{text!r} does not exist in the calendar"
+            found = (
+                str(error)
+                if "clock" in str(error)
+                else f"{text!r} does not exist in the calendar"
+            )
             yield Finding("time.exists", ("publish", end), found, "a time that exists")
     if len(moments) == 2 and moments["from"] >= moments["until"]:
         found = f"from {publish['from']} is not before until {publish['until']}"
         yield Finding("window.order", ("publish", "from"), found, "from before until")
 
 
-# -- identities --------------------------------------------------------------------------------------------------
+# -- identities --------------------------------------------------------------------------------
 
 
 def _unique(case: Case) -> RuleFindings:
@@ -145,8 +173,8 @@ def _unique(case: Case) -> RuleFindings:
 def once(case: Case, kind: Kind, name: str, uses: Iterable[DocumentUse]) -> RuleFindings:
     """Yield each use of a value that another document of the kind uses at the same time.
 
-    ``name`` is what the value is called in the message. Two documents of a scheduled kind may share a value where
-    their publish windows do not overlap.
+    ``name`` is what the value is called in the message. Two documents of a scheduled kind may
+    share a value where their publish windows do not overlap.
     """
     allowed = "each once"
     if kind.scheduled:
@@ -168,11 +196,13 @@ def _at_the_same_time(case: Case, document: Document, other: Document) -> bool:
     return mine is not None and theirs is not None and mine.overlaps(theirs)
 
 
-# -- references --------------------------------------------------------------------------------------------------
+# -- references --------------------------------------------------------------------------------
 
 
 class _Targets:
-    """The documents that references may name, by kind, property and value: when each of them is live."""
+    """The documents that references may name, by kind, property and value: when each of them is
+    live.
+    """
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -187,7 +217,9 @@ class _Targets:
         return self._windows[key]
 
     def complete(self, kind: str, name: str) -> bool:
-        """Whether every document of the kind could be read, so that a value that is missing is missing."""
+        """Whether every document of the kind could be read, so that a value that is missing is
+        missing.
+        """
         self.windows(kind, name)
         return (kind, name) not in self._unknown
 
@@ -205,7 +237,9 @@ class _Targets:
 
 
 def _references(case: Case) -> RuleFindings:
-    """Every reference names a document that exists, and the referring document is live only while it is."""
+    """Every reference names a document that exists, and the referring document is live only
+    while it is.
+    """
     targets = _Targets(case)
     known = {kind.name: kind for kind in case.kinds if not kind.streamed}
     for kind in known.values():
@@ -237,10 +271,19 @@ def _of_document(
             if targets.complete(target.name, name):
                 found = f"no {target.name} has the {name} {value}"
                 close = nearest(str(value), map(str, at))
-                yield document, Finding("reference", pointer, found, f"a {target.name}'s number", nearest=close)
+                yield (
+                    document,
+                    Finding(
+                        "reference", pointer, found, f"a {target.name}'s number", nearest=close
+                    ),
+                )
     live = case.window(document)
     if live and intact and windows and (gap := _uncovered(live, windows)):
-        since = "the beginning" if gap == BEGINNING else gap.astimezone(case.zone).strftime("%Y-%m-%d %H:%M")
+        since = (
+            "the beginning"
+            if gap == BEGINNING
+            else gap.astimezone(case.zone).strftime("%Y-%m-%d %H:%M")
+        )
         found = f"from {since} the {document.kind} is live while none of its {target.name}s is"
         pointer = _fixed(references[0].pointer)[:1]
         allowed = f"a publish window within those of its {target.name}s"

@@ -1,4 +1,6 @@
-"""The JSON Schemas, compiled once: is a value valid, what is wrong with it, what does a property mean."""
+"""The JSON Schemas, compiled once: is a value valid, what is wrong with it, what does a
+property mean.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,8 +43,13 @@ LAYOUTS = {
 }
 """How YAML writes what is wanted: advice for editors, not for who sends JSON."""
 
-_FORMATS = {"date": "a day as YYYY-MM-DD", "date-time": "a time as YYYY-MM-DDTHH:MM:SS+HH:MM", "uri": "a URL"}
-# Keyword → what was found ({0} is the value, {1} its size), what is allowed instead ({0} is the keyword's value).
+_FORMATS = {
+    "date": "a day as YYYY-MM-DD",
+    "date-time": "a time as YYYY-MM-DDTHH:MM:SS+HH:MM",
+    "uri": "a URL",
+}
+# Keyword → what was found ({0} is the value, {1} its size), what is allowed instead ({0} is the
+# keyword's value).
 _LIMITS = {
     "minimum": ("{0} is too small", "at least {0}"),
     "maximum": ("{0} is too large", "at most {0}"),
@@ -55,11 +62,17 @@ _LIMITS = {
     "minProperties": ("an object of {1} keys is too small", "at least {0}"),
     "maxProperties": ("an object of {1} keys is too large", "at most {0}"),
 }
-_LEAST = {"minLength": "some text", "minItems": "at least {0} in the list", "minProperties": "at least {0} of its keys"}
+_LEAST = {
+    "minLength": "some text",
+    "minItems": "at least {0} in the list",
+    "minProperties": "at least {0} of its keys",
+}
 
 
 MAX_FINDINGS = 10_000
-"""Of one document: ten times what `check` prints of all, unless it is asked for more. Beyond, each costs 1 ms alike."""
+"""Of one document: ten times what `check` prints of all, unless it is asked for more. Beyond,
+each costs 1 ms alike.
+"""
 
 _MOST_CHOICES = 40
 """Allowed values or names that a message lists: a few lines of a terminal."""
@@ -82,9 +95,9 @@ NumberAt = Callable[[Pointer], str | None]
 class Finding:
     """Something wrong in one document, not yet located in a file.
 
-    ``on_key``: the key is the fault, not the value. ``missing``: the key that is missing at ``pointer``.
-    ``beside``: another place that has to do with it, whose file ``found`` ends with: the file, the document's number in
-    a list or feed, and the pointer.
+    ``on_key``: the key is the fault, not the value. ``missing``: the key that is missing at
+    ``pointer``. ``beside``: another place that has to do with it, whose file ``found`` ends
+    with: the file, the document's number in a list or feed, and the pointer.
     """
 
     rule: str
@@ -112,7 +125,9 @@ def shown(value: Json, limit: int = LONGEST) -> str:
 
 
 class Shape:
-    """One place of a schema, `$ref` followed: what a decoder or a message needs to know about it."""
+    """One place of a schema, `$ref` followed: what a decoder or a message needs to know about
+    it.
+    """
 
     def __init__(self, schemas: "Schemas", base: str, schema: Mapping[str, Any]) -> None:
         self._schemas = schemas
@@ -150,8 +165,12 @@ class Shape:
     def property(self, name: str) -> "Shape | None":
         """The place below ``name``, if the schema has one."""
         if name not in self._known:
-            schema = self._schema.get("properties", {}).get(name, self._schema.get("additionalProperties"))
-            self._known[name] = Shape(self._schemas, self._base, schema) if isinstance(schema, dict) else None
+            schema = self._schema.get("properties", {}).get(
+                name, self._schema.get("additionalProperties")
+            )
+            self._known[name] = (
+                Shape(self._schemas, self._base, schema) if isinstance(schema, dict) else None
+            )
         return self._known[name]
 
     @cached_property
@@ -173,14 +192,17 @@ class Shape:
 class Schemas:
     """All schemas of some folders, by file name.
 
-    A later folder's file stands on top of an earlier one's: what both say holds, but for the keys that the earlier one
-    does not know. Whoever looks at a document then finds in it what the program's own schema promises.
+    A later folder's file stands on top of an earlier one's: what both say holds, but for the
+    keys that the earlier one does not know. Whoever looks at a document then finds in it what
+    the program's own schema promises.
 
-    site.yaml's schema is put together from site.json and a part for each family, site/<family>.json.
+    site.yaml's schema is put together from site.json and a part for each family,
+    site/<family>.json.
 
-    The first folder is the program's, and so are those ``brought`` by an Interface, whose files take the place of the
-    first one's; faults in them are a Failure. Later ones are editors': ``problems`` holds what is
-    wrong there. While there is anything, documents are checked by the program's schemas alone.
+    The first folder is the program's, and so are those ``brought`` by an Interface, whose files
+    take the place of the first one's; faults in them are a Failure. Later ones are editors':
+    ``problems`` holds what is wrong there. While there is anything, documents are checked by
+    the program's schemas alone.
     """
 
     def __init__(self, folders: Iterable[Path], brought: Iterable[Path] = ()) -> None:
@@ -209,15 +231,19 @@ class Schemas:
             self._files[name] = _schema(path, data) | {"$id": BASE + name}
 
     def _merge_parts(self, folder: Path) -> None:
-        """Merge the families' parts of site.yaml's schema, site/<family>.json, into the engine's, site.json.
+        """Merge the families' parts of site.yaml's schema, site/<family>.json, into the
+        engine's, site.json.
 
-        What each part says stands in the merged schema at the same place, so its references are as if it stood in
-        site.json. Raises Failure where two parts say something else at one place.
+        What each part says stands in the merged schema at the same place, so its references are
+        as if it stood in site.json. Raises Failure where two parts say something else at one
+        place.
         """
         parts = [name for name in self._files if name.startswith(PARTS)]
         whole = self._files.get(SITE_SCHEMA, {})
         for name in parts:
-            part = {key: said for key, said in self._files.pop(name).items() if key not in OF_A_FILE}
+            part = {
+                key: said for key, said in self._files.pop(name).items() if key not in OF_A_FILE
+            }
             whole = _merged(whole, part, f"{folder / name}", ())
         if parts:
             self._files[SITE_SCHEMA] = whole
@@ -227,7 +253,10 @@ class Schemas:
         read = [own_schemas.read(folder, name) for name in below(folder, ".json")]
         own = {file.name: file for file in read if isinstance(file, Own)}
         problems = [file for file in read if isinstance(file, Problem)]
-        files = {name: own_schemas.linear(file.schema) | {"$id": BASE + name} for name, file in own.items()}
+        files = {
+            name: own_schemas.linear(file.schema) | {"$id": BASE + name}
+            for name, file in own.items()
+        }
         problems += own_schemas.faults(own, self._files, BASE, whole=not problems)
         for name, file in own.items():
             data = file.text.encode()
@@ -239,12 +268,15 @@ class Schemas:
             self._files = self._files | files
 
     def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
-        """Return these schemas with others that stand in no folder, by file name; they replace those of their names.
+        """Return these schemas with others that stand in no folder, by file name; they replace
+        those of their names.
 
         ``state`` is all that they were made from, and goes into the digest.
         """
         more = Schemas(())
-        more._files = self._files | {name: {**schema, "$id": BASE + name} for name, schema in files.items()}
+        more._files = self._files | {
+            name: {**schema, "$id": BASE + name} for name, schema in files.items()
+        }
         more._below, more.problems = self._below, self.problems
         more.digest = sha256(self.digest.encode() + state).hexdigest()
         return more
@@ -280,8 +312,12 @@ class Schemas:
         return _about(self.shape(name), pointer)
 
     def valid(self, name: str, value: Json) -> bool:
-        """Whether ``value`` satisfies the schema ``name``, formats included. About 1 µs for a small record."""
-        return bool(self.validator(name).is_valid(value)) and (self._below is None or self._below.admits(name, value))
+        """Whether ``value`` satisfies the schema ``name``, formats included. About 1 µs for a
+        small record.
+        """
+        return bool(self.validator(name).is_valid(value)) and (
+            self._below is None or self._below.admits(name, value)
+        )
 
     def admits(self, name: str, value: Json) -> bool:
         """Whether there is no schema ``name`` that refuses ``value``."""
@@ -293,17 +329,25 @@ class Schemas:
         return is_valid if self._below is None else partial(self.valid, name)
 
     def validator(self, name: str) -> Any:
-        """The compiled jsonschema-rs validator of the schema ``name``, without regard to one that stands below it."""
+        """The compiled jsonschema-rs validator of the schema ``name``, without regard to one
+        that stands below it.
+        """
         if name not in self._fast:
             from jsonschema_rs import Draft202012Validator
 
             schema = self._files[name]
             try:
-                self._fast[name] = Draft202012Validator(schema, registry=self._registry, validate_formats=True)
+                self._fast[name] = Draft202012Validator(
+                    schema, registry=self._registry, validate_formats=True
+                )
             except ValueError as error:
-                raise Failure(f"the schema {name} is no JSON Schema: {str(error).splitlines()[0]}") from None
+                raise Failure(
+                    f"the schema {name} is no JSON Schema: {str(error).splitlines()[0]}"
+                ) from None
             if self._below and name in self._below._files:
-                self._below.validator(name)  # compiled now, for processes that are forked from this one
+                self._below.validator(
+                    name
+                )  # compiled now, for processes that are forked from this one
         return self._fast[name]
 
     @cached_property
@@ -313,48 +357,73 @@ class Schemas:
         return Registry([(BASE + name, schema) for name, schema in self._files.items()])
 
     def explainer(self, name: str) -> Any:
-        """The jsonschema validator of the schema ``name``: slower by two orders, and it says what is wrong where."""
+        """The jsonschema validator of the schema ``name``: slower by two orders, and it says
+        what is wrong where.
+        """
         if name not in self._slow:
             from referencing import Registry
             from referencing.jsonschema import DRAFT202012
 
             files = {key: _without_dialect(schema) for key, schema in self._files.items()}
-            resources = [(BASE + key, DRAFT202012.create_resource(schema)) for key, schema in files.items()]
+            resources = [
+                (BASE + key, DRAFT202012.create_resource(schema))
+                for key, schema in files.items()
+            ]
             registry: Any = Registry().with_resources(resources)
             self._slow[name] = explaining()(files[name], registry=registry)
         return self._slow[name]
 
     def findings(
-        self, name: str, value: Json, limit: int | None = MAX_FINDINGS, written: NumberAt = lambda pointer: None
+        self,
+        name: str,
+        value: Json,
+        limit: int | None = MAX_FINDINGS,
+        written: NumberAt = lambda pointer: None,
     ) -> list[Finding]:
-        """Everything that is wrong with ``value`` by the schema ``name``; nothing exactly when it is valid.
+        """Everything that is wrong with ``value`` by the schema ``name``; nothing exactly when
+        it is valid.
 
-        ``limit``: no more than so many are looked for, of those at least one. ``written``: how a number is written at
-        its place, where that is known; 5.10 is a number that nobody shows so.
+        ``limit``: no more than so many are looked for, of those at least one. ``written``: how
+        a number is written at its place, where that is known; 5.10 is a number that nobody
+        shows so.
 
-        JSON Schema takes 7.0 for an integer; answers would then say 7.0 where apps read 7, so it is a finding here.
+        JSON Schema takes 7.0 for an integer; answers would then say 7.0 where apps read 7, so
+        it is a finding here.
         """
         found = self._findings(name, value, limit, written)
         if self._below and name in self._below._files:
             places = {(finding.pointer, finding.missing) for finding in found}
             more = self._below.findings(name, value, limit, written)
-            found += [finding for finding in more if (finding.pointer, finding.missing) not in places]
+            found += [
+                finding for finding in more if (finding.pointer, finding.missing) not in places
+            ]
         return found
 
-    def _findings(self, name: str, value: Json, limit: int | None, written: NumberAt) -> list[Finding]:
+    def _findings(
+        self, name: str, value: Json, limit: int | None, written: NumberAt
+    ) -> list[Finding]:
         shape = self.shape(name)
         fractions = list(islice(_fractions(shape, value, (), written), limit))
         if self.validator(name).is_valid(value):
             return fractions
         found: dict[Any, Finding] = {}
         explained = self._explained(name, value, shape, written)
-        for finding in (*fractions, *islice(explained, limit)):  # of two keywords that want the same the first
+        for finding in (
+            *fractions,
+            *islice(explained, limit),
+        ):  # of two keywords that want the same the first
             wanted = finding.allowed or finding.found
-            found.setdefault((finding.pointer, finding.missing, finding.on_key, wanted), finding)
+            found.setdefault(
+                (finding.pointer, finding.missing, finding.on_key, wanted), finding
+            )
         return list(found.values())
 
-    def _explained(self, name: str, value: Json, shape: Shape, written: NumberAt) -> Iterator[Finding]:
-        """What is wrong by the explainer; and by the fast validator, in its own words, what only that refuses."""
+    def _explained(
+        self, name: str, value: Json, shape: Shape, written: NumberAt
+    ) -> Iterator[Finding]:
+        """What is wrong by the explainer; and by the fast validator, in its own words, what
+        only that refuses.
+        """
         silent = True
         try:
             with counted():
@@ -364,17 +433,23 @@ class Schemas:
                         yield finding
         except Enough:
             found = "there is more to look at here than is explained at once"
-            yield Finding("schema.budget", (), found, "what is said of it mended first; then check again")
+            yield Finding(
+                "schema.budget", (), found, "what is said of it mended first; then check again"
+            )
         if not (silent or self._unevaluated):
             return
         for error in islice(self.validator(name).iter_errors(value), MAX_FINDINGS):
             pointer = tuple(error.instance_path)
             if silent or str([*error.schema_path, ""][-2]).startswith("unevaluated"):
-                yield Finding("schema.other", pointer, error.message[:200], about=_about(shape, pointer))
+                yield Finding(
+                    "schema.other", pointer, error.message[:200], about=_about(shape, pointer)
+                )
 
     @cached_property
     def _unevaluated(self) -> bool:
-        """Whether a schema may say `unevaluatedProperties` or `unevaluatedItems`, of which the explainer is silent."""
+        """Whether a schema may say `unevaluatedProperties` or `unevaluatedItems`, of which the
+        explainer is silent.
+        """
         return any(b'"unevaluated' in orjson.dumps(schema) for schema in self._files.values())
 
 
@@ -398,14 +473,20 @@ def _schema(path: Path, data: bytes) -> Any:
 
 
 def _merged(one: Any, other: Any, source: str, pointer: Pointer) -> Any:
-    """Return two parts of a schema as one; ``source`` is the file of the second. Raises Failure where they differ."""
+    """Return two parts of a schema as one; ``source`` is the file of the second. Raises Failure
+    where they differ.
+    """
     if isinstance(one, dict) and isinstance(other, dict):
         merged = dict(one)
         for key, said in other.items():
-            merged[key] = _merged(one[key], said, source, (*pointer, key)) if key in one else said
+            merged[key] = (
+                _merged(one[key], said, source, (*pointer, key)) if key in one else said
+            )
         return merged
     if one != other:
-        raise Failure(f"{source}: {pointer_text(pointer)} stands in another part of site.yaml's schema already")
+        raise Failure(
+            f"{source}: {pointer_text(pointer)} stands in another part of site.yaml's schema already"
+        )
     return one
 
 
@@ -415,7 +496,11 @@ def _open(schema: Any) -> Any:
         return [_open(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return {key: _open(part) for key, part in schema.items() if key != "additionalProperties" or part is not False}
+    return {
+        key: _open(part)
+        for key, part in schema.items()
+        if key != "additionalProperties" or part is not False
+    }
 
 
 def _without_dialect(schema: dict[str, Any]) -> dict[str, Any]:
@@ -423,12 +508,16 @@ def _without_dialect(schema: dict[str, Any]) -> dict[str, Any]:
     return {key: part for key, part in schema.items() if key != "$schema"}
 
 
-def _fractions(shape: Shape | None, value: Json, pointer: Pointer, written: NumberAt) -> Iterator[Finding]:
+def _fractions(
+    shape: Shape | None, value: Json, pointer: Pointer, written: NumberAt
+) -> Iterator[Finding]:
     """Whole numbers that are written with a fraction of zero."""
     if shape is None:
         return
     if isinstance(value, float) and shape.type == "integer" and value.is_integer():
-        allowed = "a whole number without a fraction" + (f": {value:.0f}" if abs(value) < 1e15 else "")
+        allowed = "a whole number without a fraction" + (
+            f": {value:.0f}" if abs(value) < 1e15 else ""
+        )
         found = f"{written(pointer) or shown(value)} has a fraction"
         yield Finding("schema.fraction", pointer, found, allowed, shape.description)
     elif isinstance(value, dict):
@@ -466,13 +555,23 @@ def _explain(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         for name in _missing(keyword, value, instance):
             about = _about(shape, (*pointer, name))
             allowed = _wanted(shape.at((*pointer, name)))
-            yield Finding(rule, pointer, f"{shown(name)} is missing", allowed, about, on_key=True, missing=name)
+            yield Finding(
+                rule,
+                pointer,
+                f"{shown(name)} is missing",
+                allowed,
+                about,
+                on_key=True,
+                missing=name,
+            )
     elif keyword == "additionalProperties":
         known = tuple(schema.get("properties", ()))
         allowed = _listed(known) or "nothing"
         for name in extras(schema, instance):
             found = f"{shown(name)} is not known here"
-            yield Finding(rule, (*pointer, name), found, allowed, about, _nearest(name, known), True)
+            yield Finding(
+                rule, (*pointer, name), found, allowed, about, _nearest(name, known), True
+            )
     elif keyword in ("enum", "const"):
         choices = value if keyword == "enum" else [value]
         close = _nearest(instance if isinstance(instance, str) else seen, choices)
@@ -480,7 +579,9 @@ def _explain(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         found = NOTHING if instance == "" else f"{seen} is not one of the allowed values"
         yield Finding(rule, where, found, allowed, about, close, in_name)
     elif keyword in ("pattern", "format"):
-        allowed = schema.get("x-allowed") or _FORMATS.get(str(value), f"text of the form {cut(str(value), 200)}")
+        allowed = schema.get("x-allowed") or _FORMATS.get(
+            str(value), f"text of the form {cut(str(value), 200)}"
+        )
         found = NOTHING if instance == "" else f"{seen} {_misfit(instance, value)}"
         yield Finding(rule, where, found, allowed, about, on_key=in_name)
     elif keyword == "uniqueItems":
@@ -497,7 +598,9 @@ def _explain(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
             allowed = named if empty else f"{named}, {allowed}"
         size = f"{len(instance):,}" if isinstance(instance, (str, list, dict)) else ""
         yield Finding(rule, where, found.format(seen, size), allowed, about, on_key=in_name)
-    elif keyword is None or value == {}:  # `false` and `not: {}`: whatever stands here is too much
+    elif (
+        keyword is None or value == {}
+    ):  # `false` and `not: {}`: whatever stands here is too much
         yield Finding(
             rule,
             pointer,
@@ -508,7 +611,14 @@ def _explain(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
             True,
         )
     else:
-        yield Finding(rule, where, str(error.message)[:200], str(schema.get("x-allowed", "")), about, on_key=in_name)
+        yield Finding(
+            rule,
+            where,
+            str(error.message)[:200],
+            str(schema.get("x-allowed", "")),
+            about,
+            on_key=in_name,
+        )
 
 
 def _wanted(place: Shape | None) -> str:
@@ -535,20 +645,38 @@ def _nearest(word: str, choices: Sequence[Json]) -> str:
 
 
 def _wrong_type(
-    pointer: Pointer, instance: Json, seen: str, types: Json, place: Shape | None, named: str, about: str
+    pointer: Pointer,
+    instance: Json,
+    seen: str,
+    types: Json,
+    place: Shape | None,
+    named: str,
+    about: str,
 ) -> Finding:
     names: list[str] = types if isinstance(types, list) else [types]
     kind, wanted = " or ".join(_TYPES.get(name, name) for name in names), names[0]
     found = NOTHING if instance == "" else f"{seen} is not {kind}"
     allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
     named = named or str((place and place.keyword("x-allowed")) or "")
-    return Finding("schema.type", pointer, found, _advice(instance, seen, wanted, place) or named or allowed, about)
+    return Finding(
+        "schema.type",
+        pointer,
+        found,
+        _advice(instance, seen, wanted, place) or named or allowed,
+        about,
+    )
 
 
 def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
-    """What to write in place of a value of the wrong type, where that can be guessed; nothing elsewhere."""
+    """What to write in place of a value of the wrong type, where that can be guessed; nothing
+    elsewhere.
+    """
     text = instance if isinstance(instance, str) else seen
-    if not isinstance(instance, (str, int, float)) or not 0 < len(text) <= LONGEST or seen.endswith("…"):
+    if (
+        not isinstance(instance, (str, int, float))
+        or not 0 < len(text) <= LONGEST
+        or seen.endswith("…")
+    ):
         return ""
     if wanted == "string":
         return f'text: put it in quotes, "{text}"' if _fits(text, place) else ""
@@ -568,11 +696,15 @@ def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
 
 
 def _as_part(instance: Json, text: str, place: Shape | None) -> str:
-    """A scalar as it is written in a list or an object; nothing where it would be refused there, too.
+    """A scalar as it is written in a list or an object; nothing where it would be refused
+    there, too.
 
     Truth in a list of texts is written TRUE and FALSE (wire shapes §3).
     """
-    kind, is_number = place.type if place else "", isinstance(instance, (int, float)) and not isinstance(instance, bool)
+    kind, is_number = (
+        place.type if place else "",
+        isinstance(instance, (int, float)) and not isinstance(instance, bool),
+    )
     if kind == "string":
         text = text.upper() if isinstance(instance, bool) else text
         return "" if not _fits(text, place) else f'"{text}"' if is_number else text
@@ -585,9 +717,15 @@ def _fits(text: str, place: Shape | None) -> bool:
     """Whether a text, as far as can be told, is of the form that a place wants."""
     if place is None:
         return True
-    choices, pattern, form = place.keyword("enum"), place.keyword("pattern"), place.keyword("format")
+    choices, pattern, form = (
+        place.keyword("enum"),
+        place.keyword("pattern"),
+        place.keyword("format"),
+    )
     of_form = form is None or (form == "date" and _DAY.fullmatch(text) is not None)
-    return of_form and (not choices or text in choices) and (not pattern or matcher(pattern)(text))
+    return (
+        of_form and (not choices or text in choices) and (not pattern or matcher(pattern)(text))
+    )
 
 
 def _as_number(text: str, wanted: str) -> str:
@@ -621,4 +759,10 @@ def _second(items: list[Json]) -> Pointer:
 def _missing(keyword: str, value: Any, instance: Any) -> list[str]:
     if keyword == "required":
         return [name for name in value if name not in instance]
-    return [name for key, names in value.items() if key in instance for name in names if name not in instance]
+    return [
+        name
+        for key, names in value.items()
+        if key in instance
+        for name in names
+        if name not in instance
+    ]

@@ -1,7 +1,8 @@
-"""A folder for what a command needs for a while, below TMPDIR; a full one is called by its name.
+"""A folder for what a command needs for a while, below TMPDIR; a full one is called by its
+name.
 
-It may lie on another file system than the releases. An error of the system often names no file, and whoever looked at
-the releases' disk then would find room there.
+It may lie on another file system than the releases. An error of the system often names no file,
+and whoever looked at the releases' disk then would find room there.
 """
 
 import errno
@@ -19,7 +20,9 @@ ADVICE = "nothing was done. Make room there, or set TMPDIR to another folder"
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """An empty folder, removed at the end. Raises Failure where it has no room for what is written into it."""
+    """An empty folder, removed at the end. Raises Failure where it has no room for what is
+    written into it.
+    """
     parent = _parent()
     try:
         with tempfile.TemporaryDirectory(prefix="shopwindow-", dir=parent) as name:
@@ -36,7 +39,8 @@ def scratch() -> Iterator[Path]:
 
 
 def _parent() -> str:
-    """TMPDIR, or the system's folder where it is not set. Raises Failure where nothing can be written to it.
+    """TMPDIR, or the system's folder where it is not set. Raises Failure where nothing can be
+    written to it.
 
     Python passes on to /tmp, /var/tmp and at last to the current folder, without a word.
     """
@@ -53,7 +57,9 @@ def _parent() -> str:
 
 
 def _lies_in(error: OSError, folder: str) -> bool:
-    """Whether a lack of room is this folder's: the error names a file in it, or no file, and the folder has no room."""
+    """Whether a lack of room is this folder's: the error names a file in it, or no file, and
+    the folder has no room.
+    """
     if error.filename is not None:
         return Path(str(error.filename)).is_relative_to(folder)
     return exhausted(folder) is not None

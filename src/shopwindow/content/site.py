@@ -13,8 +13,11 @@ RESERVED_NAMES = ("base_url", "order_base_url", "time_zone")
 """Entries of site.yaml that are names for the other files as they are."""
 
 
-def render(value: Json, bad: frozenset[str]) -> tuple[Json, dict[str, str | None], list[expressions.Unrendered]]:
-    """site.yaml with its expressions evaluated, each of which may use the names before it; the names; the faults.
+def render(
+    value: Json, bad: frozenset[str]
+) -> tuple[Json, dict[str, str | None], list[expressions.Unrendered]]:
+    """site.yaml with its expressions evaluated, each of which may use the names before it; the
+    names; the faults.
 
     The names in ``bad`` are at fault otherwise: they, and what is made from them, have no text.
     """
@@ -44,13 +47,17 @@ def render(value: Json, bad: frozenset[str]) -> tuple[Json, dict[str, str | None
     if isinstance(given := value.get("names"), dict):
         rendered["names"] = {key: name(text, ("names", key)) for key, text in given.items()}
     for key, other in value.items():
-        if key not in (*RESERVED_NAMES, "names") or (key == "names" and not isinstance(other, dict)):
+        if key not in (*RESERVED_NAMES, "names") or (
+            key == "names" and not isinstance(other, dict)
+        ):
             rendered[key] = part(other, (key,))
     return rendered, names, faults
 
 
 def names_at_fault(value: Json, found: Iterable[Finding]) -> frozenset[str] | None:
-    """The names whose texts the schema refuses or misses; None where it cannot be known which names there are."""
+    """The names whose texts the schema refuses or misses; None where it cannot be known which
+    names there are.
+    """
     bad: set[str] = set()
     for finding in found:
         match finding.pointer:
@@ -64,6 +71,8 @@ def names_at_fault(value: Json, found: Iterable[Finding]) -> frozenset[str] | No
                 bad.add(str(finding.missing))
             case (str(key), *_) if key in RESERVED_NAMES:
                 bad.add(key)
-            case (str(key),) if finding.on_key and "names" not in value:  # perhaps `names`, misspelt
+            case (str(key),) if (
+                finding.on_key and "names" not in value
+            ):  # perhaps `names`, misspelt
                 return None
     return frozenset(bad)

@@ -1,15 +1,20 @@
-"""What libyaml reads and YAML 1.2 refuses, or reads as something else: refused here, by a look at events and text.
+"""What libyaml reads and YAML 1.2 refuses, or reads as something else: refused here, by a look
+at events and text.
 
-Each of these is either another value than the editor wrote, or a file that the next YAML reader will not take. The look
-costs as much as reading does, so it is taken only where `doubtful` sees a sign in the text, or the reader has met a
-value of several lines in brackets or quotes.
+Each of these is either another value than the editor wrote, or a file that the next YAML reader
+will not take. The look costs as much as reading does, so it is taken only where `doubtful` sees
+a sign in the text, or the reader has met a value of several lines in brackets or quotes.
 
-These differences from YAML 1.2 stay, for no value comes of them that anybody could mean otherwise:
+These differences from YAML 1.2 stay, for no value comes of them that anybody could mean
+otherwise:
 
-- a closing bracket or brace at the indentation of its key, or before it, as many formatters write it;
-- `key:value` in braces after a quoted key, without a blank, which JSON has and YAML 1.2 admits as well;
+- a closing bracket or brace at the indentation of its key, or before it, as many formatters
+  write it;
+- `key:value` in braces after a quoted key, without a blank, which JSON has and YAML 1.2 admits
+  as well;
 - a comment directly behind an alias or a tag: tags are refused, and libyaml refuses the alias;
-- tabs between a `-` or `?` and what follows on the same line, which libyaml refuses where they would indent;
+- tabs between a `-` or `?` and what follows on the same line, which libyaml refuses where they
+  would indent;
 - keys of more than 1,024 characters, and other limits of libyaml's own.
 """
 
@@ -38,8 +43,10 @@ _DIALECT_SIGNS = (
     ("|", re.compile(r"\|[-+0-9]*[ \t]*(?:\#.*)?(?:\r\n|\n|\r)[ ]*(?:\r\n|\n|\r)")),
     (">", re.compile(r">[-+0-9]*[ \t]*(?:\#.*)?(?:\r\n|\n|\r)[ ]*(?:\r\n|\n|\r)")),
 )
-"""What a text holds that may hold something of the kind. Each pattern begins with its sign, and looks back from there:
-so it is found ten times as soon as by one pattern of them all, which would take as long as libyaml does."""
+"""What a text holds that may hold something of the kind. Each pattern begins with its sign, and
+looks back from there: so it is found ten times as soon as by one pattern of them all, which
+would take as long as libyaml does.
+"""
 
 _DIRECTIVE = re.compile(r"^%YAML[ \t]+[0-9.]+(\#)", re.MULTILINE)
 _ANCHOR_NAME = re.compile(r"[&*][\w-]+", re.ASCII)
@@ -47,28 +54,44 @@ _HEADER = re.compile(r"[|>]([-+0-9]*)(\#)?[^\r\n]*(?:\r\n|\n|\r)?")
 _LINE = re.compile(r"([ ]*)([^\r\n]*)(?:\r\n|\n|\r|\Z)")
 _COMMENT = re.compile(r"\#[^\r\n]*")
 
-_NO_SPACE = ("a comment without a blank before it", "a blank before #; text that holds # in quotes")
+_NO_SPACE = (
+    "a comment without a blank before it",
+    "a blank before #; text that holds # in quotes",
+)
 _QUESTION = ("text that begins with ?, in brackets or braces", "such text in quotes")
 _HYPHEN = ("a hyphen alone, in brackets or braces", '"-" in quotes')
-_ANCHOR = ("a sign directly behind the name of an anchor or alias", "a blank behind the name; other text in quotes")
+_ANCHOR = (
+    "a sign directly behind the name of an anchor or alias",
+    "a blank behind the name; other text in quotes",
+)
 _OUTDENTED = (
     "a line within brackets, braces or quotes that is not indented",
     "more blanks than its key has before each line; blanks, not tabs",
 )
-_LAST_BLANKS = ("a block text that ends with blanks and no line end", "a line end behind the last line of the text")
-_EMPTY_LINES = ("empty lines with more blanks than the text below them", "empty lines without blanks")
+_LAST_BLANKS = (
+    "a block text that ends with blanks and no line end",
+    "a line end behind the last line of the text",
+)
+_EMPTY_LINES = (
+    "empty lines with more blanks than the text below them",
+    "empty lines without blanks",
+)
 
 
 def doubtful(text: str) -> bool:
     """Whether a text may hold something of the kind."""
-    return text[-1:] in (" ", "\t") or any(sign in text and pattern.search(text) for sign, pattern in _DIALECT_SIGNS)
+    return text[-1:] in (" ", "\t") or any(
+        sign in text and pattern.search(text) for sign, pattern in _DIALECT_SIGNS
+    )
 
 
 @dataclass(slots=True)
 class _OpenLevel:
-    """A list or object that is open. ``column``: its own indentation, -1 where it is in brackets.
+    """A list or object that is open. ``column``: its own indentation, -1 where it is in
+    brackets.
 
-    ``key``: of an object, the key whose value comes next; of a list, the number of its next item.
+    ``key``: of an object, the key whose value comes next; of a list, the number of its next
+    item.
     """
 
     is_object: bool
@@ -89,7 +112,11 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
     last: Any = None
     while not isinstance(event := parser.get_event(), events.StreamEndEvent):
         kind = event.__class__
-        if kind in (events.StreamStartEvent, events.DocumentStartEvent, events.DocumentEndEvent):
+        if kind in (
+            events.StreamStartEvent,
+            events.DocumentStartEvent,
+            events.DocumentEndEvent,
+        ):
             continue
         start = event.start_mark
         pointer = tuple(level.key for level in levels if level.key is not None)
@@ -116,12 +143,20 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
             if event.anchor and _sign_behind(text, start.index):
                 yield *_ANCHOR, _place(start), pointer
             is_object = kind is events.MappingStartEvent
-            column = event.end_mark.column if event.anchor and not event.flow_style else start.column
-            levels.append(_OpenLevel(is_object, bool(event.flow_style), column, None if is_object else 0))
+            column = (
+                event.end_mark.column if event.anchor and not event.flow_style else start.column
+            )
+            levels.append(
+                _OpenLevel(is_object, bool(event.flow_style), column, None if is_object else 0)
+            )
             end = event.end_mark if event.flow_style else end
     if end is not None and (at := _glued(text, end, len(text))) is not None:
         yield *_NO_SPACE, _after(text, end, at), ()
-    if last is not None and getattr(last, "style", None) in ("|", ">") and _ends_with_blanks(text, last):
+    if (
+        last is not None
+        and getattr(last, "style", None) in ("|", ">")
+        and _ends_with_blanks(text, last)
+    ):
         yield *_LAST_BLANKS, _place(last.start_mark), ()
 
 
@@ -137,18 +172,29 @@ def _count(levels: list[_OpenLevel], value: str) -> None:
 
 
 def _glued(text: str, end: Any, start: int) -> int | None:
-    """Where a comment begins without a blank between the end of an event and the start of the next."""
+    """Where a comment begins without a blank between the end of an event and the start of the
+    next.
+    """
     between = text[end.index : start]
     position = 0
     while comment := _COMMENT.search(between, position):
         before = between[comment.start() - 1 : comment.start()]
-        if (before or text[max(0, end.index - 1) : end.index]) not in (" ", "\t", "\n", "\r", "\ufeff", ""):
+        if (before or text[max(0, end.index - 1) : end.index]) not in (
+            " ",
+            "\t",
+            "\n",
+            "\r",
+            "\ufeff",
+            "",
+        ):
             return comment.start()
         position = comment.end()
     return None
 
 
-def _in_brackets(text: str, event: Any, events: Any, indent: int, pointer: Pointer) -> Iterator[YamlFault]:
+def _in_brackets(
+    text: str, event: Any, events: Any, indent: int, pointer: Pointer
+) -> Iterator[YamlFault]:
     """What is wrong with how an item, a key or a value begins in brackets or braces."""
     start = event.start_mark
     begin = start.index
@@ -211,15 +257,30 @@ def _block(text: str, event: Any, indent: int, pointer: Pointer) -> Iterator[Yam
 
 
 def _sign_behind(text: str, start: int) -> bool:
-    """Whether the name of an anchor or alias goes on with a sign that libyaml takes for the next thing."""
+    """Whether the name of an anchor or alias goes on with a sign that libyaml takes for the
+    next thing.
+    """
     name = _ANCHOR_NAME.match(text, start)
-    return name is not None and text[name.end() : name.end() + 1] not in ("", " ", "\t", "\n", "\r", ",", "]", "}")
+    return name is not None and text[name.end() : name.end() + 1] not in (
+        "",
+        " ",
+        "\t",
+        "\n",
+        "\r",
+        ",",
+        "]",
+        "}",
+    )
 
 
 def _ends_with_blanks(text: str, event: Any) -> bool:
-    """Whether blanks alone stand behind the last line end, where a block text is the last value."""
+    """Whether blanks alone stand behind the last line end, where a block text is the last
+    value.
+    """
     tail = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
-    return bool(tail) and not tail.strip(" \t") and event.end_mark.index >= len(text) - len(tail)
+    return (
+        bool(tail) and not tail.strip(" \t") and event.end_mark.index >= len(text) - len(tail)
+    )
 
 
 def _after(text: str, end: Any, offset: int) -> Place:

@@ -1,4 +1,6 @@
-"""What libyaml says of a text that is no YAML, in an editor's words and at the place where the editor must look."""
+"""What libyaml says of a text that is no YAML, in an editor's words and at the place where the
+editor must look.
+"""
 
 import re
 from typing import Any
@@ -32,7 +34,10 @@ _HERE = {
     ),
     NO_VALUE: ("a value is missing before {char}", "a value; text with {char} in quotes"),
     "found a tab character that violates indentation": ("a tab in the indentation", _INDENTED),
-    "found a tab character where an indentation space is expected": ("a tab in the indentation", _INDENTED),
+    "found a tab character where an indentation space is expected": (
+        "a tab in the indentation",
+        _INDENTED,
+    ),
     "found unknown escape character": (
         "a backslash in double quotes before a character that needs none",
         "two backslashes for one; or single quotes, in which a backslash is only itself",
@@ -50,22 +55,36 @@ _HERE = {
 # The same where what is told began earlier, and is to be looked at there.
 _WHERE_IT_BEGAN = {
     _NO_KEY: ("a key without a colon", "`key: value`"),
-    "found unexpected end of stream": ("quoted text is not closed", "a closing quote like the opening one"),
-    "found unexpected document indicator": ("quoted text is not closed", "a closing quote like the opening one"),
+    "found unexpected end of stream": (
+        "quoted text is not closed",
+        "a closing quote like the opening one",
+    ),
+    "found unexpected document indicator": (
+        "quoted text is not closed",
+        "a closing quote like the opening one",
+    ),
 }
 
-_NO_BLANK = ("a colon without a blank after it", "`key: value`; text that holds a colon in quotes")
+_NO_BLANK = (
+    "a colon without a blank after it",
+    "`key: value`; text that holds a colon in quotes",
+)
 _LATE_END = "a closing quote like the opening one; a quote within single quotes twice: 'it''s'"
 _CONFLICT = (
     "a mark of git's: two versions of these lines are in conflict",
     "one of them, without the lines that begin with <<<<<<<, ======= and >>>>>>>",
 )
-_SECOND_BOM = ("a byte order mark (U+FEFF), which no editor shows", "none, or one at the beginning of the file")
+_SECOND_BOM = (
+    "a byte order mark (U+FEFF), which no editor shows",
+    "none, or one at the beginning of the file",
+)
 
 _CONFLICT_MARK = re.compile("^<{7} ", re.MULTILINE)
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _KEY_END = re.compile(":(?:[ \t]|$)")
-_KEY_NO_BLANK = re.compile(r"[ ]*(?:-[ ]+)*+[^:\r\n]+:(?!//)[^ \t\r\n]")  # a no-break space is no blank
+_KEY_NO_BLANK = re.compile(
+    r"[ ]*(?:-[ ]+)*+[^:\r\n]+:(?!//)[^ \t\r\n]"
+)  # a no-break space is no blank
 LINE_END = re.compile("\r\n|\r|\n")
 
 # What follows on the same line as something whole, and what begins a line that fits nowhere.
@@ -105,9 +124,17 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
     if said in _UNCLOSED:
         return _unclosed(said, here, began)
     if said in _MISFITS:
-        return (*_MISFITS[said], _place(here)) if _begins_line(text, here) else _follows(text, here)
+        return (
+            (*_MISFITS[said], _place(here))
+            if _begins_line(text, here)
+            else _follows(text, here)
+        )
     if said in _WHERE_IT_BEGAN:
-        words = _NO_BLANK if said == _NO_KEY and _KEY_NO_BLANK.match(text, began.index) else _WHERE_IT_BEGAN[said]
+        words = (
+            _NO_BLANK
+            if said == _NO_KEY and _KEY_NO_BLANK.match(text, began.index)
+            else _WHERE_IT_BEGAN[said]
+        )
         return *words, _place(began)
     if said in _HERE:
         found, allowed = _HERE[said]
@@ -128,7 +155,9 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
 
 
 def _follows(text: str, here: Any) -> tuple[str, str, Place]:
-    """What is said of something behind a value; of quotes that are closed on another line, where they begin."""
+    """What is said of something behind a value; of quotes that are closed on another line,
+    where they begin.
+    """
     before = text[: here.index].rstrip(" ")
     quote, start = before[-1:], len(before) - 1
     while quote in ("'", '"') and (start := before.rfind(quote, 0, start)) >= 0:
@@ -147,7 +176,8 @@ def _follows(text: str, here: Any) -> tuple[str, str, Place]:
 
 
 def _line_without_key(text: str, colon: Any) -> int | None:
-    """Where the line begins that should have been a key's, and has made one text with what is before a colon.
+    """Where the line begins that should have been a key's, and has made one text with what is
+    before a colon.
 
     None where that text is the value of a key, or the colon is in its first line.
     """
@@ -172,7 +202,11 @@ def _line_without_key(text: str, colon: Any) -> int | None:
 def _in_halves(pair: re.Match[str], here: Any) -> tuple[str, str, Place]:
     """JSON writes a character beyond U+FFFF as two escapes; YAML has one."""
     whole = 0x10000 + (int(pair[1], 16) - 0xD800) * 0x400 + int(pair[2], 16) - 0xDC00
-    return "an escape in two halves, which only JSON has", f"the character itself, or \\U{whole:08X}", _place(here)
+    return (
+        "an escape in two halves, which only JSON has",
+        f"the character itself, or \\U{whole:08X}",
+        _place(here),
+    )
 
 
 def _unclosed(said: str, here: Any, began: Any) -> tuple[str, str, Place]:

@@ -13,7 +13,9 @@ from shopwindow.problems import Pointer
 
 @dataclass(frozen=True)
 class WrittenLines:
-    """Some lines, and where every value stands in them; ``first`` is the number of the first line in its file."""
+    """Some lines, and where every value stands in them; ``first`` is the number of the first
+    line in its file.
+    """
 
     lines: Sequence[str]
     spots: Mapping[Pointer, Spot]
@@ -38,7 +40,10 @@ def of_file(folder: Path, source: Source, spots: Mapping[Pointer, Spot]) -> Writ
     """The values of a file, of which it is known where everything stands."""
     try:
         if source.path.endswith(".jsonl"):
-            return WrittenLines((folder / source.path).read_bytes().decode("utf-8-sig", "replace").split("\n"), spots)
+            return WrittenLines(
+                (folder / source.path).read_bytes().decode("utf-8-sig", "replace").split("\n"),
+                spots,
+            )
         return WrittenLines(LINE_END.split(tree.text_of(folder, source)), spots)
     except (Malformed, OSError):  # changed since it was read
         return WrittenLines((), {})

@@ -1,4 +1,6 @@
-"""One YAML or JSON-lines text read as JSON: only JSON's scalars are resolved, everything else is text."""
+"""One YAML or JSON-lines text read as JSON: only JSON's scalars are resolved, everything else
+is text.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -32,8 +34,9 @@ MAX_FAULTS = 1000
 class Malformed(Exception):
     """A text that cannot be read as one JSON value: the first fault.
 
-    ``more``: those that follow, up to one that reading cannot go beyond. ``value``: what was read all the same, where
-    there is none such; nothing follows from what stands at the pointers of the faults.
+    ``more``: those that follow, up to one that reading cannot go beyond. ``value``: what was
+    read all the same, where there is none such; nothing follows from what stands at the
+    pointers of the faults.
     """
 
     rule: str
@@ -82,25 +85,36 @@ def _every_fault(text: str) -> Malformed | None:
     try:
         value = _ValueReader(text, lambda pointer, key, value: None, found).document()
     except Malformed as last:
-        if not found or found[-1].place.line != last.place.line:  # else it comes of the one before
+        if (
+            not found or found[-1].place.line != last.place.line
+        ):  # else it comes of the one before
             found.append(last)
     return replace(found[0], more=tuple(found[1:]), value=value) if found else None
 
 
 def locate(text: str) -> dict[Pointer, Spot]:
-    """Where every value of a YAML text stands. Raises Malformed at a fault that reading cannot go beyond."""
+    """Where every value of a YAML text stands. Raises Malformed at a fault that reading cannot
+    go beyond.
+    """
     spots: dict[Pointer, Spot] = {}
 
     def record(pointer: Pointer, key: Any, value: tuple[Any, Any]) -> None:
-        spots[pointer] = Spot(_place(*value), _place(key.start_mark, key.end_mark) if key else None)
+        spots[pointer] = Spot(
+            _place(*value), _place(key.start_mark, key.end_mark) if key else None
+        )
 
     _ValueReader(text, record, []).document()
     return spots
 
 
 def spot(spots: Mapping[Pointer, Spot], pointer: Pointer) -> Spot | None:
-    """Where a value stands; if it is none that the text has, as within an alias, where that stands which it is in."""
-    return next((spots[pointer[:end]] for end in range(len(pointer), -1, -1) if pointer[:end] in spots), None)
+    """Where a value stands; if it is none that the text has, as within an alias, where that
+    stands which it is in.
+    """
+    return next(
+        (spots[pointer[:end]] for end in range(len(pointer), -1, -1) if pointer[:end] in spots),
+        None,
+    )
 
 
 def _place(start: Any, end: Any) -> Place:
@@ -114,14 +128,19 @@ def _tag(event: Any) -> tuple[str, str]:
 
 @cache
 def libyaml() -> tuple[Any, Any, type[Exception]]:
-    """PyYAML's C parser, its events and its error: 14 ms to import, which a build with nothing to do never needs."""
+    """PyYAML's C parser, its events and its error: 14 ms to import, which a build with nothing
+    to do never needs.
+    """
     from yaml import YAMLError, _yaml, events
 
     return _yaml.CParser, events, YAMLError
 
 
 _NO_KEYS = frozenset((*CONSTANTS, "<<"))
-_MERGE = ("the merge key <<, which is not read here", "the keys themselves; for applications, `extends`")
+_MERGE = (
+    "the merge key <<, which is not read here",
+    "the keys themselves; for applications, `extends`",
+)
 _QUOTED_STYLES = ("'", '"')
 _TEXT_KEY = "text as a key, in quotes"
 
@@ -132,7 +151,9 @@ class _ValueReader:
     ``faults``: where to put those that reading can go beyond; without it, it ends at the first.
     """
 
-    def __init__(self, text: str, record: KeepPlace | None, faults: list[Malformed] | None = None) -> None:
+    def __init__(
+        self, text: str, record: KeepPlace | None, faults: list[Malformed] | None = None
+    ) -> None:
         parser, events, self._error = libyaml()
         if not text.isascii() and _LINE_ENDS.search(text):
             raise unprintable(text)
@@ -159,16 +180,26 @@ class _ValueReader:
         self._next()  # the stream's start
         first = self._next()
         if isinstance(first, events.StreamEndEvent):
-            raise Malformed("yaml.empty", "the file holds no document", "one document or a list", Place(1, 1, 1, 1))
+            raise Malformed(
+                "yaml.empty",
+                "the file holds no document",
+                "one document or a list",
+                Place(1, 1, 1, 1),
+            )
         value = self._node(self._next(), (), None, 0)
         self._next()  # the document's end
         extra = self._next()
         if not isinstance(extra, events.StreamEndEvent):
             raise self._malformed(
-                "yaml.second", extra, "a second document begins here", "one document a file, or a list"
+                "yaml.second",
+                extra,
+                "a second document begins here",
+                "one document a file, or a list",
             )
         if self._doubtful:
-            for found, allowed, place, pointer in strictness.faults(self._text, self._parser(self._text), events):
+            for found, allowed, place, pointer in strictness.faults(
+                self._text, self._parser(self._text), events
+            ):
                 self._tell(Malformed("yaml.strict", found, allowed, place, pointer))
         return value
 
@@ -231,8 +262,14 @@ class _ValueReader:
                 continue
             if key in value:
                 found = f"the key {key!r} a second time"
-                self._tell(self._malformed("yaml.duplicate", key_event, found, "each key once", (*pointer, key)))
-            value[key] = node(following(), (*pointer, key) if record else pointer, key_event, depth + 1)
+                self._tell(
+                    self._malformed(
+                        "yaml.duplicate", key_event, found, "each key once", (*pointer, key)
+                    )
+                )
+            value[key] = node(
+                following(), (*pointer, key) if record else pointer, key_event, depth + 1
+            )
 
     def _sequence(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
         ending = self._events.SequenceEndEvent
@@ -241,10 +278,16 @@ class _ValueReader:
             event = self._next()
             if event.__class__ is ending:
                 return value, event.end_mark
-            value.append(self._node(event, (*pointer, len(value)) if self._record else pointer, None, depth + 1))
+            value.append(
+                self._node(
+                    event, (*pointer, len(value)) if self._record else pointer, None, depth + 1
+                )
+            )
 
     def _key(self, event: Any, pointer: Pointer) -> str | None:
-        """The text of a key; None where it has none and its value is left out; lists and objects are read past."""
+        """The text of a key; None where it has none and its value is left out; lists and
+        objects are read past.
+        """
         events = self._events
         if event.__class__ is events.AliasEvent:
             return self._key_by_alias(event, (*pointer, f"*{event.anchor}"))
@@ -255,11 +298,17 @@ class _ValueReader:
         key: str = event.value
         if event.tag is not None:
             self._tell(self._malformed("yaml.tag", event, *_tag(event), (*pointer, key)))
-        if event.implicit[0] and (key in _NO_KEYS or (key[:1] in NUMBER_STARTS and NUMBER.fullmatch(key))):
+        if event.implicit[0] and (
+            key in _NO_KEYS or (key[:1] in NUMBER_STARTS and NUMBER.fullmatch(key))
+        ):
             if key == "<<":
                 self._tell(self._malformed("yaml.key", event, *_MERGE, pointer))
                 return None
-            self._tell(self._malformed("yaml.key", event, f"the key {key} is not text", _TEXT_KEY, (*pointer, key)))
+            self._tell(
+                self._malformed(
+                    "yaml.key", event, f"the key {key} is not text", _TEXT_KEY, (*pointer, key)
+                )
+            )
         if event.anchor is not None:
             self._anchors[event.anchor] = (key, 1 + len(key) // TEXT_NODE, 0)
         elif self._anchors:
@@ -270,19 +319,29 @@ class _ValueReader:
         key = self._alias(event, pointer, 0)
         if isinstance(key, str):
             return key
-        self._tell(self._malformed("yaml.key", event, "the key by alias is not text", _TEXT_KEY, pointer))
+        self._tell(
+            self._malformed(
+                "yaml.key", event, "the key by alias is not text", _TEXT_KEY, pointer
+            )
+        )
         return None
 
     def _no_key(self, event: Any, pointer: Pointer) -> Malformed:
-        """What is wrong with a list or an object as a key: most often an expression lacks its quotes."""
+        """What is wrong with a list or an object as a key: most often an expression lacks its
+        quotes.
+        """
         start = event.start_mark.index
         second = self._text.startswith("{{", start - 1) and start > 0
         if second or self._text.startswith("{{", start):
             found = "text that begins with '{{', without quotes"
             allowed = 'quotes around it, as in "{{ base_url }}/logo.png"'
             fault = self._malformed("yaml.key", event, found, allowed, pointer)
-            return replace(fault, place=replace(fault.place, column=fault.place.column - second))
-        return self._malformed("yaml.key", event, "a list or an object as a key", "text as a key", pointer)
+            return replace(
+                fault, place=replace(fault.place, column=fault.place.column - second)
+            )
+        return self._malformed(
+            "yaml.key", event, "a list or an object as a key", "text as a key", pointer
+        )
 
     def _past(self, event: Any, pointer: Pointer) -> None:
         """Read to the end of a node of which nothing is wanted, whatever is wrong in it."""
@@ -308,7 +367,11 @@ class _ValueReader:
             return number
         shown = value if len(value) <= 24 else f"{value[:20]}… ({len(value)} characters)"
         allowed = f"at most {MAX_INTEGER_DIGITS} digits; text in quotes"
-        self._tell(self._malformed("yaml.number", event, f"the number {shown} is too large", allowed, pointer))
+        self._tell(
+            self._malformed(
+                "yaml.number", event, f"the number {shown} is too large", allowed, pointer
+            )
+        )
         return value
 
     def _alias(self, event: Any, pointer: Pointer, depth: int) -> Json:
@@ -337,16 +400,24 @@ class _ValueReader:
         return value
 
     def _tell(self, fault: Malformed) -> None:
-        """Note a fault that reading can go beyond. Raises it where nobody wants to know what follows."""
+        """Note a fault that reading can go beyond. Raises it where nobody wants to know what
+        follows.
+        """
         if self._faults is None or len(self._faults) == MAX_FAULTS:
             raise fault
         self._faults.append(fault)
 
-    def _malformed(self, rule: str, event: Any, found: str, allowed: str, pointer: Pointer = ()) -> Malformed:
-        return Malformed(rule, found, allowed, _place(event.start_mark, event.end_mark), pointer)
+    def _malformed(
+        self, rule: str, event: Any, found: str, allowed: str, pointer: Pointer = ()
+    ) -> Malformed:
+        return Malformed(
+            rule, found, allowed, _place(event.start_mark, event.end_mark), pointer
+        )
 
     def _syntax(self, error: Any) -> Malformed:
-        if getattr(error, "problem_mark", None) is None:  # the reader's: a character that YAML does not admit
+        if (
+            getattr(error, "problem_mark", None) is None
+        ):  # the reader's: a character that YAML does not admit
             return unprintable(self._text)
         if error.problem == syntax.NO_VALUE and not self._text[error.problem_mark.index :]:
             with_value = _ValueReader(
@@ -359,18 +430,25 @@ class _ValueReader:
         return Malformed("yaml.syntax", *syntax.explain(error, self._text))
 
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
 def unprintable(text: str) -> Malformed:
     """The Malformed for the first raw character that YAML does not admit (YAML 1.1 §5.1).
 
-    Nor do we admit the line ends that no editor shows as such (YAML 1.2 §5.4 takes them for text, libyaml does not).
+    Nor do we admit the line ends that no editor shows as such (YAML 1.2 §5.4 takes them for
+    text, libyaml does not).
     """
     match = _FORBIDDEN.search(text)
     offset = match.start() if match else 0
-    found = f"the character U+{ord(text[offset]):04X}" if match else "a character that YAML does not admit"
+    found = (
+        f"the character U+{ord(text[offset]):04X}"
+        if match
+        else "a character that YAML does not admit"
+    )
     if match and _LINE_ENDS.match(match.group()):
         found += ", an invisible line end"
     allowed = "printable text; other characters as escapes in double quotes"

@@ -7,15 +7,39 @@ from urllib.parse import urldefrag, urljoin
 from shopwindow.content.documents import Content
 from shopwindow.content.schema import BASE, Schemas
 from shopwindow.content.yaml import Json
-from shopwindow.interface.answer import API_KEY_HEADER, CODES, ERROR_SCHEMA, FAILURE_SCHEMA, JAVASCRIPT
+from shopwindow.interface.answer import (
+    API_KEY_HEADER,
+    CODES,
+    ERROR_SCHEMA,
+    FAILURE_SCHEMA,
+    JAVASCRIPT,
+)
 from shopwindow.interface.formats import GENERAL_ROOT, JSON, RESPONSE_FORMATS, XML, root_name
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import Schema
-from shopwindow.interface.operation import AnyOf, FromContent, OnlyOne, Operation, Others, Parameter, Together
+from shopwindow.interface.operation import (
+    AnyOf,
+    FromContent,
+    OnlyOne,
+    Operation,
+    Others,
+    Parameter,
+    Together,
+)
 
-ANSWERED: tuple[str, ...] = ("invalid", "no_key", "no_mapping", "no_data", "method", "not_acceptable", "too_large")
+ANSWERED: tuple[str, ...] = (
+    "invalid",
+    "no_key",
+    "no_mapping",
+    "no_data",
+    "method",
+    "not_acceptable",
+    "too_large",
+)
 ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
-"""The codes that anything may be answered with; 405 and 101 where a method or a path is not quite the operation's."""
+"""The codes that anything may be answered with; 405 and 101 where a method or a path is not
+quite the operation's.
+"""
 
 _OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
     "precondition": lambda operation: operation.tagged,
@@ -31,9 +55,13 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
     """The whole document: every operation with its parameters, answers and errors."""
     operations = interface.operations
     paths: dict[str, Json] = {}
-    needs_key = "Every operation needs an application's API key. " if interface.applications else ""
+    needs_key = (
+        "Every operation needs an application's API key. " if interface.applications else ""
+    )
     for operation in operations:
-        paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = _operation(operation, content, schemas)
+        paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = _operation(
+            operation, content, schemas
+        )
     return {
         "openapi": "3.1.0",
         "info": {
@@ -45,26 +73,39 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
         **({"security": [{"key": []}]} if interface.applications else {}),
         "paths": paths,
         "components": {
-            "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}},
-            "schemas": _without_cookies(_schemas(schemas, _files(operations)), operations, content),
-            "responses": {names[0]: _error(names, schemas) for names in _by_status((*ANSWERED, *_OF_SOME)).values()},
+            "securitySchemes": {
+                "key": {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}
+            },
+            "schemas": _without_cookies(
+                _schemas(schemas, _files(operations)), operations, content
+            ),
+            "responses": {
+                names[0]: _error(names, schemas)
+                for names in _by_status((*ANSWERED, *_OF_SOME)).values()
+            },
         },
     }
 
 
-def _without_cookies(made: dict[str, Json], operations: Iterable[Operation], content: Content) -> dict[str, Json]:
+def _without_cookies(
+    made: dict[str, Json], operations: Iterable[Operation], content: Content
+) -> dict[str, Json]:
     """The schemas; of a body nothing is required that a cookie may give."""
     for operation in operations:
         if operation.cookie and content.setting(operation.cookie.setting):
             schema = made[_name(operation.request_schema)]
-            schema["required"] = [name for name in schema["required"] if name != operation.cookie.property]
+            schema["required"] = [
+                name for name in schema["required"] if name != operation.cookie.property
+            ]
     return made
 
 
 def _files(operations: Iterable[Operation]) -> set[str]:
     """The schemas of all answers and bodies."""
     bodies = {operation.request_schema for operation in operations if operation.body}
-    return {operation.schema for operation in operations} | bodies | {ERROR_SCHEMA, FAILURE_SCHEMA}
+    return (
+        {operation.schema for operation in operations} | bodies | {ERROR_SCHEMA, FAILURE_SCHEMA}
+    )
 
 
 def _by_status(names: Iterable[str]) -> dict[str, list[str]]:
@@ -80,7 +121,9 @@ def _operation(operation: Operation, content: Content, schemas: Schemas) -> Json
     is_read = isinstance(operation.source, FromContent)
     responses: dict[str, Json] = {"200": _success(operation, schemas)}
     if is_read:
-        responses["304"] = {"description": "The client has this answer already (If-None-Match)."}
+        responses["304"] = {
+            "description": "The client has this answer already (If-None-Match)."
+        }
     some = (name for name, answers in _OF_SOME.items() if answers(operation))
     for status, names in _by_status((*ANSWERED, *some)).items():
         responses[status] = {"$ref": f"#/components/responses/{names[0]}"}
@@ -114,8 +157,19 @@ def _cookies(operation: Operation, content: Content) -> Iterator[Json]:
     cookie = operation.cookie
     if cookie and (name := content.setting(cookie.setting)):
         about = f"Stands for {cookie.property} where the body has none."
-        schema = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": "^[0-9A-Za-z-]+$"}
-        yield {"name": name, "in": "cookie", "description": about, "required": False, "schema": schema}
+        schema = {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 100,
+            "pattern": "^[0-9A-Za-z-]+$",
+        }
+        yield {
+            "name": name,
+            "in": "cookie",
+            "description": about,
+            "required": False,
+            "schema": schema,
+        }
 
 
 _IDEMPOTENCY_KEY = {
@@ -142,13 +196,18 @@ _IF_NONE_MATCH = {
 
 
 def _media(file: str, schemas: Schemas, root: str = GENERAL_ROOT) -> dict[str, Json]:
-    """A body in every format. The root of XML is the schema's only property if that is an object, else ``root``."""
+    """A body in every format. The root of XML is the schema's only property if that is an
+    object, else ``root``.
+    """
     schema = f"#/components/schemas/{_name(file)}"
     name = root_name(schemas.shape(file))
     inner = {"$ref": schema, "xml": {"name": root}}
     if name != GENERAL_ROOT:
         inner = {"$ref": f"{schema}/properties/{name}", "xml": {"name": name}}
-    return {format.media_type: {"schema": inner if format is XML else {"$ref": schema}} for format in RESPONSE_FORMATS}
+    return {
+        format.media_type: {"schema": inner if format is XML else {"$ref": schema}}
+        for format in RESPONSE_FORMATS
+    }
 
 
 def _rules(operation: Operation) -> Iterable[str]:
@@ -183,7 +242,9 @@ def _parameter(operation: Operation, parameter: Parameter) -> Json:
 
 
 def _example(parameter: Parameter, schema: Schema) -> str | None:
-    """A text for a parameter: its own example, the default, the first word that is allowed, or the least number."""
+    """A text for a parameter: its own example, the default, the first word that is allowed, or
+    the least number.
+    """
     if parameter.example:
         return parameter.example
     if parameter.default is not None:
@@ -195,7 +256,9 @@ def _example(parameter: Parameter, schema: Schema) -> str | None:
 
 
 def _others(others: Others) -> Json:
-    """Parameters that nobody can list: an object, each of whose members is a parameter of its own."""
+    """Parameters that nobody can list: an object, each of whose members is a parameter of its
+    own.
+    """
     schema = {
         "type": "object",
         "propertyNames": {"pattern": f"^{others.names}$"},
@@ -222,13 +285,32 @@ def _typed(text: str, schema: Schema) -> Json:
 
 def _success(operation: Operation, schemas: Schemas) -> Json:
     media = _media(operation.schema, schemas)
-    headers = {"Cache-Control": {"description": "How long the answer may be kept.", "schema": {"type": "string"}}}
+    headers = {
+        "Cache-Control": {
+            "description": "How long the answer may be kept.",
+            "schema": {"type": "string"},
+        }
+    }
     if isinstance(operation.source, FromContent):
-        headers = {"ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}}, **headers}
+        headers = {
+            "ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}},
+            **headers,
+        }
     elif operation.tagged:
-        headers = {"ETag": {"description": "Of this state, in any format.", "schema": {"type": "string"}}, **headers}
+        headers = {
+            "ETag": {
+                "description": "Of this state, in any format.",
+                "schema": {"type": "string"},
+            },
+            **headers,
+        }
     if "callback" in operation.named:
-        media[JAVASCRIPT] = {"schema": {"type": "string", "description": "The JSON as the argument of `callback`."}}
+        media[JAVASCRIPT] = {
+            "schema": {
+                "type": "string",
+                "description": "The JSON as the argument of `callback`.",
+            }
+        }
     return {"description": operation.about, "headers": headers, "content": media}
 
 
@@ -236,17 +318,33 @@ def _error(names: Sequence[str], schemas: Schemas) -> Json:
     """What the codes of one status are answered with, and an example of each."""
     codes = [CODES[name] for name in names]
     values = (
-        {"errorCode": code.error_code, "message": code.message, "errorDetail": [code.message], "success": False}
+        {
+            "errorCode": code.error_code,
+            "message": code.message,
+            "errorDetail": [code.message],
+            "success": False,
+        }
         for code in codes
     )
     media = _media(ERROR_SCHEMA, schemas)
-    media[JSON.media_type]["examples"] = {name: {"value": value} for name, value in zip(names, values, strict=True)}
-    wait = {"Retry-After": {"description": "Seconds after which to come again.", "schema": {"type": "integer"}}}
+    media[JSON.media_type]["examples"] = {
+        name: {"value": value} for name, value in zip(names, values, strict=True)
+    }
+    wait = {
+        "Retry-After": {
+            "description": "Seconds after which to come again.",
+            "schema": {"type": "integer"},
+        }
+    }
     headers = {"headers": wait} if set(names) & set(_WITH_RETRY_AFTER) else {}
-    return {"description": ", or: ".join(code.message for code in codes), **headers, "content": media}
+    return {
+        "description": ", or: ".join(code.message for code in codes),
+        **headers,
+        "content": media,
+    }
 
 
-# -- schemas -----------------------------------------------------------------------------------------------------
+# -- schemas -----------------------------------------------------------------------------------
 
 
 def _schemas(schemas: Schemas, wanted: Iterable[str]) -> dict[str, Json]:
@@ -265,7 +363,9 @@ def _schemas(schemas: Schemas, wanted: Iterable[str]) -> dict[str, Json]:
 
 
 def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
-    """A schema with its references pointing into the document; the files that it refers to are noted."""
+    """A schema with its references pointing into the document; the files that it refers to are
+    noted.
+    """
     if isinstance(part, list):
         return [_renamed(item, file, waiting) for item in part]
     if not isinstance(part, dict):
@@ -280,18 +380,32 @@ def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
 
 
 def _accepted(schema: Json) -> Json:
-    """A place of a request's schema as clients may write it: what `body.coerced` makes one type of is several here."""
+    """A place of a request's schema as clients may write it: what `body.coerced` makes one type
+    of is several here.
+    """
     description = {"description": schema["description"]} if "description" in schema else {}
-    plain = {key: part for key, part in schema.items() if key not in (*_PARAMETER_SCHEMAS, "description")}
-    others = [other(plain) for keyword, other in _PARAMETER_SCHEMAS.items() if schema.get(keyword)]
+    plain = {
+        key: part
+        for key, part in schema.items()
+        if key not in (*_PARAMETER_SCHEMAS, "description")
+    }
+    others = [
+        other(plain) for keyword, other in _PARAMETER_SCHEMAS.items() if schema.get(keyword)
+    ]
     return {**description, "anyOf": [plain, *others]} if others else schema
 
 
-_DIGIT_PATTERNS: Mapping[bool, str] = {True: "^[1-9][0-9]{0,15}$", False: "^(0|[1-9][0-9]{0,15})$"}
+_DIGIT_PATTERNS: Mapping[bool, str] = {
+    True: "^[1-9][0-9]{0,15}$",
+    False: "^(0|[1-9][0-9]{0,15})$",
+}
 """A whole number as text, by whether it is above 0."""
 
 _PARAMETER_SCHEMAS: Mapping[str, Callable[[Json], Json]] = {
-    "x-textual": lambda schema: {"type": "string", "pattern": _DIGIT_PATTERNS[bool(schema["minimum"])]},
+    "x-textual": lambda schema: {
+        "type": "string",
+        "pattern": _DIGIT_PATTERNS[bool(schema["minimum"])],
+    },
     "x-numeric": lambda schema: {"type": "integer"},
     "x-single": lambda schema: schema["items"],
 }

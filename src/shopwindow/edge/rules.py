@@ -1,4 +1,6 @@
-"""All that an edge needs to answer pre-rendered reads, as one structure from the operations; printers write it down."""
+"""All that an edge needs to answer pre-rendered reads, as one structure from the operations;
+printers write it down.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -47,7 +49,9 @@ ACCEPTS = (
     "application/json, text/json, text/x-json, text/javascript, application/xml, text/xml",  # RestSharp
     "application/json, text/json, text/x-json, text/javascript, *+json, application/xml, text/xml, *+xml, *",
 )
-"""Values of Accept that an edge understands: the plain ones, and what common HTTP libraries send when nobody says."""
+"""Values of Accept that an edge understands: the plain ones, and what common HTTP libraries
+send when nobody says.
+"""
 
 # What an edge says of its own accord. Without a fault the detail is the code's message.
 _REFUSALS = (
@@ -68,10 +72,11 @@ _STAND_IN = "application-of-the-key"
 
 @dataclass(frozen=True)
 class Target:
-    """Spellings of frozen Calls: ``pattern`` matches a whole target below the base URL, and none but theirs.
+    """Spellings of frozen Calls: ``pattern`` matches a whole target below the base URL, and
+    none but theirs.
 
-    ``stem`` is the file's name without its extension, with `\\1` for the pattern's first group and APPLICATION. The
-    patterns mean the same to Python, PCRE and RE2.
+    ``stem`` is the file's name without its extension, with `\\1` for the pattern's first group
+    and APPLICATION. The patterns mean the same to Python, PCRE and RE2.
     """
 
     pattern: str
@@ -80,7 +85,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Route:
-    """A frozen operation: its path (with `{name}` for a parameter), its lifetime and its targets."""
+    """A frozen operation: its path (with `{name}` for a parameter), its lifetime and its
+    targets.
+    """
 
     operation: str
     path: str
@@ -90,7 +97,9 @@ class Route:
 
 @dataclass(frozen=True)
 class Error:
-    """An answer that an edge gives itself: the code's name, its status and a body for each format's name."""
+    """An answer that an edge gives itself: the code's name, its status and a body for each
+    format's name.
+    """
 
     code: str
     status: int
@@ -99,11 +108,13 @@ class Error:
 
 @dataclass(frozen=True)
 class Rules:
-    """``applications`` are names with the digests of their keys, ``accepts`` values of Accept with format names.
+    """``applications`` are names with the digests of their keys, ``accepts`` values of Accept
+    with format names.
 
-    ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is the base host.
-    ``own_paths`` are whole paths, of the order host where there is one: of operations that answer failures in a form
-    of their own, for which ``own_errors`` stand in place of ``errors``.
+    ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is the base
+    host. ``own_paths`` are whole paths, of the order host where there is one: of operations
+    that answer failures in a form of their own, for which ``own_errors`` stand in place of
+    ``errors``.
     """
 
     base_host: str
@@ -139,20 +150,25 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
         tuple((name, tuple(sorted(digests))) for name, digests in applications),
         tuple(_route(operation, content) for operation in operations if operation.frozen),
         tuple(_error(refusal, schemas) for refusal in _REFUSALS),
-        tuple(f"{(order if operation.order_host else base).path}/{operation.path}" for operation in own),
+        tuple(
+            f"{(order if operation.order_host else base).path}/{operation.path}"
+            for operation in own
+        ),
         tuple(_error(refusal, schemas, own[0]) for refusal in _REFUSALS if own),
     )
 
 
 def digest(rules: Rules) -> str:
-    """The manifest's `edge`: it changes when the edge's configuration has to be written and loaded again.
+    """The manifest's `edge`: it changes when the edge's configuration has to be written and
+    loaded again.
 
-    Digests of keys are part of it, for an edge must hear of a key that is withdrawn; stores and their like are not.
+    Digests of keys are part of it, for an edge must hear of a key that is withdrawn; stores and
+    their like are not.
     """
     return sha256(orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-# -- targets -----------------------------------------------------------------------------------------------------
+# -- targets -----------------------------------------------------------------------------------
 
 
 def _route(operation: Operation, content: Content) -> Route:
@@ -161,15 +177,19 @@ def _route(operation: Operation, content: Content) -> Route:
 
 
 def _targets(operation: Operation, content: Content) -> Iterator[Target]:
-    """The spellings of an operation's frozen Calls, learnt from Calls with stand-ins for ids and for the application.
+    """The spellings of an operation's frozen Calls, learnt from Calls with stand-ins for ids
+    and for the application.
 
-    Queries that stand in their files' names as they are share one expression: an edge tries expressions in turn.
+    Queries that stand in their files' names as they are share one expression: an edge tries
+    expressions in turn.
     """
     verbatim: dict[tuple[str, str], list[str]] = {}
     others: dict[str, str] = {}
     for arguments, ids in _shapes(operation, content):
         call = make(operation, JSON, arguments, _STAND_IN)
-        stem = (call.filename() or "").removesuffix(JSON.extension).replace(_STAND_IN, APPLICATION)
+        stem = (
+            (call.filename() or "").removesuffix(JSON.extension).replace(_STAND_IN, APPLICATION)
+        )
         if not stem:  # no file name can hold it
             continue
         asked = call.request()
@@ -187,15 +207,23 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
         yield Target(pattern, stem)
 
 
-def _shapes(operation: Operation, content: Content) -> Iterator[tuple[Arguments, tuple[str, ...]]]:
-    """The frozen Calls' arguments, each kind of asking once, and the ids in them that stand for any other."""
+def _shapes(
+    operation: Operation, content: Content
+) -> Iterator[tuple[Arguments, tuple[str, ...]]]:
+    """The frozen Calls' arguments, each kind of asking once, and the ids in them that stand for
+    any other.
+    """
     seen = set()
     for arguments in operation.entries(content):
         shape: dict[str, Any] = dict(arguments)
         ids = []
         for number, parameter in enumerate(operation.parameters):
             given, stand_in = shape.get(parameter.name), str(MAX_ID - number)
-            if given and getattr(parameter.kind, "identifies", False) and parameter.kind.format(given).isdigit():
+            if (
+                given
+                and getattr(parameter.kind, "identifies", False)
+                and parameter.kind.format(given).isdigit()
+            ):
                 shape[parameter.name] = parameter.kind.parse(stand_in)
                 ids.append(stand_in)
         if (key := tuple(shape.items())) not in seen:
@@ -204,17 +232,25 @@ def _shapes(operation: Operation, content: Content) -> Iterator[tuple[Arguments,
 
 
 def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
-    """Targets that ask the same, each with its expression: words in any order, their comma encoded, none at all."""
+    """Targets that ask the same, each with its expression: words in any order, their comma
+    encoded, none at all.
+    """
     target = call.request().target
     for parameter in call.operation.parameters:
         words = call[parameter.name] if isinstance(parameter.kind, Words) else ()
         if len(words or ()) > 1:
-            orders = "|".join("(?:,|%2[Cc])".join(map(re.escape, order)) for order in permutations(words))
+            orders = "|".join(
+                "(?:,|%2[Cc])".join(map(re.escape, order)) for order in permutations(words)
+            )
             written = re.escape(parameter.kind.format(words))
             if written in re.escape(target):
                 yield target, re.escape(target).replace(written, f"(?:{orders})")
-    optional = tuple(replace(parameter, always=False) for parameter in call.operation.parameters)
-    brief = replace(call, operation=replace(call.operation, parameters=optional)).request().target
+    optional = tuple(
+        replace(parameter, always=False) for parameter in call.operation.parameters
+    )
+    brief = (
+        replace(call, operation=replace(call.operation, parameters=optional)).request().target
+    )
     if brief != target:
         yield brief, re.escape(brief)
 
@@ -240,21 +276,32 @@ def _captured(pattern: str, ids: Iterable[str]) -> str:
 
 def _numbered(stem: str, target: str, ids: Iterable[str]) -> str:
     """A stem whose ids are groups, counted as they come in the target."""
-    for number, each in enumerate(sorted(filter(target.__contains__, ids), key=target.index), 1):
+    for number, each in enumerate(
+        sorted(filter(target.__contains__, ids), key=target.index), 1
+    ):
         stem = stem.replace(each, f"\\{number}")
     return stem
 
 
-# -- Accept and errors -------------------------------------------------------------------------------------------
+# -- Accept and errors -------------------------------------------------------------------------
 
 
 def _accepts(values: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each value that asks for a format, with the name of that format. The service decides likewise."""
+    """Each value that asks for a format, with the name of that format. The service decides
+    likewise.
+    """
     for value in dict.fromkeys(values):
         if format := negotiate(value):
             yield value, format.name
 
 
 def _error(refusal: Refusal, schemas: Schemas, operation: Operation | None = None) -> Error:
-    answers = [(format.name, refuse(refusal, format, schemas, operation)) for format in RESPONSE_FORMATS]
-    return Error(refusal.code, answers[0][1].status, tuple((name, told.body.decode()) for name, told in answers))
+    answers = [
+        (format.name, refuse(refusal, format, schemas, operation))
+        for format in RESPONSE_FORMATS
+    ]
+    return Error(
+        refusal.code,
+        answers[0][1].status,
+        tuple((name, told.body.decode()) for name, told in answers),
+    )

@@ -1,7 +1,8 @@
 """A Call becomes a Response, and so does a Refusal, by one table of codes.
 
-The build and the service both come through here, so a file and a dynamic response have the same bytes: first the view
-returns a value, then the mask (`_fields`) is applied, then the format encodes it, and JSONP wraps it last.
+The build and the service both come through here, so a file and a dynamic response have the same
+bytes: first the view returns a value, then the mask (`_fields`) is applied, then the format
+encodes it, and JSONP wraps it last.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,9 @@ from shopwindow.problems import Refusal
 
 @dataclass(frozen=True)
 class Code:
-    """A row of the table: the HTTP status, the errorCode in the body and its message (wire shapes §1)."""
+    """A row of the table: the HTTP status, the errorCode in the body and its message (wire
+    shapes §1).
+    """
 
     status: int
     error_code: int
@@ -55,7 +58,9 @@ FAILURE_SCHEMA = "responses/supc_failure.json"
 
 
 class Response(NamedTuple):
-    """What a client gets. ``lifetime``: seconds for which caches may store it; None: not at all."""
+    """What a client gets. ``lifetime``: seconds for which caches may store it; None: not at
+    all.
+    """
 
     status: int
     media_type: str
@@ -78,8 +83,12 @@ def value_of(call: Call, content: Content) -> Json:
 
 
 def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Response:
-    """Encode a value for a Call: its format, only the fields that its mask names, in its JSONP callback."""
-    return _respond(call, value, schemas, content.lifetime(call.operation.name, call.operation.lifetime))
+    """Encode a value for a Call: its format, only the fields that its mask names, in its JSONP
+    callback.
+    """
+    return _respond(
+        call, value, schemas, content.lifetime(call.operation.name, call.operation.lifetime)
+    )
 
 
 def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Response:
@@ -87,7 +96,11 @@ def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Respons
     if outcome.refusal:
         raise outcome.refusal
     response = _respond(call, outcome.value, schemas, None)
-    return response if outcome.etag is None else response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
+    return (
+        response
+        if outcome.etag is None
+        else response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
+    )
 
 
 def _respond(call: Call, value: Json, schemas: Schemas, lifetime: int | None) -> Response:
@@ -97,7 +110,13 @@ def _respond(call: Call, value: Json, schemas: Schemas, lifetime: int | None) ->
     body = call.format.encode(value, schemas.shape(call.operation.schema))
     if callback := arguments.get("callback"):
         script = f"{JAVASCRIPT}; charset=utf-8"  # without it, a browser assumes the encoding of the page
-        return Response(200, script, _jsonp(callback, body), lifetime, (("X-Content-Type-Options", "nosniff"),))
+        return Response(
+            200,
+            script,
+            _jsonp(callback, body),
+            lifetime,
+            (("X-Content-Type-Options", "nosniff"),),
+        )
     return Response(200, call.format.media_type, body, lifetime)
 
 
@@ -105,7 +124,9 @@ JAVASCRIPT = "application/javascript"
 
 
 def _jsonp(callback: str, body: bytes) -> bytes:
-    """Return JSON as the argument of a function. The comment comes first so that no client chooses the first bytes."""
+    """Return JSON as the argument of a function. The comment comes first so that no client
+    chooses the first bytes.
+    """
     for char in "\u2028\u2029":  # line ends in JavaScript before ES2019, text in JSON
         body = body.replace(char.encode(), f"\\u{ord(char):04x}".encode())
     return b"/**/" + callback.encode() + b"(" + body + b");"
@@ -116,37 +137,63 @@ def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
     if not items:
         return [select(item, mask) for item in value]
     name, *rest = items
-    return {key: _masked(part, tuple(rest), mask) if key == name else part for key, part in value.items()}
+    return {
+        key: _masked(part, tuple(rest), mask) if key == name else part
+        for key, part in value.items()
+    }
 
 
-def refuse(refusal: Refusal, format: Format, schemas: Schemas, operation: Operation | None = None) -> Response:
-    """Encode a Refusal in the general error form, or in that of single-use codes for an operation that has it."""
+def refuse(
+    refusal: Refusal, format: Format, schemas: Schemas, operation: Operation | None = None
+) -> Response:
+    """Encode a Refusal in the general error form, or in that of single-use codes for an
+    operation that has it.
+    """
     code = CODES[refusal.code]
     details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
     if operation is not None and operation.own_failures:
         return _fail(code, details, format, schemas, refusal.headers)
-    value = {"errorCode": code.error_code, "message": code.message, "errorDetail": details, "success": False}
+    value = {
+        "errorCode": code.error_code,
+        "message": code.message,
+        "errorDetail": details,
+        "success": False,
+    }
     body = format.encode(value, schemas.shape(ERROR_SCHEMA))
     return Response(code.status, format.media_type, body, headers=refusal.headers)
 
 
 def _fail(
-    code: Code, details: Sequence[str], format: Format, schemas: Schemas, headers: tuple[tuple[str, str], ...]
+    code: Code,
+    details: Sequence[str],
+    format: Format,
+    schemas: Schemas,
+    headers: tuple[tuple[str, str], ...],
 ) -> Response:
-    """Encode a refusal of single-use codes: their errorCode is the HTTP status (wire shapes §5)."""
+    """Encode a refusal of single-use codes: their errorCode is the HTTP status (wire shapes
+    §5).
+    """
     status = min(code.status, 500)
     reason = "SYSTEM_ERROR" if status == 500 else "; ".join(details)
-    value = {"success": False, "errorMessage": f"Error processing request: {reason}", "errorCode": status}
+    value = {
+        "success": False,
+        "errorMessage": f"Error processing request: {reason}",
+        "errorCode": status,
+    }
     body = format.encode(value, schemas.shape(FAILURE_SCHEMA))
     return Response(status, format.media_type, body, headers=headers)
 
 
 @cache
 def cache_control(lifetime: int | None) -> str:
-    """Return the Cache-Control of an operation's responses: the edge and the service send the same."""
+    """Return the Cache-Control of an operation's responses: the edge and the service send the
+    same.
+    """
     return "no-store" if lifetime is None else f"max-age={lifetime}"
 
 
 def vary(content: Content) -> str:
-    """Return the Vary header of reads. Origin is in it only where site.yaml admits web pages of other origins."""
+    """Return the Vary header of reads. Origin is in it only where site.yaml admits web pages of
+    other origins.
+    """
     return ", ".join((*VARY, "Origin") if content.setting("origins") else VARY)

@@ -18,10 +18,12 @@ def bind(
     routed: Routed | None = None,
     bodies: Bodies | None = None,
 ) -> Call:
-    """The one Call that a request asks for, whichever way it is spelt. Raises Refusal, with every fault.
+    """The one Call that a request asks for, whichever way it is spelt. Raises Refusal, with
+    every fault.
 
-    ``bind(call.request(), call.application) == call`` for every Call. ``routed``: what ``route`` said, if it was asked.
-    ``bodies``: what it takes to read a body; only reads can be bound without it.
+    ``bind(call.request(), call.application) == call`` for every Call. ``routed``: what
+    ``route`` said, if it was asked. ``bodies``: what it takes to read a body; only reads can be
+    bound without it.
     """
     operation, texts = routed or interface.routes.route(request)
     format = _acceptable(request)
@@ -33,20 +35,29 @@ def bind(
             arguments[name] = operation.kind(name).parse(texts[name])
         except ValueError as error:
             faults.append(Fault(name, str(error)))
-    faults += [Fault("", fault) for rule in operation.rules if (fault := rule.fault(texts, arguments))]
+    faults += [
+        Fault("", fault) for rule in operation.rules if (fault := rule.fault(texts, arguments))
+    ]
     if "callback" in arguments and format is not JSON:
-        faults.append(Fault("callback", f"can be had as {JSON.media_type} only, not as {format.media_type}"))
+        faults.append(
+            Fault(
+                "callback", f"can be had as {JSON.media_type} only, not as {format.media_type}"
+            )
+        )
     body = read(request, operation, bodies, faults) if operation.body and bodies else None
     if faults:
         raise Refusal("invalid", tuple(faults))
-    return of_ordered(operation, format, arguments, application, body, request.headers.get("if-match"))
+    return of_ordered(
+        operation, format, arguments, application, body, request.headers.get("if-match")
+    )
 
 
 def admit(request: Request, operation: Operation) -> None:
-    """Refuse what its head alone makes impossible, before anyone waits for the body: in the order in which `bind` does.
+    """Refuse what its head alone makes impossible, before anyone waits for the body: in the
+    order in which `bind` does.
 
-    Accept must name a format of ours, and the Content-Type of a body that the operation reads must be one. Raises
-    Refusal.
+    Accept must name a format of ours, and the Content-Type of a body that the operation reads
+    must be one. Raises Refusal.
     """
     _acceptable(request)
     named = "content-type" in request.headers and not operation.body_optional
@@ -59,7 +70,9 @@ def _acceptable(request: Request) -> Format:
     format = negotiate(request.headers.get("accept"))
     if format is None:
         found = request.headers["accept"][:100]
-        raise Refusal("not_acceptable", (Fault("Accept", f"must admit {MEDIA_TYPES}, not {found!r}"),))
+        raise Refusal(
+            "not_acceptable", (Fault("Accept", f"must admit {MEDIA_TYPES}, not {found!r}"),)
+        )
     return format
 
 
@@ -77,7 +90,14 @@ def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, s
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:
-    """Names and texts, decoded. Most queries need no decoding, and parse_qsl takes 5 µs to find that out."""
+    """Names and texts, decoded. Most queries need no decoding, and parse_qsl takes 5 µs to find
+    that out.
+    """
     if "%" in query or "+" in query:
         return parse_qsl(query, keep_blank_values=True)
-    return [(name, text) for part in query.split("&") if part for name, _, text in (part.partition("="),)]
+    return [
+        (name, text)
+        for part in query.split("&")
+        if part
+        for name, _, text in (part.partition("="),)
+    ]

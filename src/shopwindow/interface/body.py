@@ -1,4 +1,6 @@
-"""The body of a request → a checked JSON value, every place of its schema's one type (wire shapes §1)."""
+"""The body of a request → a checked JSON value, every place of its schema's one type (wire
+shapes §1).
+"""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +15,13 @@ from shopwindow.content.documents import Content
 from shopwindow.content.schema import LAYOUTS, Finding, Schemas, Shape
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Request
-from shopwindow.interface.formats import JSON, MEDIA_TYPES, RESPONSE_FORMATS, Format, Undecodable
+from shopwindow.interface.formats import (
+    JSON,
+    MEDIA_TYPES,
+    RESPONSE_FORMATS,
+    Format,
+    Undecodable,
+)
 from shopwindow.interface.operation import Cookie, Operation
 from shopwindow.problems import Fault, Pointer, Refusal, pointer_text
 
@@ -26,9 +34,11 @@ class Bodies(NamedTuple):
 
 
 def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fault]) -> Json:
-    """The body of a request for an operation that has one; what is wrong with it is added to ``faults``.
+    """The body of a request for an operation that has one; what is wrong with it is added to
+    ``faults``.
 
-    None where it may be missing and is. Raises Refusal for a Content-Type that is neither JSON nor XML.
+    None where it may be missing and is. Raises Refusal for a Content-Type that is neither JSON
+    nor XML.
     """
     shape = bodies.schemas.shape(operation.request_schema)
     value: Json = {}
@@ -57,7 +67,10 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
         faults.append(Fault("body", f"is missing; it holds {', '.join(shape.properties)}"))
         return None
     value = coerced(value, shape)
-    found = [_fault(finding) for finding in _findings(value, operation.request_schema, shape, bodies.schemas)]
+    found = [
+        _fault(finding)
+        for finding in _findings(value, operation.request_schema, shape, bodies.schemas)
+    ]
     if len(found) < MAX_BODY_FAULTS:
         found += islice(_barred(value, shape), MAX_BODY_FAULTS)
     faults += found[:MAX_BODY_FAULTS]
@@ -67,7 +80,9 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
 
 
 MAX_BODY_FAULTS = 50
-"""Faults of one body that are looked for: it takes a thousand times longer to say what is wrong than to see it."""
+"""Faults of one body that are looked for: it takes a thousand times longer to say what is wrong
+than to see it.
+"""
 
 
 MAX_LEVELS = 16
@@ -82,10 +97,11 @@ MORE_ITEMS = 1000
 
 
 def _excess(value: Json, shape: Shape) -> Fault | None:
-    """What there is too much of in a body, in numbers alone: items of a list, names of an object, levels.
+    """What there is too much of in a body, in numbers alone: items of a list, names of an
+    object, levels.
 
-    It is looked at before anything is explained. Of 41,000 items in a bag each was explained, in 1.5 s of processor
-    time, though their number had refused them.
+    It is looked at before anything is explained. Of 41,000 items in a bag each was explained,
+    in 1.5 s of processor time, though their number had refused them.
     """
     places: list[tuple[Pointer, Json, Shape | None]] = [((), value, shape)]
     while places:
@@ -102,7 +118,9 @@ def _excess(value: Json, shape: Shape) -> Fault | None:
                 if isinstance(part, list)
                 else f"an object of {size:,} keys is too large"
             )
-            return Fault(_cut(pointer_text(pointer)) or "body", f"{seen}; allowed: at most {most}")
+            return Fault(
+                _cut(pointer_text(pointer)) or "body", f"{seen}; allowed: at most {most}"
+            )
         if size and len(pointer) >= MAX_LEVELS:
             return Fault("body", f"goes deeper than {MAX_LEVELS} levels of objects and lists")
         if isinstance(part, dict):
@@ -114,7 +132,9 @@ def _excess(value: Json, shape: Shape) -> Fault | None:
         elif isinstance(part, list):
             items = place.items if place else None
             places += [
-                ((*pointer, index), inner, items) for index, inner in enumerate(part) if isinstance(inner, (dict, list))
+                ((*pointer, index), inner, items)
+                for index, inner in enumerate(part)
+                if isinstance(inner, (dict, list))
             ]
     return None
 
@@ -122,15 +142,20 @@ def _excess(value: Json, shape: Shape) -> Fault | None:
 def _findings(value: Json, name: str, shape: Shape, schemas: Schemas) -> list[Finding]:
     """What the schema ``name`` says is wrong with a body, MOST of it.
 
-    jsonschema walks past every right item to the next wrong one, 100 times slower than the validator that only decides.
-    So that one picks MOST wrong items of a long list, and only these are explained, at their own places.
+    jsonschema walks past every right item to the next wrong one, 100 times slower than the
+    validator that only decides. So that one picks MOST wrong items of a long list, and only
+    these are explained, at their own places.
     """
     if not isinstance(value, dict) or schemas.valid(name, value):
         return schemas.findings(name, value, MAX_BODY_FAULTS)
     shorter, places = dict(value), {}
     for key, items in value.items():
         if isinstance(items, list) and len(items) > MAX_BODY_FAULTS:
-            wrong = (index for index, item in enumerate(items) if not schemas.valid(name, {**value, key: [item]}))
+            wrong = (
+                index
+                for index, item in enumerate(items)
+                if not schemas.valid(name, {**value, key: [item]})
+            )
             places[key] = list(islice(wrong, MAX_BODY_FAULTS))
             shorter[key] = [items[index] for index in places[key]]
     found = (
@@ -163,20 +188,33 @@ def _cut(text: str) -> str:
 
 
 def body_format(content_type: str | None) -> Format:
-    """The format of a body, by its Content-Type without case; UTF-8 is the only charset. Raises Refusal."""
+    """The format of a body, by its Content-Type without case; UTF-8 is the only charset. Raises
+    Refusal.
+    """
     media_type, _, rest = (content_type or "").partition(";")
-    found = next((format for format in RESPONSE_FORMATS if format.media_type == media_type.strip().lower()), None)
+    found = next(
+        (
+            format
+            for format in RESPONSE_FORMATS
+            if format.media_type == media_type.strip().lower()
+        ),
+        None,
+    )
     charset = rest.lower().partition("charset=")[2].partition(";")[0].strip(' "')
     if found is None or charset not in ("", "utf-8", "utf8"):
         shown = (content_type or "nothing")[:100]
-        raise Refusal("media_type", (Fault("Content-Type", f"must be {MEDIA_TYPES}, in UTF-8, not {shown}"),))
+        raise Refusal(
+            "media_type",
+            (Fault("Content-Type", f"must be {MEDIA_TYPES}, in UTF-8, not {shown}"),),
+        )
     return found
 
 
 def _unambiguous(data: bytes) -> None:
     """Raises Undecodable for JSON that readers read differently.
 
-    That is at a key that stands twice, and at a whole number of which many, orjson too, keep but the first digits.
+    That is at a key that stands twice, and at a whole number of which many, orjson too, keep
+    but the first digits.
     """
     try:
         json.loads(data, object_pairs_hook=_each_once, parse_int=_exact)
@@ -194,15 +232,18 @@ def _each_once(pairs: list[tuple[str, Json]]) -> None:
 
 def _exact(text: str) -> int:
     if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
-        raise Undecodable(f"the number {text[:40]} has more digits than readers keep; it may be sent as text")
+        raise Undecodable(
+            f"the number {text[:40]} has more digits than readers keep; it may be sent as text"
+        )
     return number
 
 
 def coerced(value: Json, shape: Shape | None) -> Json:
-    """The value with every place of its one type, where the schema admits another spelling of it.
+    """The value with every place of its one type, where the schema admits another spelling of
+    it.
 
-    ``x-textual``: an integer that may come as text; ``x-numeric``: text that may come as a whole number;
-    ``x-single``: an array whose only item may stand alone.
+    ``x-textual``: an integer that may come as text; ``x-numeric``: text that may come as a
+    whole number; ``x-single``: an array whose only item may stand alone.
     """
     if shape is None:
         return value
@@ -212,7 +253,12 @@ def coerced(value: Json, shape: Shape | None) -> Json:
         return {key: coerced(item, shape.property(key)) for key, item in value.items()}
     if isinstance(value, list):
         return [coerced(item, shape.items) for item in value]
-    if shape.keyword("x-textual") and isinstance(value, str) and value.isascii() and value.isdecimal():
+    if (
+        shape.keyword("x-textual")
+        and isinstance(value, str)
+        and value.isascii()
+        and value.isdecimal()
+    ):
         return int(value) if len(value) <= 16 else value
     if shape.keyword("x-numeric") and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
@@ -220,10 +266,11 @@ def coerced(value: Json, shape: Shape | None) -> Json:
 
 
 def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Json]:
-    """What a cookie gives of the body. Of two of one name it is the first (RFC 6265 §5.4): its path fits best.
+    """What a cookie gives of the body. Of two of one name it is the first (RFC 6265 §5.4): its
+    path fits best.
 
-    The header is taken apart by hand: the standard library's reader gives up at the first cookie that is not as it
-    should be, whoever has set it.
+    The header is taken apart by hand: the standard library's reader gives up at the first
+    cookie that is not as it should be, whoever has set it.
     """
     name = content.setting(cookie.setting)
     for part in request.headers.get("cookie", "").split(";"):
@@ -239,7 +286,10 @@ def _fault(finding: Finding) -> Fault:
     found, allowed = _cut(finding.found), finding.allowed
     for layout in LAYOUTS.values():
         allowed = allowed.removesuffix(f": {layout}")
-    return Fault(_cut(pointer_text(finding.pointer)), f"{found}; allowed: {_cut(allowed)}" if allowed else found)
+    return Fault(
+        _cut(pointer_text(finding.pointer)),
+        f"{found}; allowed: {_cut(allowed)}" if allowed else found,
+    )
 
 
 def encoded(value: Json) -> bytes:

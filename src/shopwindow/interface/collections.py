@@ -1,7 +1,9 @@
-"""What is served of a collection: its list, narrowed by filters, and single documents by their ids.
+"""What is served of a collection: its list, narrowed by filters, and single documents by their
+ids.
 
-An Interface takes the collections of a content folder or of a release in as kinds and operations like all others, so
-nothing else in the engine knows that they were declared in a file.
+An Interface takes the collections of a content folder or of a release in as kinds and
+operations like all others, so nothing else in the engine knows that they were declared in a
+file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,19 +19,29 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import Ids, Texts
-from shopwindow.interface.operation import CALLBACK, FIELDS, Arguments, FromContent, Operation, Parameter
+from shopwindow.interface.operation import (
+    CALLBACK,
+    FIELDS,
+    Arguments,
+    FromContent,
+    Operation,
+    Parameter,
+)
 from shopwindow.problems import Fault, Problem, Refusal
 
 FILTER_VALUES = 200
-"""Values of one filter that are pre-rendered; the service answers for the others. Ten thousand values, each with a
-file in every format, would be most of a release."""
+"""Values of one filter that are pre-rendered; the service answers for the others. Ten thousand
+values, each with a file in every format, would be most of a release.
+"""
 
 SITE_SCHEMA = "site.json"
 
 
 @dataclass(frozen=True, eq=False)
 class _List:
-    """The view of `GET <path>`: every live document that all filters admit, in the kind's order."""
+    """The view of `GET <path>`: every live document that all filters admit, in the kind's
+    order.
+    """
 
     collection: Collection
 
@@ -37,7 +49,11 @@ class _List:
         documents = content.documents(self.collection.name)
         for name, wanted in call.arguments:
             if name in self.collection.filters:
-                documents = [each for each in documents if not set(texts_of(each.get(name))).isdisjoint(wanted)]
+                documents = [
+                    each
+                    for each in documents
+                    if not set(texts_of(each.get(name))).isdisjoint(wanted)
+                ]
         return {self.collection.key: list(documents)}
 
     def entries(self, content: Content) -> Iterator[Arguments]:
@@ -51,7 +67,9 @@ class _List:
 
 
 def _can_be_asked(text: str) -> bool:
-    """Whether a text is read as itself where it is the value of a filter: it has no comma and no outer space."""
+    """Whether a text is read as itself where it is the value of a filter: it has no comma and
+    no outer space.
+    """
     try:
         return Texts().parse(text) == (text,)
     except ValueError:
@@ -60,7 +78,9 @@ def _can_be_asked(text: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Single:
-    """The view of `GET <path>/{ids}`: the live documents with these ids, in the order of the ids."""
+    """The view of `GET <path>/{ids}`: the live documents with these ids, in the order of the
+    ids.
+    """
 
     collection: Collection
 
@@ -83,11 +103,18 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
     listed, single = _List(collection), _Single(collection)
     name, id, properties = collection.name, collection.id, collection.schema["properties"]
     filters = tuple(
-        Parameter(each, Texts(), f"Only those whose {each} is one of these, comma-separated.", example=example)
+        Parameter(
+            each,
+            Texts(),
+            f"Only those whose {each} is one of these, comma-separated.",
+            example=example,
+        )
         for each in collection.filters
         for example in [next(iter(collection.choices((), each)), "")]
     )
-    ids = Ids() if properties[id]["type"] == "integer" else Texts(maximum=collections.LONGEST_ID)
+    ids = (
+        Ids() if properties[id]["type"] == "integer" else Texts(maximum=collections.LONGEST_ID)
+    )
     return (
         Operation(
             name,
@@ -118,7 +145,9 @@ def _response(collection: Collection) -> str:
 
 
 def _answer(collection: Collection) -> Mapping[str, Any]:
-    """Return the schema of a collection's answers: the list, as long as it may be, is always there."""
+    """Return the schema of a collection's answers: the list, as long as it may be, is always
+    there.
+    """
     return {
         "description": f"Documents of the collection {collection.name}.",
         "type": "object",
@@ -134,7 +163,7 @@ def _answer(collection: Collection) -> Mapping[str, Any]:
     }
 
 
-# -- an Interface with its collections ---------------------------------------------------------------------------
+# -- an Interface with its collections ---------------------------------------------------------
 
 
 def with_collections(interface: Interface, declared: Iterable[Collection]) -> Interface:
@@ -145,7 +174,10 @@ def with_collections(interface: Interface, declared: Iterable[Collection]) -> In
     return replace(
         interface,
         kinds=(*interface.kinds, *(each.kind for each in more)),
-        operations=(*interface.operations, *(operation for each in more for operation in operations(each))),
+        operations=(
+            *interface.operations,
+            *(operation for each in more for operation in operations(each)),
+        ),
         collections=(*interface.collections, *more),
     )
 
@@ -159,7 +191,9 @@ def without_collections(interface: Interface) -> Interface:
     return replace(
         interface,
         kinds=tuple(kind for kind in interface.kinds if kind.name not in names),
-        operations=tuple(operation for operation in interface.operations if operation.name not in served),
+        operations=tuple(
+            operation for operation in interface.operations if operation.name not in served
+        ),
         collections=(),
     )
 
@@ -167,34 +201,44 @@ def without_collections(interface: Interface) -> Interface:
 def schemas_with(schemas: Schemas, interface: Interface) -> Schemas:
     """Return schemas with those that follow from an Interface.
 
-    These are the schemas of its collections, of documents and of answers; and `lifetimes` of site.yaml may name each
-    operation that answers from content.
+    These are the schemas of its collections, of documents and of answers; and `lifetimes` of
+    site.yaml may name each operation that answers from content.
     """
     files: dict[str, Any] = {}
     for each in interface.collections:
         files[each.written_schema] = collections.written(each)
         files[f"responses/{_response(each)}.json"] = _answer(each)
     lifetimes = schemas[SITE_SCHEMA]["properties"]["lifetimes"]
-    reads = [operation.name for operation in interface.operations if isinstance(operation.source, FromContent)]
+    reads = [
+        operation.name
+        for operation in interface.operations
+        if isinstance(operation.source, FromContent)
+    ]
     unnamed = [name for name in reads if name not in lifetimes["properties"]]
     if unnamed:
         files[SITE_SCHEMA] = _site_schema(schemas[SITE_SCHEMA], unnamed)
     if not files:
         return schemas
-    return schemas.with_files(files, collections.encode(interface.collections) + " ".join(unnamed).encode())
+    return schemas.with_files(
+        files, collections.encode(interface.collections) + " ".join(unnamed).encode()
+    )
 
 
 def _site_schema(schema: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
     """Return the schema of site.yaml, whose `lifetimes` may name these operations, too."""
     lifetimes = schema["properties"]["lifetimes"]
-    own = {name: {"description": f"Lifetime of {name}.", "$ref": "#/$defs/lifetime"} for name in names}
+    own = {
+        name: {"description": f"Lifetime of {name}.", "$ref": "#/$defs/lifetime"}
+        for name in names
+    }
     lifetimes = {**lifetimes, "properties": {**lifetimes["properties"], **own}}
     return {**schema, "properties": {**schema["properties"], "lifetimes": lifetimes}}
 
 
 @dataclass(frozen=True)
 class Declared:
-    """An Interface and schemas with the collections of a content folder, and what is wrong with their declarations.
+    """An Interface and schemas with the collections of a content folder, and what is wrong with
+    their declarations.
 
     ``unread``: the folders of those that are declared with faults.
     """
@@ -206,7 +250,9 @@ class Declared:
 
 
 def declared(folder: Path, interface: Interface, schemas: Schemas) -> Declared:
-    """Return what a content folder makes of an Interface; ``schemas`` hold those of the folder already."""
+    """Return what a content folder makes of an Interface; ``schemas`` hold those of the folder
+    already.
+    """
     paths = {operation.name: operation.path for operation in interface.operations}
     declarations = collections.read(folder, schemas, interface.kinds, paths)
     extended = with_collections(interface, declarations.collections)

@@ -1,7 +1,9 @@
-"""A client asks for some fields of an item by a mask, such as `_fields=id,attributes(attribute(name))` (interface 4.4).
+"""A client asks for some fields of an item by a mask, such as
+`_fields=id,attributes(attribute(name))` (interface 4.4).
 
-`parse` reads a mask, `format` writes its one canonical spelling, and `select` applies it. Names are sorted and each
-stands once, so that masks which keep the same are equal, and caches hold one response for them.
+`parse` reads a mask, `format` writes its one canonical spelling, and `select` applies it. Names
+are sorted and each stands once, so that masks which keep the same are equal, and caches hold
+one response for them.
 """
 
 import re
@@ -14,7 +16,9 @@ Mask = tuple[tuple[str, "Mask | None"], ...]
 
 MAX_MASK_LENGTH = 1000
 MAX_MASK_DEPTH = 8
-"""Far more than any schema of a response is nested; it bounds the recursion that a client can cause."""
+"""Far more than any schema of a response is nested; it bounds the recursion that a client can
+cause.
+"""
 _MASK_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[(),])", re.ASCII)
 
 
@@ -25,7 +29,9 @@ def parse(text: str) -> Mask:
     tokens = list(_tokens(text))
     mask, rest = _names(tokens, 0, 1)
     if rest != len(tokens):
-        raise ValueError(f"has a closing parenthesis too many at character {tokens[rest][1] + 1}")
+        raise ValueError(
+            f"has a closing parenthesis too many at character {tokens[rest][1] + 1}"
+        )
     return mask
 
 
@@ -35,20 +41,28 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
     while position < len(text):
         match = _MASK_TOKEN.match(text, position)
         if match is None:
-            raise ValueError(f"must be names, commas and parentheses, not {text[position:].strip()[:20]!r}")
+            raise ValueError(
+                f"must be names, commas and parentheses, not {text[position:].strip()[:20]!r}"
+            )
         yield match[1], match.start(1)
         position = match.end()
 
 
 def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask, int]:
-    """Return the names from ``index`` on, and where they end: at a closing parenthesis or at the end."""
+    """Return the names from ``index`` on, and where they end: at a closing parenthesis or at
+    the end.
+    """
     if depth > MAX_MASK_DEPTH:
         raise ValueError(f"must be nested at most {MAX_MASK_DEPTH} deep")
     names: dict[str, Mask | None] = {}
     while True:
         if index == len(tokens) or tokens[index][0] in "(),":
-            where = f"at character {tokens[index][1] + 1}" if index < len(tokens) else "at the end"
-            raise ValueError(f"lacks a name {where}; write names as id,attributes(attribute(name))")
+            where = (
+                f"at character {tokens[index][1] + 1}" if index < len(tokens) else "at the end"
+            )
+            raise ValueError(
+                f"lacks a name {where}; write names as id,attributes(attribute(name))"
+            )
         name, inner = tokens[index][0], None
         index += 1
         if index < len(tokens) and tokens[index][0] == "(":
@@ -76,11 +90,14 @@ def _union(one: Mask | None, other: Mask | None) -> Mask | None:
 
 def format(mask: Mask) -> str:
     """Return the canonical spelling of a mask."""
-    return ",".join(name if inner is None else f"{name}({format(inner)})" for name, inner in mask)
+    return ",".join(
+        name if inner is None else f"{name}({format(inner)})" for name, inner in mask
+    )
 
 
 def select(item: Json, mask: Mask, folded: bool = False) -> Json:
-    """Return what a mask keeps of an item, in the item's order. Names that the item lacks are ignored.
+    """Return what a mask keeps of an item, in the item's order. Names that the item lacks are
+    ignored.
 
     ``folded``: the mask's names are in lower case, whatever the item's are.
     """
@@ -96,7 +113,9 @@ def select(item: Json, mask: Mask, folded: bool = False) -> Json:
 
 
 def _part(value: Json, mask: Mask | None, folded: bool) -> Json | None:
-    """Return what a mask keeps of a value; None, which is nothing, of text, a number, or an array of them."""
+    """Return what a mask keeps of a value; None, which is nothing, of text, a number, or an
+    array of them.
+    """
     if mask is None:
         return value
     if isinstance(value, dict):

@@ -1,7 +1,8 @@
 """The formats of responses, JSON and XML (wire shapes §1), and which of them a request accepts.
 
-Both are encodings of one JSON value. XML has no types and no arrays, so a schema's Shape decides how it is read back.
-Encoding needs the schema only for the root's name: keys become elements, and an array repeats its element.
+Both are encodings of one JSON value. XML has no types and no arrays, so a schema's Shape
+decides how it is read back. Encoding needs the schema only for the root's name: keys become
+elements, and an array repeats its element.
 """
 
 import re
@@ -28,11 +29,12 @@ class Undecodable(ValueError):
 
 @dataclass(frozen=True)
 class Format:
-    """A format. ``encode(value, shape)`` returns bytes; ``decode(bytes, shape, items, mask)`` returns their value.
+    """A format. ``encode(value, shape)`` returns bytes; ``decode(bytes, shape, items, mask)``
+    returns their value.
 
-    ``items`` and ``mask`` say which fields of which items a masked response has (Operation.items, `_fields`).
-    ``read(bytes, shape)`` returns the value of a request's body, whose text may still be of the wrong type.
-    ``decode`` and ``read`` raise Undecodable.
+    ``items`` and ``mask`` say which fields of which items a masked response has
+    (Operation.items, `_fields`). ``read(bytes, shape)`` returns the value of a request's body,
+    whose text may still be of the wrong type. ``decode`` and ``read`` raise Undecodable.
     """
 
     name: str
@@ -47,10 +49,12 @@ class Format:
 
 
 class Decode(Protocol):
-    def __call__(self, data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None) -> Json: ...
+    def __call__(
+        self, data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None
+    ) -> Json: ...
 
 
-# -- JSON --------------------------------------------------------------------------------------------------------
+# -- JSON --------------------------------------------------------------------------------------
 
 
 def _json(value: Json, shape: Shape) -> bytes:
@@ -64,26 +68,35 @@ def _from_json(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = 
         raise Undecodable(f"no JSON: {error}") from None
 
 
-# -- XML ---------------------------------------------------------------------------------------------------------
+# -- XML ---------------------------------------------------------------------------------------
 
 
 def root_name(shape: Shape) -> str:
-    """Return the name of the root element: the schema's only property if that is an object, else ``response``."""
+    """Return the name of the root element: the schema's only property if that is an object,
+    else ``response``.
+    """
     names = shape.properties
-    if len(names) == 1 and (only := shape.property(names[0])) is not None and only.type == "object":
+    if (
+        len(names) == 1
+        and (only := shape.property(names[0])) is not None
+        and only.type == "object"
+    ):
         return names[0]
     return GENERAL_ROOT
 
 
 def _xml(value: Json, shape: Shape) -> bytes:
-    """Encode a value as XML text. That takes half of the time of a tree of lxml; a test compares the bytes."""
+    """Encode a value as XML text. That takes half of the time of a tree of lxml; a test
+    compares the bytes.
+    """
     name = root_name(shape)
     parts = ["<?xml version='1.0' encoding='UTF-8'?>\n"]
     _object(name, value if name == GENERAL_ROOT else value[name], parts)
     return "".join(parts).encode()
 
 
-# What XML 1.0 §2.4 and §2.11 ask for in text; a reader would make a line feed of a raw carriage return.
+# What XML 1.0 §2.4 and §2.11 ask for in text; a reader would make a line feed of a raw carriage
+# return.
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 
 
@@ -91,7 +104,8 @@ _UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def sayable(text: str) -> str:
-    """Return a client's text as a response may repeat it: U+FFFD stands for what XML cannot hold (XML 1.0 §2.2).
+    """Return a client's text as a response may repeat it: U+FFFD stands for what XML cannot
+    hold (XML 1.0 §2.2).
 
     JSON could hold it, but both formats shall say the same.
     """
@@ -99,7 +113,9 @@ def sayable(text: str) -> str:
 
 
 def _object(name: str, value: dict[str, Json], parts: list[str]) -> None:
-    """Add an element with a child a key, in order; an array repeats its element; `<x/>` where there is no child."""
+    """Add an element with a child a key, in order; an array repeats its element; `<x/>` where
+    there is no child.
+    """
     start, add = len(parts), parts.append
     add(f"<{name}>")
     for key, item in value.items():
@@ -139,7 +155,9 @@ def _from_xml(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = N
 
 
 def _request_from_xml(data: bytes, shape: Shape) -> Json:
-    """Read the XML body of a request. Its root is the schema's only property, or an element of any name around all."""
+    """Read the XML body of a request. Its root is the schema's only property, or an element of
+    any name around all.
+    """
     root, names = _tree(data), shape.properties
     inner = shape.property(names[0]) if len(names) == 1 else None
     if inner is None or _local(root.tag) != names[0] or inner.type not in ("object", "array"):
@@ -150,11 +168,17 @@ def _request_from_xml(data: bytes, shape: Shape) -> Json:
 
 
 def _tree(data: bytes) -> Any:
-    """Parse XML and return its root element. Raises Undecodable, for a document type declaration too."""
+    """Parse XML and return its root element. Raises Undecodable, for a document type
+    declaration too.
+    """
     from lxml import etree
 
     parser = etree.XMLParser(  # what a document declares says nothing here: UTF-8 is the only charset (RFC 7303 §3)
-        encoding="utf-8", resolve_entities=False, no_network=True, huge_tree=False, remove_blank_text=False
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        huge_tree=False,
+        remove_blank_text=False,
     )
     try:
         root: Any = etree.fromstring(data, parser)
@@ -163,28 +187,41 @@ def _tree(data: bytes) -> Any:
     if root.getroottree().docinfo.doctype:
         raise Undecodable("a document type declaration, which is not allowed")
     for _ in (*root.itersiblings(preceding=True), *root.itersiblings()):
-        raise Undecodable("a comment or a processing instruction beside the root element, which is not allowed")
+        raise Undecodable(
+            "a comment or a processing instruction beside the root element, which is not allowed"
+        )
     return root
 
 
 def _local(tag: str) -> str:
-    """Return a tag without its namespace: `xmlns` is allowed and means nothing (wire shapes §1)."""
+    """Return a tag without its namespace: `xmlns` is allowed and means nothing (wire shapes
+    §1).
+    """
     return tag.rpartition("}")[2]
 
 
-def _read(element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool = True) -> Json:
+def _read(
+    element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool = True
+) -> Json:
     """Return an element's value by its shape. Once ``items`` is empty, ``mask`` applies.
 
-    ``strict`` False: text of another type than the shape's stays text, and no empty array is added.
+    ``strict`` False: text of another type than the shape's stays text, and no empty array is
+    added.
     """
     if element.attrib:
         raise Undecodable(f"<{element.tag}> has attributes, which are not allowed")
     if shape.type == "object":
         return _read_object(element, shape, items, mask, strict=strict)
     if len(element):
-        raise Undecodable(f"<{element.tag}> holds elements or comments where {shape.type} is expected")
+        raise Undecodable(
+            f"<{element.tag}> holds elements or comments where {shape.type} is expected"
+        )
     text = element.text or ""
-    return text if shape.type == "string" else _scalar(text, shape.type, element.tag, strict=strict)
+    return (
+        text
+        if shape.type == "string"
+        else _scalar(text, shape.type, element.tag, strict=strict)
+    )
 
 
 def _scalar(text: str, kind: str, tag: str, *, strict: bool) -> Json:
@@ -193,14 +230,20 @@ def _scalar(text: str, kind: str, tag: str, *, strict: bool) -> Json:
     except orjson.JSONDecodeError:
         value = None
     fits = {"boolean": (bool,), "integer": (int,), "number": (int, float)}[kind]
-    if value is None or (isinstance(value, bool) and kind != "boolean") or not isinstance(value, fits):
+    if (
+        value is None
+        or (isinstance(value, bool) and kind != "boolean")
+        or not isinstance(value, fits)
+    ):
         if not strict:
             return text
         raise Undecodable(f"<{tag}> holds {text[:40]!r}, not {kind}")
     return value
 
 
-def _read_object(element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool) -> dict[str, Json]:
+def _read_object(
+    element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool
+) -> dict[str, Json]:
     if (element.text or "").strip(_XML_SPACE):
         raise Undecodable(f"<{element.tag}> holds text beside elements")
     value: dict[str, Json] = {}
@@ -219,12 +262,16 @@ def _read_object(element: Any, shape: Shape, items: Path, mask: Mask | None, *, 
             below = (items[1:], mask)
         if inner.type == "array":
             if inner.items is not None:
-                value.setdefault(name, []).append(_read(child, inner.items, *below, strict=strict))
+                value.setdefault(name, []).append(
+                    _read(child, inner.items, *below, strict=strict)
+                )
         elif name in value:
             raise Undecodable(f"<{element.tag}> holds <{name}> twice")
         else:
             value[name] = _read(child, inner, *below, strict=strict)
-    for name in shape.required if strict else ():  # an empty array that the schema requires has no element
+    for name in (
+        shape.required if strict else ()
+    ):  # an empty array that the schema requires has no element
         required = shape.property(name)
         missing = name not in value and (kept is None or name in kept)
         if missing and required is not None and required.type == "array":
@@ -237,19 +284,22 @@ XML = Format("xml", "application/xml", _xml, _from_xml, _request_from_xml)
 RESPONSE_FORMATS = (JSON, XML)
 MEDIA_TYPES = " or ".join(format.media_type for format in RESPONSE_FORMATS)
 
-# -- which of them -----------------------------------------------------------------------------------------------
+# -- which of them -----------------------------------------------------------------------------
 
 _HTTP_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-_PARAMETER = (
-    rf'\s*;(?:\s*({_HTTP_TOKEN})=({_HTTP_TOKEN}|"(?:[^"\\]|\\.)*"))?'  # one way to read each space: no backtracking
-)
+_QUOTED = r'"(?:[^"\\]|\\.)*"'
+_PARAMETER = rf"\s*;(?:\s*({_HTTP_TOKEN})=({_HTTP_TOKEN}|{_QUOTED}))?"
+"""There is one way to read each space, so that no text makes the expression try again and again."""
 _MEDIA_RANGE = re.compile(rf"({_HTTP_TOKEN})/({_HTTP_TOKEN})((?:{_PARAMETER})*)", re.ASCII)
-_QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)  # `q=.2` is Java's
+_QUALITY = re.compile(
+    r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII
+)  # `q=.2` is Java's
 
 
 @lru_cache(maxsize=256)
 def negotiate(accept: str | None) -> Format | None:
-    """Return the format that an Accept header asks for; None where it admits neither (RFC 9110 §12.5.1).
+    """Return the format that an Accept header asks for; None where it admits neither (RFC 9110
+    §12.5.1).
 
     Missing, malformed or `*/*`: JSON, and JSON where both are equally welcome.
     """
@@ -276,11 +326,15 @@ def _quality(candidate: Format, ranges: list[tuple[str, str, float]]) -> float:
 
 
 def _ranges(accept: str | None) -> list[tuple[str, str, float]]:
-    """Return the media ranges of an Accept header in lower case; none where it is missing or malformed."""
+    """Return the media ranges of an Accept header in lower case; none where it is missing or
+    malformed.
+    """
     ranges = []
     for part in _split(accept or ""):
         match = _MEDIA_RANGE.fullmatch(part.strip())
-        if match is None and part.strip().partition(";")[0].strip() == "*":  # `*; q=.2` is Java's, and means */*
+        if (
+            match is None and part.strip().partition(";")[0].strip() == "*"
+        ):  # `*; q=.2` is Java's, and means */*
             match = _MEDIA_RANGE.fullmatch(part.strip().replace("*", "*/*", 1))
         if match is None:
             if part.strip():

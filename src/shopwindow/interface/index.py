@@ -1,7 +1,8 @@
-"""An Index: one file of a release, built from streamed kinds, that views ask for what content.json cannot hold.
+"""An Index: one file of a release, built from streamed kinds, that views ask for what
+content.json cannot hold.
 
-The engine decides when an index is built, linked or opened (release.indexes); what is in its file, and how it answers,
-is the index's own affair.
+The engine decides when an index is built, linked or opened (release.indexes); what is in its
+file, and how it answers, is the index's own affair.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +21,9 @@ HandedOut = Callable[[str, str], None]
 
 
 class Index(Protocol):
-    """What the engine asks of an index; `shopwindow.catalog.index.CATALOG` is the department store's."""
+    """What the engine asks of an index; `shopwindow.catalog.index.CATALOG` is the department
+    store's.
+    """
 
     @property
     def name(self) -> str:
@@ -45,8 +48,8 @@ class Index(Protocol):
     def check(self, sources: Sequence[Source], beside: Unstreamed) -> tuple[Any, FeedReport]:
         """Check the files of its kinds.
 
-        Returns what `build` is given as ``feeds``, None where there is nothing to build or something is wrong, and
-        the problems.
+        Returns what `build` is given as ``feeds``, None where there is nothing to build or
+        something is wrong, and the problems.
         """
         ...
 
@@ -55,7 +58,9 @@ class Index(Protocol):
         ...
 
     def beside(self, feeds: Any, content: Content) -> Json:
-        """Return what the index is built from beside those files: settings, documents of other kinds, names."""
+        """Return what the index is built from beside those files: settings, documents of other
+        kinds, names.
+        """
         ...
 
     def build(
@@ -69,22 +74,28 @@ class Index(Protocol):
     ) -> str:
         """Write the file, and return the digest of its rows, which the release id covers.
 
-        ``previous`` is an intact file of this format, built from the same things beside its files: what they leave as
-        it was may be taken from it. The bytes are those of a file that is built without it. Raises Failure, or OSError
-        for a full disk.
+        ``previous`` is an intact file of this format, built from the same things beside its
+        files: what they leave as it was may be taken from it. The bytes are those of a file
+        that is built without it. Raises Failure, or OSError for a full disk.
         """
         ...
 
     def open(self, path: Path, handed_out: HandedOut | None = None) -> Any:
-        """Return what `content.index(name)` gives to views. Raises Failure where the file is no such index."""
+        """Return what `content.index(name)` gives to views. Raises Failure where the file is no
+        such index.
+        """
         ...
 
     def probe(self, opened: Any) -> None:
-        """Read a little from an opened index, as a check of whether it can be read. Raises what reading raises."""
+        """Read a little from an opened index, as a check of whether it can be read. Raises what
+        reading raises.
+        """
         ...
 
     def differences(self, old: Any, new: Any) -> Iterator[tuple[str, str]]:
-        """Yield kind and identity of the documents that differ between two opened indexes; None: there was none."""
+        """Yield kind and identity of the documents that differ between two opened indexes;
+        None: there was none.
+        """
         ...
 
     def document(self, opened: Any, kind: str, identity: str) -> Json | None:

@@ -1,7 +1,9 @@
-"""An Interface is what a service offers, as one value: kinds, operations, rules, clocks, indexes, tables.
+"""An Interface is what a service offers, as one value: kinds, operations, rules, clocks,
+indexes, tables.
 
-The engine is handed an Interface and knows nothing else about what it publishes. `shopwindow.shop.INTERFACE` is the
-department store's; a company may bring its own with `--interface package.module:NAME`.
+The engine is handed an Interface and knows nothing else about what it publishes.
+`shopwindow.shop.INTERFACE` is the department store's; a company may bring its own with
+`--interface package.module:NAME`.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,12 +28,13 @@ from shopwindow.interface.table import Table
 class Interface:
     """What a service offers, handed to every function that needs it.
 
-    ``rules`` look at documents of several kinds. ``clocks`` are values that follow from the instant of the build.
-    ``indexes`` are files built from streamed kinds. ``tables`` are what actions write. ``applications`` names the kind
-    whose documents hold digests of API keys; None: no key is asked for. ``prepare`` is called before a worker
-    is ready, for what its first requests would wait for, and ``derived`` are
-    derivations that it makes from each release before that. ``schemas`` and ``templates`` are folders.
-    ``collections`` are those of a content folder or a release; their kinds and operations are among the others.
+    ``rules`` look at documents of several kinds. ``clocks`` are values that follow from the
+    instant of the build. ``indexes`` are files built from streamed kinds. ``tables`` are what
+    actions write. ``applications`` names the kind whose documents hold digests of API keys;
+    None: no key is asked for. ``prepare`` is called before a worker is ready, for what its
+    first requests would wait for, and ``derived`` are derivations that it makes from each
+    release before that. ``schemas`` and ``templates`` are folders. ``collections`` are those of
+    a content folder or a release; their kinds and operations are among the others.
     """
 
     title: str
@@ -63,12 +66,21 @@ class Interface:
         if self.applications is None:
             return {}
         documents = content.documents(self.applications)
-        return {name: app["apiKeys"] for name, app in zip(self.asking(content), documents, strict=True)}
+        return {
+            name: app["apiKeys"]
+            for name, app in zip(self.asking(content), documents, strict=True)
+        }
 
     @cached_property
     def cached(self) -> tuple[str, ...]:
-        """The names of the operations whose responses caches keep: site.yaml's `lifetimes` may name each of them."""
-        return tuple(operation.name for operation in self.operations if isinstance(operation.source, FromContent))
+        """The names of the operations whose responses caches keep: site.yaml's `lifetimes` may
+        name each of them.
+        """
+        return tuple(
+            operation.name
+            for operation in self.operations
+            if isinstance(operation.source, FromContent)
+        )
 
     @cached_property
     def kind(self) -> Mapping[str, Kind]:

@@ -1,4 +1,6 @@
-"""Kinds of parameter: each turns text into a value and the value back into its one canonical text."""
+"""Kinds of parameter: each turns text into a value and the value back into its one canonical
+text.
+"""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +20,9 @@ Schema = Mapping[str, Any]
 
 
 class Kind(Protocol):
-    """``parse`` raises ValueError with what was found and what is allowed; ``parse(format(value)) == value``."""
+    """``parse`` raises ValueError with what was found and what is allowed;
+    ``parse(format(value)) == value``.
+    """
 
     def parse(self, text: str) -> Any: ...
 
@@ -32,7 +36,9 @@ _ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
 
 @dataclass(frozen=True)
 class Ids:
-    """Whole numbers by comma: kept ascending and each once, as answers list them (wire shapes §1)."""
+    """Whole numbers by comma: kept ascending and each once, as answers list them (wire shapes
+    §1).
+    """
 
     limit: int = 100
     identifies: ClassVar[bool] = True
@@ -43,7 +49,9 @@ class Ids:
         for part in text.split(","):
             match = _ID.fullmatch(part)
             if match is None or int(match[1]) > MAX_ID:
-                raise ValueError(f"must be whole numbers from 1 to {MAX_ID}, separated by commas, not {part[:40]!r}")
+                raise ValueError(
+                    f"must be whole numbers from 1 to {MAX_ID}, separated by commas, not {part[:40]!r}"
+                )
             found.add(int(match[1]))
         if len(found) > self.limit:
             raise ValueError(f"must be at most {self.limit} numbers, not {len(found)}")
@@ -65,8 +73,9 @@ class Ids:
 class Texts:
     """Any texts by comma: kept sorted and each once, so that one question has one spelling.
 
-    A comma separates, so no text holds one; space around a text is not part of it. ``limit``: as many as ids (wire
-    shapes §1). ``maximum``: characters of each. All of them, percent-encoded, shall fit into an address.
+    A comma separates, so no text holds one; space around a text is not part of it. ``limit``:
+    as many as ids (wire shapes §1). ``maximum``: characters of each. All of them,
+    percent-encoded, shall fit into an address.
     """
 
     limit: int = 100
@@ -97,7 +106,9 @@ class Texts:
 
 @dataclass(frozen=True)
 class Words:
-    """Some of a few words by comma: kept in the order in which the kind declares them, each once."""
+    """Some of a few words by comma: kept in the order in which the kind declares them, each
+    once.
+    """
 
     choices: tuple[str, ...]
 
@@ -109,7 +120,11 @@ class Words:
         return ",".join(value)
 
     def schema(self) -> Schema:
-        return {"type": "array", "items": {"type": "string", "enum": list(self.choices)}, "minItems": 1}
+        return {
+            "type": "array",
+            "items": {"type": "string", "enum": list(self.choices)},
+            "minItems": 1,
+        }
 
 
 @dataclass(frozen=True)
@@ -130,7 +145,9 @@ class Word:
 
 @dataclass(frozen=True)
 class Day:
-    """A calendar day as YYYY-MM-DD; kept as that text, for event days are compared as they are written."""
+    """A calendar day as YYYY-MM-DD; kept as that text, for event days are compared as they are
+    written.
+    """
 
     def parse(self, text: str) -> str:
         try:
@@ -148,16 +165,29 @@ class Day:
 
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_FULL_MONTHS: tuple[str, ...] = ("January", "February", "March", "April", "May", "June", "July", "August")
+_FULL_MONTHS: tuple[str, ...] = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+)
 _FULL_MONTHS += ("September", "October", "November", "December")
 
 
 @dataclass(frozen=True)
 class TextualDay:
-    """A calendar day such as `Jun 21, 2013` (interface 4.5); full month names and missing commas are accepted."""
+    """A calendar day such as `Jun 21, 2013` (interface 4.5); full month names and missing
+    commas are accepted.
+    """
 
     def parse(self, text: str) -> str:
-        match = re.fullmatch(r"\s*([A-Za-z]{3,9})\.?[\s,]+([0-9]{1,2})[\s,]+([0-9]{4})\s*", text, re.ASCII)
+        match = re.fullmatch(
+            r"\s*([A-Za-z]{3,9})\.?[\s,]+([0-9]{1,2})[\s,]+([0-9]{4})\s*", text, re.ASCII
+        )
         if match:
             name = match[1].capitalize()
             for number, names in enumerate(zip(MONTHS, _FULL_MONTHS, strict=True), 1):
@@ -185,7 +215,9 @@ class Number:
     def parse(self, text: str) -> float:
         if _DECIMAL.fullmatch(text) and self.minimum <= (value := float(text)) <= self.maximum:
             return value + 0.0  # -0.0 becomes 0.0
-        raise ValueError(f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}")
+        raise ValueError(
+            f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}"
+        )
 
     def format(self, value: float) -> str:
         return plain(value)
@@ -200,7 +232,11 @@ _DECIMAL = re.compile(r"-?[0-9]{1,3}(\.[0-9]{1,15})?", re.ASCII)
 def plain(value: float) -> str:
     """A number without exponent, and without a fraction where there is none."""
     text = repr(value)
-    return (f"{value:.15f}" if "e" in text else text).rstrip("0").rstrip(".") if "." in text or "e" in text else text
+    return (
+        (f"{value:.15f}" if "e" in text else text).rstrip("0").rstrip(".")
+        if "." in text or "e" in text
+        else text
+    )
 
 
 @dataclass(frozen=True)
@@ -210,7 +246,11 @@ class Radius:
     maximum: float
 
     def parse(self, text: str) -> float:
-        if text[:1] == "M" and _DECIMAL.fullmatch(text, 1) and 0 < (number := float(text[1:])) <= self.maximum:
+        if (
+            text[:1] == "M"
+            and _DECIMAL.fullmatch(text, 1)
+            and 0 < (number := float(text[1:])) <= self.maximum
+        ):
             return number
         raise ValueError(f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}")
 
@@ -228,7 +268,12 @@ class Count:
     maximum: int = MAX_ID
 
     def parse(self, text: str) -> int:
-        if text.isascii() and text.isdigit() and len(text) <= 16 and 1 <= (number := int(text)) <= self.maximum:
+        if (
+            text.isascii()
+            and text.isdigit()
+            and len(text) <= 16
+            and 1 <= (number := int(text)) <= self.maximum
+        ):
             return number
         raise ValueError(f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}")
 
@@ -245,7 +290,9 @@ class Guid:
 
     def parse(self, text: str) -> str:
         if not re.fullmatch(_GUID, text.lower(), re.ASCII):
-            raise ValueError(f"must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c, not {text[:40]!r}")
+            raise ValueError(
+                f"must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c, not {text[:40]!r}"
+            )
         return text.lower()
 
     def format(self, value: str) -> str:
@@ -267,7 +314,9 @@ class Text:
     def parse(self, text: str) -> str:
         text = text.strip()
         if not 1 <= len(text) <= self.maximum:
-            raise ValueError(f"must be text of 1 to {self.maximum} characters, not of {len(text)}")
+            raise ValueError(
+                f"must be text of 1 to {self.maximum} characters, not of {len(text)}"
+            )
         return text
 
     def format(self, value: str) -> str:
@@ -286,7 +335,9 @@ class Verbatim:
 
     def parse(self, text: str) -> str:
         if not self.minimum <= len(text) <= self.maximum:
-            raise ValueError(f"must be text of {self.minimum} to {self.maximum} characters, not of {len(text)}")
+            raise ValueError(
+                f"must be text of {self.minimum} to {self.maximum} characters, not of {len(text)}"
+            )
         return text
 
     def format(self, value: str) -> str:
@@ -304,10 +355,11 @@ _INSTANT = re.compile(
 
 @dataclass(frozen=True)
 class Instant:
-    """An instant with its offset (ISO 8601) from 1000 to 2999, kept as text in UTC with milliseconds, cut below.
+    """An instant with its offset (ISO 8601) from 1000 to 2999, kept as text in UTC with
+    milliseconds, cut below.
 
-    ``days``: a day alone is its first instant in UTC. A blank is read as `+`: that is what a plus sign in a query means
-    when nobody encoded it.
+    ``days``: a day alone is its first instant in UTC. A blank is read as `+`: that is what a
+    plus sign in a query means when nobody encoded it.
     """
 
     days: bool = False
@@ -320,11 +372,16 @@ class Instant:
                 moment = datetime.fromisoformat(upper.replace(" ", "+"))
                 moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
                 if 1000 <= moment.year < 3000:  # the offset may have moved it out
-                    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03}Z"
+                    return (
+                        moment.strftime("%Y-%m-%dT%H:%M:%S.")
+                        + f"{moment.microsecond // 1000:03}Z"
+                    )
         except (ValueError, OverflowError):
             pass
         kind = "a day or an instant" if self.days else "an instant"
-        raise ValueError(f"must be {kind}, such as 2026-11-27T06:00:00-05:00, not {text[:40]!r}")
+        raise ValueError(
+            f"must be {kind}, such as 2026-11-27T06:00:00-05:00, not {text[:40]!r}"
+        )
 
     def format(self, value: str) -> str:
         return value
@@ -356,8 +413,12 @@ class Callback:
     maximum: int = 128
 
     def parse(self, text: str) -> str:
-        if len(text) > self.maximum or not re.fullmatch(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", text, re.ASCII):
-            raise ValueError(f"must be a JavaScript name of at most {self.maximum} characters, not {text[:40]!r}")
+        if len(text) > self.maximum or not re.fullmatch(
+            r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*", text, re.ASCII
+        ):
+            raise ValueError(
+                f"must be a JavaScript name of at most {self.maximum} characters, not {text[:40]!r}"
+            )
         return text
 
     def format(self, value: str) -> str:

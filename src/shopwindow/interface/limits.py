@@ -1,4 +1,5 @@
-"""So many times in a while: counted exactly, whatever the number of processes. The engine's own table.
+"""So many times in a while: counted exactly, whatever the number of processes. The engine's own
+table.
 
 Actions count by it what they admit, such as wrong codes and mails.
 """
@@ -16,7 +17,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Limits:
-    """So many times in a while, by name. A row holds the last times under one name: a window that slides."""
+    """So many times in a while, by name. A row holds the last times under one name: a window
+    that slides.
+    """
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
@@ -29,7 +32,10 @@ class Limits:
         rows = self._run("SELECT value FROM digest_keys WHERE id = 1")
         if not rows:
             value = random(32).hex()
-            self._run("INSERT INTO digest_keys (id, value) VALUES (1, ?) ON CONFLICT (id) DO NOTHING", value)
+            self._run(
+                "INSERT INTO digest_keys (id, value) VALUES (1, ?) ON CONFLICT (id) DO NOTHING",
+                value,
+            )
             rows = self._run("SELECT value FROM digest_keys WHERE id = 1")
         return bytes.fromhex(rows[0][0])
 
@@ -44,8 +50,11 @@ class Limits:
         return _wait(rows[0][0], limit, seconds, at)[0] if rows else 0
 
     def count(self, name: str, limit: int, seconds: int, at: datetime) -> int:
-        """Count one and return 0, or count none and return the seconds until another one is admitted."""
-        # the conflict's update changes nothing, and makes everybody else who counts under this name wait for us
+        """Count one and return 0, or count none and return the seconds until another one is
+        admitted.
+        """
+        # the conflict's update changes nothing, and makes everybody else who counts under this
+        # name wait for us
         ((known,),) = self._run(
             "INSERT INTO limits (name, times, at) VALUES (?, '', ?)"
             " ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING times",
@@ -55,7 +64,9 @@ class Limits:
         wait, times = _wait(known, limit, seconds, at)
         if not wait:
             kept = " ".join(map(str, [*times, _milliseconds(at)][-limit:]))
-            self._run("UPDATE limits SET times = ?, at = ? WHERE name = ?", kept, written(at), name)
+            self._run(
+                "UPDATE limits SET times = ?, at = ? WHERE name = ?", kept, written(at), name
+            )
         return wait
 
 

@@ -1,4 +1,6 @@
-"""Which Interface a command or a worker is handed: named `package.module:NAME`, as WSGI servers name an application."""
+"""Which Interface a command or a worker is handed: named `package.module:NAME`, as WSGI servers
+name an application.
+"""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -15,20 +17,28 @@ DEFAULT = "shopwindow.shop:INTERFACE"
 
 
 def load(name: str) -> Interface:
-    """Return the Interface of that name. Raises Failure where there is none, in words for whoever wrote the name."""
+    """Return the Interface of that name. Raises Failure where there is none, in words for
+    whoever wrote the name.
+    """
     module_name, separator, attribute = name.partition(":")
     if not separator or not attribute.isidentifier():
         raise Failure(f"--interface {name}: must be package.module:NAME, such as {DEFAULT}")
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
-            raise Failure(f"--interface {name}: there is no module {error.name} to import") from None
+        if error.name and (
+            module_name == error.name or module_name.startswith(f"{error.name}.")
+        ):
+            raise Failure(
+                f"--interface {name}: there is no module {error.name} to import"
+            ) from None
         raise  # one that the module itself wants: its author needs the traceback
     interface = getattr(module, attribute, None)
     if not isinstance(interface, Interface):
         what = "nothing" if interface is None else f"a {type(interface).__name__}"
-        raise Failure(f"--interface {name}: {module_name} has {what} of that name, and an Interface is needed")
+        raise Failure(
+            f"--interface {name}: {module_name} has {what} of that name, and an Interface is needed"
+        )
     return interface
 
 
@@ -38,6 +48,8 @@ def from_environment(environment: Mapping[str, str]) -> Interface:
 
 
 def program_schemas(interface: Interface, *own: Path) -> Schemas:
-    """Return the schemas of the engine and of an Interface; ``own`` are folders of editors', which go on top."""
+    """Return the schemas of the engine and of an Interface; ``own`` are folders of editors',
+    which go on top.
+    """
     brought = [Path(str(interface.schemas))] if interface.schemas else []
     return Schemas([shipped("schemas"), *own], brought)

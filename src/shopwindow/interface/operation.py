@@ -1,4 +1,5 @@
-"""An Operation is what may be asked, described once for all that follows from it; a Call is one asking.
+"""An Operation is what may be asked, described once for all that follows from it; a Call is one
+asking.
 
 Both stand here, for an operation's source takes Calls, and a Call is of an operation.
 """
@@ -24,16 +25,19 @@ from shopwindow.problems import Refusal
 Arguments = Mapping[str, Any]
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII)
-"""Names that every file system and object store takes as they are; 200 leaves room for an extension below 255."""
+"""Names that every file system and object store takes as they are; 200 leaves room for an
+extension below 255.
+"""
 
 
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of the path or the query.
 
-    ``default`` is the value of a parameter that is absent; the canonical spelling leaves it out, unless ``always``.
-    ``example``: a text as a client writes it, which the sample content answers with 200. Without one it is the default,
-    the first word that its kind admits, or its kind's least number.
+    ``default`` is the value of a parameter that is absent; the canonical spelling leaves it
+    out, unless ``always``. ``example``: a text as a client writes it, which the sample content
+    answers with 200. Without one it is the default, the first word that its kind admits, or its
+    kind's least number.
     """
 
     name: str
@@ -46,7 +50,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Others:
-    """Parameters of the query that nobody can list, such as filters by facet: those whose whole name fits ``names``.
+    """Parameters of the query that nobody can list, such as filters by facet: those whose whole
+    name fits ``names``.
 
     ``example``: one of them, by its name, as a client writes it.
     """
@@ -62,9 +67,11 @@ class Others:
 
 @dataclass(frozen=True)
 class FromContent:
-    """A pure read. ``entries`` yields the arguments of the Calls to freeze; without it the operation is live only.
+    """A pure read. ``entries`` yields the arguments of the Calls to freeze; without it the
+    operation is live only.
 
-    ``spellings``: so many of them, one after another, ask the same in other words, and have one answer.
+    ``spellings``: so many of them, one after another, ask the same in other words, and have one
+    answer.
     """
 
     view: Callable[[Content, "Call"], Json]
@@ -74,10 +81,11 @@ class FromContent:
 
 @dataclass(frozen=True)
 class Moment:
-    """What an action knows beside its Call: the time (UTC), a source of random bytes, the client's address.
+    """What an action knows beside its Call: the time (UTC), a source of random bytes, the
+    client's address.
 
-    ``secret``: what digests of single-use codes are made with; empty where the service was given none.
-    ``is_trusted``: the address is a server of the shop's own, and not a customer's.
+    ``secret``: what digests of single-use codes are made with; empty where the service was
+    given none. ``is_trusted``: the address is a server of the shop's own, and not a customer's.
     """
 
     now: datetime
@@ -91,7 +99,8 @@ class Moment:
 class Outcome:
     """What came of an action: the answer's value, and its ETag where it has one.
 
-    ``refusal``: the request is declined all the same, though what was written stays (an attempt is counted).
+    ``refusal``: the request is declined all the same, though what was written stays (an attempt
+    is counted).
     """
 
     value: Json = None
@@ -101,7 +110,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class FromStore:
-    """An action in one transaction of the database; a Refusal rolls it back. ``writes`` False: it only reads."""
+    """An action in one transaction of the database; a Refusal rolls it back. ``writes`` False:
+    it only reads.
+    """
 
     action: Callable[[Tables, Content, "Call", Moment], Outcome]
     writes: bool = True
@@ -124,7 +135,9 @@ class AnyOf:
     names: tuple[str, ...]
 
     def fault(self, given: Collection[str], arguments: Arguments) -> str:
-        """What is wrong, or nothing. ``given`` names what was sent, ``arguments`` what of it could be read."""
+        """What is wrong, or nothing. ``given`` names what was sent, ``arguments`` what of it
+        could be read.
+        """
         for name in self.names:
             if name in given:
                 return ""
@@ -168,8 +181,12 @@ class OnlyOne:
     def fault(self, given: Collection[str], arguments: Arguments) -> str:
         found = [name for name in self.names if name in given]
         if len(found) > 1:
-            return f"only one of {', '.join(self.names)} may be given, not {' and '.join(found)}"
-        return f"one of {', '.join(self.names)} is required" if self.required and not found else ""
+            return (
+                f"only one of {', '.join(self.names)} may be given, not {' and '.join(found)}"
+            )
+        return (
+            f"one of {', '.join(self.names)} is required" if self.required and not found else ""
+        )
 
 
 Rule = AnyOf | Together | Ordered | OnlyOne
@@ -177,7 +194,9 @@ Rule = AnyOf | Together | Ordered | OnlyOne
 
 @dataclass(frozen=True)
 class Cookie:
-    """A property of the body that a cookie may give where the body does not; ``setting`` of site.yaml is its name."""
+    """A property of the body that a cookie may give where the body does not; ``setting`` of
+    site.yaml is its name.
+    """
 
     property: str
     setting: str
@@ -194,8 +213,9 @@ class Rate(NamedTuple):
 class Allowance:
     """How much of an operation is allowed, by address and by application.
 
-    ``setting`` of site.yaml's `limits` overrides the two rates; ``words`` say what is counted. ``cost``: what a Call
-    counts as, 0 for nothing; its second argument says whether the answer is stored for repeated requests.
+    ``setting`` of site.yaml's `limits` overrides the two rates; ``words`` say what is counted.
+    ``cost``: what a Call counts as, 0 for nothing; its second argument says whether the answer
+    is stored for repeated requests.
     """
 
     setting: str
@@ -207,19 +227,21 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of the interface. ``path`` has no leading slash; ``{name}`` in it is a parameter.
+    """One operation of the interface. ``path`` has no leading slash; ``{name}`` in it is a
+    parameter.
 
-    ``response`` names a schema in schemas/responses/. ``items`` leads to the items of the answer that a `_fields` mask
-    applies to. ``by_application``: the answer depends on the API key's application. ``others``: what it knows in the
-    query beside its parameters.
+    ``response`` names a schema in schemas/responses/. ``items`` leads to the items of the
+    answer that a `_fields` mask applies to. ``by_application``: the answer depends on the API
+    key's application. ``others``: what it knows in the query beside its parameters.
 
-    ``body`` names the schema of the request's body in schemas/requests/; ``body_optional``: it may be missing;
-    ``cookie``: what a cookie may give of it.
-    ``order_host``: it is served on the order host alone. ``own_failures``: it answers failures in the form of
-    single-use codes (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD. ``tagged``: its answers
-    have an ETag of what is asked for, and If-Match is honoured. ``limited``: it may be asked so often in a while;
-    ``allowance``: how often, where the service counts before the action. ``lifetime``: seconds for which caches may
-    keep an answer where site.yaml does not name the operation; None: site.yaml's default.
+    ``body`` names the schema of the request's body in schemas/requests/; ``body_optional``: it
+    may be missing; ``cookie``: what a cookie may give of it. ``order_host``: it is served on
+    the order host alone. ``own_failures``: it answers failures in the form of single-use codes
+    (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD. ``tagged``: its
+    answers have an ETag of what is asked for, and If-Match is honoured. ``limited``: it may be
+    asked so often in a while; ``allowance``: how often, where the service counts before the
+    action. ``lifetime``: seconds for which caches may keep an answer where site.yaml does not
+    name the operation; None: site.yaml's default.
     """
 
     name: str
@@ -262,7 +284,11 @@ class Operation:
     def entries(self, content: Content) -> Iterable[Arguments]:
         """The arguments of the Calls to freeze."""
         source = self.source
-        return source.entries(content) if isinstance(source, FromContent) and source.entries else ()
+        return (
+            source.entries(content)
+            if isinstance(source, FromContent) and source.entries
+            else ()
+        )
 
     def questions(self, content: Content) -> list[Sequence[Arguments]]:
         """The same, with all that ask the same together."""
@@ -292,7 +318,9 @@ class Operation:
 
     def knows(self, name: str) -> bool:
         """Whether a parameter of the query is one of the operation's."""
-        return name in self.in_query or (self.others is not None and name not in self.named and self.others.admit(name))
+        return name in self.in_query or (
+            self.others is not None and name not in self.named and self.others.admit(name)
+        )
 
     def kind(self, name: str) -> Kind:
         """The kind of a parameter that the operation knows."""
@@ -321,9 +349,11 @@ class Operation:
 
 @dataclass(frozen=True)
 class Call:
-    """One asking. ``arguments`` holds what differs from its default, in the declared order; then others, by name.
+    """One asking. ``arguments`` holds what differs from its default, in the declared order;
+    then others, by name.
 
-    ``body`` is the checked body, every place of its schema's one type. ``if_match``: that header (RFC 9110 §13.1.1).
+    ``body`` is the checked body, every place of its schema's one type. ``if_match``: that
+    header (RFC 9110 §13.1.1).
     """
 
     operation: Operation
@@ -342,10 +372,14 @@ class Call:
 
     def others(self) -> dict[str, Any]:
         """The arguments that the operation's description does not name (Operation.others)."""
-        return {name: value for name, value in self.arguments if name not in self.operation.named}
+        return {
+            name: value for name, value in self.arguments if name not in self.operation.named
+        }
 
     def texts(self) -> dict[str, str]:
-        """The arguments as text: those of the path, those that differ from their default, those always written."""
+        """The arguments as text: those of the path, those that differ from their default, those
+        always written.
+        """
         return dict(self._texts)
 
     @cached_property
@@ -354,16 +388,23 @@ class Call:
         texts = {}
         for parameter in self.operation.parameters:
             if parameter.name in given or parameter.always:
-                texts[parameter.name] = parameter.kind.format(given.get(parameter.name, parameter.default))
+                texts[parameter.name] = parameter.kind.format(
+                    given.get(parameter.name, parameter.default)
+                )
         if self.operation.others:
-            texts |= {name: self.operation.others.kind.format(value) for name, value in self.others().items()}
+            texts |= {
+                name: self.operation.others.kind.format(value)
+                for name, value in self.others().items()
+            }
         return texts
 
     def request(self) -> Request:
         """The canonical spelling, without a key."""
         texts = self.texts()
         path = self._path(texts)
-        query = "&".join([f"{quoted(name, '')}={quoted(text, SAFE)}" for name, text in texts.items()])
+        query = "&".join(
+            [f"{quoted(name, '')}={quoted(text, SAFE)}" for name, text in texts.items()]
+        )
         headers = {"accept": self.format.media_type}
         if self.if_match is not None:
             headers["if-match"] = self.if_match
@@ -374,12 +415,16 @@ class Call:
         return Request(path, query, headers, self.operation.method, len(body), body)
 
     def filename(self) -> str | None:
-        """The file that holds the answer, relative to the release's files/; None where no file name can."""
+        """The file that holds the answer, relative to the release's files/; None where no file
+        name can.
+        """
         name = self._stem() + self.format.extension
         return name if _FILE_NAME.fullmatch(name) else None
 
     def filenames(self) -> list[str]:
-        """The files that hold the answer in every format; none where one of them has no file name."""
+        """The files that hold the answer in every format; none where one of them has no file
+        name.
+        """
         stem = self._stem()
         names = [stem + format.extension for format in RESPONSE_FORMATS]
         return names if all(map(_FILE_NAME.fullmatch, names)) else []

@@ -1,7 +1,7 @@
 """The outbox: mails in the transaction that promises them, and what senders do with them.
 
-An Interface whose actions send mail lists OUTBOX among its tables. It stands here because both need it: the family
-that promises a mail, and the service that sends it.
+An Interface whose actions send mail lists OUTBOX among its tables. It stands here because both
+need it: the family that promises a mail, and the service that sends it.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,8 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.table import Aging, Session, Step, Table, read_instant, written
 
 CANDIDATES = 32
-"""Mails of which a sender claims one at random: senders that ask at once seldom want the same."""
+"""Mails of which a sender claims one at random: senders that ask at once seldom want the same.
+"""
 
 KEPT = timedelta(days=30)
 """How long a mail is kept that was given up: time enough to learn why, and to try again."""
@@ -23,7 +24,9 @@ KEPT = timedelta(days=30)
 
 @dataclass(frozen=True)
 class Mail:
-    """A mail that a sender has claimed. ``at``: when it was promised; ``deferred``: how often a server put it off."""
+    """A mail that a sender has claimed. ``at``: when it was promised; ``deferred``: how often a
+    server put it off.
+    """
 
     id: str
     recipient: str
@@ -33,13 +36,17 @@ class Mail:
 
 
 class Outbox:
-    """Mail that is promised with a transaction and sent after it: for who promises it, and for its senders."""
+    """Mail that is promised with a transaction and sent after it: for who promises it, and for
+    its senders.
+    """
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
     def add(self, id: str, recipient: str, document: Json, at: datetime) -> None:
-        """Promise a mail to one recipient, made of a document when it is sent. ``id`` is unguessable and unique."""
+        """Promise a mail to one recipient, made of a document when it is sent. ``id`` is
+        unguessable and unique.
+        """
         when, text = written(at), orjson.dumps(document).decode()
         self._run(
             "INSERT INTO outbox (id, recipient, document, state, due, deferred, at)"
@@ -50,7 +57,9 @@ class Outbox:
     def due(self, at: datetime) -> list[str]:
         """The ids of some mails that may be tried, those that wait longest."""
         rows = self._run(
-            "SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?", written(at), CANDIDATES
+            "SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
+            written(at),
+            CANDIDATES,
         )
         return [id for (id,) in rows]
 
@@ -66,12 +75,18 @@ class Outbox:
         return None
 
     def sent(self, id: str) -> None:
-        """A server has accepted it: nothing of it is kept. Whoever else may have claimed it finds it gone."""
+        """A server has accepted it: nothing of it is kept. Whoever else may have claimed it
+        finds it gone.
+        """
         if self._run("DELETE FROM outbox WHERE id = ? RETURNING 1", id):
             self._count("sent")
 
-    def postpone(self, id: str, lease: str, due: datetime, reason: str, *, deferred: bool) -> None:
-        """Try it again later. ``deferred``: a server has put off this mail, and not only been out of reach."""
+    def postpone(
+        self, id: str, lease: str, due: datetime, reason: str, *, deferred: bool
+    ) -> None:
+        """Try it again later. ``deferred``: a server has put off this mail, and not only been
+        out of reach.
+        """
         self._run(
             "UPDATE outbox SET due = ?, reason = ?, deferred = deferred + ?, lease = NULL WHERE id = ? AND lease = ?",
             *(written(due), reason, int(deferred), id, lease),
@@ -89,7 +104,9 @@ class Outbox:
     def dead(self) -> list[dict[str, Any]]:
         """The dead mails, the oldest first."""
         names = ("id", "recipient", "at", "deferred", "reason")
-        rows = self._run(f"SELECT {', '.join(names)} FROM outbox WHERE state = 'dead' ORDER BY at, id")
+        rows = self._run(
+            f"SELECT {', '.join(names)} FROM outbox WHERE state = 'dead' ORDER BY at, id"
+        )
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def retry(self, ids: Iterable[str] | None, at: datetime) -> int:
@@ -101,7 +118,9 @@ class Outbox:
         return sum(len(self._run(f"{sql} AND id = ? RETURNING 1", when, id)) for id in ids)
 
     def counts(self) -> dict[str, int]:
-        """How many mails are waiting and dead now, and how many ended so since the database was made."""
+        """How many mails are waiting and dead now, and how many ended so since the database was
+        made.
+        """
         found = dict.fromkeys(("waiting", "dead", "ended sent", "ended dead"), 0)
         for state, number in self._run("SELECT state, count(*) FROM outbox GROUP BY state"):
             found[state] = number
@@ -152,5 +171,15 @@ OUTBOX = Table(
         ),
     ),
     verbs=Outbox,
-    aging=(Aging("outbox", ("id",), "at", KEPT, called="dead mails", option="mails", where="state = 'dead'"),),
+    aging=(
+        Aging(
+            "outbox",
+            ("id",),
+            "at",
+            KEPT,
+            called="dead mails",
+            option="mails",
+            where="state = 'dead'",
+        ),
+    ),
 )

@@ -21,14 +21,17 @@ _percent_encoded = lru_cache(maxsize=256)(quote)
 
 
 class Request(NamedTuple):
-    """An HTTP request below the base URL: ``path`` decoded, without its first slash; header names in lower case."""
+    """An HTTP request below the base URL: ``path`` decoded, without its first slash; header
+    names in lower case.
+    """
 
     path: str
     query: str = ""
     headers: Mapping[str, str] = MappingProxyType({})
     method: str = "GET"
     length: int = 0
-    """Bytes of the body, as its Content-Length says; of a chunked one as many as were received."""
+    """Bytes of the body, as its Content-Length says; of a chunked one as many as were received.
+    """
     body: bytes = b""
     """The body, where the method has one and it is not too large."""
     address: str = ""

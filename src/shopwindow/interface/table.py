@@ -1,7 +1,9 @@
-"""A Table describes what actions write: its SQL, its verbs, which of its rows are a person's, and which age out.
+"""A Table describes what actions write: its SQL, its verbs, which of its rows are a person's,
+and which age out.
 
-The engine carries tables out: it takes their steps, forgets a person in all of them and prunes all of them. It knows
-no table but its own. So whoever adds a table says here what must happen to its rows, and no command can overlook it.
+The engine carries tables out: it takes their steps, forgets a person in all of them and prunes
+all of them. It knows no table but its own. So whoever adds a table says here what must happen
+to its rows, and no command can overlook it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,13 +20,19 @@ class Session(Protocol):
     """An open transaction."""
 
     def run(self, sql: str, *values: Any) -> list[Row]:
-        """Return the rows of one statement, none where it gives none. ``?`` stands for each value, on either engine."""
+        """Return the rows of one statement, none where it gives none. ``?`` stands for each
+        value, on either engine.
+        """
         ...
 
 
 def written(moment: datetime) -> str:
-    """Return an instant as it is stored: UTC, ISO 8601 with milliseconds; such texts sort by time."""
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    """Return an instant as it is stored: UTC, ISO 8601 with milliseconds; such texts sort by
+    time.
+    """
+    return (
+        moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    )
 
 
 def read_instant(text: str) -> datetime:
@@ -34,11 +42,13 @@ def read_instant(text: str) -> datetime:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a table's form. Steps go forward only, and what an older program uses is never taken away.
+    """One step of a table's form. Steps go forward only, and what an older program uses is
+    never taken away.
 
-    ``sql`` holds statements in the spelling that SQLite and PostgreSQL share; none has a semicolon, `?` or `%` within.
-    A table WITHOUT ROWID is SQLite's alone. ``formerly`` is the number that the step had while all tables shared one
-    list (up to 5); a database that has taken that number has taken this step.
+    ``sql`` holds statements in the spelling that SQLite and PostgreSQL share; none has a
+    semicolon, `?` or `%` within. A table WITHOUT ROWID is SQLite's alone. ``formerly`` is the
+    number that the step had while all tables shared one list (up to 5); a database that has
+    taken that number has taken this step.
     """
 
     sql: str
@@ -49,9 +59,10 @@ class Step:
 class Column:
     """A column that names a person.
 
-    ``value`` returns what stands in the column for the text by which an operator names the person; None: no row can
-    have it. ``quoted`` is how an answer that is stored for repeated requests says the same, with `{}` for the value in
-    JSON, where the request itself may not name the person.
+    ``value`` returns what stands in the column for the text by which an operator names the
+    person; None: no row can have it. ``quoted`` is how an answer that is stored for repeated
+    requests says the same, with `{}` for the value in JSON, where the request itself may not
+    name the person.
     """
 
     name: str
@@ -63,8 +74,8 @@ class Column:
 class Personal:
     """Rows that are a person's, known by a device, by a user or by either.
 
-    ``rows`` is the SQL table. ``called`` is what the number of removed rows is reported as; empty: it is not reported,
-    because the rows only repeat what others say.
+    ``rows`` is the SQL table. ``called`` is what the number of removed rows is reported as;
+    empty: it is not reported, because the rows only repeat what others say.
     """
 
     rows: str
@@ -81,9 +92,10 @@ class Personal:
 class Aging:
     """Rows that are removed some time after the instant in one of their columns.
 
-    ``rows`` is the SQL table, ``key`` its primary key, ``column`` holds the instant as ``stored`` writes it. ``where``
-    narrows the rows by SQL. ``kept`` is how long a row is kept after its instant. An operator may say otherwise where
-    the rows have an ``option``: a name for `prune-database --keep NAME=DAYS`. ``called`` is what they are reported as.
+    ``rows`` is the SQL table, ``key`` its primary key, ``column`` holds the instant as
+    ``stored`` writes it. ``where`` narrows the rows by SQL. ``kept`` is how long a row is kept
+    after its instant. An operator may say otherwise where the rows have an ``option``: a name
+    for `prune-database --keep NAME=DAYS`. ``called`` is what they are reported as.
     """
 
     rows: str
@@ -100,10 +112,11 @@ class Aging:
 class Table(Generic[Verbs]):
     """What actions write, as one value.
 
-    ``name`` is unique among the tables of a database. ``steps`` bring a database to this form; the first has number 1.
-    ``verbs`` makes the object whose methods run the table's statements in an open transaction. One Table may have
-    several SQL tables. Each of them that holds a person's rows stands in ``personal``, or its rows go with such a row
-    by ON DELETE CASCADE; each whose rows age out stands in ``aging``.
+    ``name`` is unique among the tables of a database. ``steps`` bring a database to this form;
+    the first has number 1. ``verbs`` makes the object whose methods run the table's statements
+    in an open transaction. One Table may have several SQL tables. Each of them that holds a
+    person's rows stands in ``personal``, or its rows go with such a row by ON DELETE CASCADE;
+    each whose rows age out stands in ``aging``.
     """
 
     name: str
@@ -118,7 +131,9 @@ def by_name(tables: Iterable[Table[Any]]) -> Mapping[str, Table[Any]]:
     named: dict[str, Table[Any]] = {}
     for table in tables:
         if table.name in named:
-            raise ValueError(f"two tables are called {table.name}; a database tells its tables apart by their names")
+            raise ValueError(
+                f"two tables are called {table.name}; a database tells its tables apart by their names"
+            )
         named[table.name] = table
     return named
 
@@ -126,8 +141,8 @@ def by_name(tables: Iterable[Table[Any]]) -> Mapping[str, Table[Any]]:
 class Tables:
     """The tables of one open transaction: ``tables[BAGS]`` is what may be done with bags.
 
-    Only tables that the database was opened with can be had. An action cannot write rows that `optins forget` and
-    `prune-database` do not know.
+    Only tables that the database was opened with can be had. An action cannot write rows that
+    `optins forget` and `prune-database` do not know.
     """
 
     def __init__(self, session: Session, declared: Mapping[str, Table[Any]]) -> None:
@@ -139,7 +154,9 @@ class Tables:
         verbs: Verbs | None = self._verbs.get(table.name)
         if verbs is None:
             if self._declared.get(table.name) is not table:
-                raise LookupError(f"the Interface does not list the table {table.name} among its tables")
+                raise LookupError(
+                    f"the Interface does not list the table {table.name} among its tables"
+                )
             verbs = self._verbs[table.name] = table.verbs(self.session)
         return verbs
 
@@ -148,5 +165,7 @@ class Writer(Protocol):
     """What runs work in a transaction: a database, for who need not know more of it."""
 
     def write(self, work: Callable[[Tables], Result]) -> Result:
-        """Return what ``work`` returns, once all that it wrote is durable. What it raises rolls back what it wrote."""
+        """Return what ``work`` returns, once all that it wrote is durable. What it raises rolls
+        back what it wrote.
+        """
         ...

@@ -1,4 +1,6 @@
-"""By what a cache knows an answer again (validators, RFC 9110 §8.8): the same from file and service, on every host."""
+"""By what a cache knows an answer again (validators, RFC 9110 §8.8): the same from file and
+service, on every host.
+"""
 
 from hashlib import sha256
 

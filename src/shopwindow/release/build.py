@@ -1,16 +1,21 @@
 """A build turns checked documents into a release.
 
 1. The documents that are live at the build's instant are the content.
-2. Its indexes are built, before anything else, because answers are rendered from them (`indexes`).
-3. A plan says which answers to render, and which files of the previous release to keep (`plan`, `previous`).
-4. The answers are rendered into a staging directory, where bytes that the previous release holds are linked (`render`).
-5. The manifest lists every file with its digest. The manifest's own digest is the release id, so equal content gives an
-   equal id on any host.
-6. One syncfs brings everything to disk, a rename puts it among the releases, and the directories are synced.
+2. Its indexes are built, before anything else, because answers are rendered from them
+   (`indexes`).
+3. A plan says which answers to render, and which files of the previous release to keep (`plan`,
+   `previous`).
+4. The answers are rendered into a staging directory, where bytes that the previous release
+   holds are linked (`render`).
+5. The manifest lists every file with its digest. The manifest's own digest is the release id,
+   so equal content gives an equal id on any host.
+6. One syncfs brings everything to disk, a rename puts it among the releases, and the
+   directories are synced.
 
-The id follows from the digests of all files, so a build knows only after step 4 whether its release exists already. It
-knows that before step 4 where nothing is left to render, and then stages nothing. A build never moves `current`:
-`publish` does. So a build that fails, or is killed, leaves every release as it was.
+The id follows from the digests of all files, so a build knows only after step 4 whether its
+release exists already. It knows that before step 4 where nothing is left to render, and then
+stages nothing. A build never moves `current`: `publish` does. So a build that fails, or is
+killed, leaves every release as it was.
 """
 
 import os
@@ -37,17 +42,20 @@ from shopwindow.release.render import Files, merged, render
 from shopwindow.release.stage import Stage, fsync_folder, staging
 
 MAX_FILES = 200_000
-"""Files that a release may have unless an option allows more: nobody shall pre-render a million products unawares."""
+"""Files that a release may have unless an option allows more: nobody shall pre-render a million
+products unawares.
+"""
 
 
 @dataclass(frozen=True)
 class BuildOrder:
     """What to build, and from what.
 
-    ``moment``: the instant at which documents must be live. ``edge`` returns the digest of the edge's configuration.
-    ``program``: a digest of this program. ``note``: what else build.json shall say. ``jobs``: how many processes
-    share the work; None: one a processor. ``fresh``: take nothing over from the previous release. ``allowed``: the
-    most files that there may be. ``clock`` returns the time when the build ends; None: build.json does not say it.
+    ``moment``: the instant at which documents must be live. ``edge`` returns the digest of the
+    edge's configuration. ``program``: a digest of this program. ``note``: what else build.json
+    shall say. ``jobs``: how many processes share the work; None: one a processor. ``fresh``:
+    take nothing over from the previous release. ``allowed``: the most files that there may be.
+    ``clock`` returns the time when the build ends; None: build.json does not say it.
     """
 
     interface: Interface
@@ -68,10 +76,11 @@ class BuildOrder:
 class Built:
     """What a build did.
 
-    ``files``, ``written`` and ``removed`` count files below files/: all of the release, those whose bytes were written,
-    and those of the previous release that this one lacks. ``existed``: the release was there already. ``documents``:
-    kind → ids of the documents that differ from the previous release, where its content.json is here.
-    ``next_change``: when the same documents would give another release (RFC 3339).
+    ``files``, ``written`` and ``removed`` count files below files/: all of the release, those
+    whose bytes were written, and those of the previous release that this one lacks.
+    ``existed``: the release was there already. ``documents``: kind → ids of the documents that
+    differ from the previous release, where its content.json is here. ``next_change``: when the
+    same documents would give another release (RFC 3339).
     """
 
     id: str
@@ -91,7 +100,9 @@ def build(order: BuildOrder, releases: Releases) -> Built:
     """
     interface = order.interface
     live = documents.live(order.documents, order.moment, interface.kinds, interface.clocks)
-    previous = previous_release(releases, interface, order.program, order.schemas.digest, fresh=order.fresh)
+    previous = previous_release(
+        releases, interface, order.program, order.schemas.digest, fresh=order.fresh
+    )
     jobs = order.jobs or processors()
     with staging(releases.out) as stage:
         built = indexes.build(
@@ -124,7 +135,9 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         if not existed:
             _write(order, stage, built, listed)
             _put_in_place(releases, stage, id)
-        reads.save(record_path(releases), (id, *plan.state), merged(plan.records, files.records))
+        reads.save(
+            record_path(releases), (id, *plan.state), merged(plan.records, files.records)
+        )
     removed = previous.lines.keys() - files.lines.keys()
     return Built(
         id=id,
@@ -142,9 +155,10 @@ def build(order: BuildOrder, releases: Releases) -> Built:
 class _Beside:
     """What a release holds beside the answers below files/.
 
-    ``private``: the manifest's entries of files that are not served.
-    ``changed``: kind → ids of the documents that differ from the previous release. ``edge``: the digest of the edge's
-    configuration. ``next_change``: when the same documents would give another release (RFC 3339).
+    ``private``: the manifest's entries of files that are not served. ``changed``: kind → ids of
+    the documents that differ from the previous release. ``edge``: the digest of the edge's
+    configuration. ``next_change``: when the same documents would give another release (RFC
+    3339).
     """
 
     private: Mapping[str, Mapping[str, Any]]
@@ -157,14 +171,20 @@ class _Beside:
         return manifest.encode(lines, self.private, self.next_change, self.edge)
 
 
-def _beside(order: BuildOrder, content: Content, previous: Previous, built: BuiltIndexes, stage: Stage) -> _Beside:
+def _beside(
+    order: BuildOrder, content: Content, previous: Previous, built: BuiltIndexes, stage: Stage
+) -> _Beside:
     """Stage content.json, and return what the release holds beside its answers.
 
-    That comes before rendering, so that no process has the bytes of content.json in memory while it renders.
+    That comes before rendering, so that no process has the bytes of content.json in memory
+    while it renders.
     """
     data = content.encode()
     private: dict[str, Mapping[str, Any]] = {
-        manifest.CONTENT_FILE: {"size": len(data), "sha256": stage.add(manifest.CONTENT_FILE, data)}
+        manifest.CONTENT_FILE: {
+            "size": len(data),
+            "sha256": stage.add(manifest.CONTENT_FILE, data),
+        }
     }
     if order.interface.collections:
         stored_collections = collections.encode(order.interface.collections)
@@ -178,14 +198,17 @@ def _beside(order: BuildOrder, content: Content, previous: Previous, built: Buil
     next_change = schedule.next_change(boundaries, order.interface.clocks, zone, order.moment)
     private |= built.private
     changed = {**changed, **built.changed}
-    return _Beside(private, changed, order.edge(content), next_change.isoformat(timespec="seconds"))
+    return _Beside(
+        private, changed, order.edge(content), next_change.isoformat(timespec="seconds")
+    )
 
 
 def _exists(order: BuildOrder, releases: Releases, listed: bytes) -> bool:
     """Return whether the release with this manifest exists and is intact.
 
-    The current release counts as intact without a look at its files, since every build links to them unread. A
-    ``fresh`` build verifies that one too, and replaces a damaged release; any other build raises Failure for it.
+    The current release counts as intact without a look at its files, since every build links to
+    them unread. A ``fresh`` build verifies that one too, and replaces a damaged release; any
+    other build raises Failure for it.
     """
     id = manifest.release_id(listed)
     if not releases.complete(id):
@@ -195,22 +218,33 @@ def _exists(order: BuildOrder, releases: Releases, listed: bytes) -> bool:
     wrong = releases.verify(id)
     if wrong and not order.fresh:
         shown = "; ".join(wrong[:3])
-        raise Failure(f"release {id} exists and is damaged: {shown}; build with --no-cache to replace it")
+        raise Failure(
+            f"release {id} exists and is damaged: {shown}; build with --no-cache to replace it"
+        )
     return not wrong
 
 
 def _write(order: BuildOrder, stage: Stage, built: BuiltIndexes, listed: bytes) -> None:
-    """Stage the files beside files/: the manifest, and what only operators and later builds read."""
+    """Stage the files beside files/: the manifest, and what only operators and later builds
+    read.
+    """
     stage.add("sources.json", orjson.dumps(_sources(order)))
     stage.add("manifest.json", listed)
-    note = {**order.note, **built.notes, "at": order.moment.isoformat(), "program": order.program}
+    note = {
+        **order.note,
+        **built.notes,
+        "at": order.moment.isoformat(),
+        "program": order.program,
+    }
     if order.clock:
         note["ended"] = order.clock().isoformat(timespec="milliseconds")
     stage.add("build.json", orjson.dumps({**note, "schemas": order.schemas.digest}))
 
 
 def _put_in_place(releases: Releases, stage: Stage, id: str) -> None:
-    """Rename the staged directory to releases/<id>. Its files are on disk before that, so the name never lacks one."""
+    """Rename the staged directory to releases/<id>. Its files are on disk before that, so the
+    name never lacks one.
+    """
     if releases.path(id).is_dir():  # damaged, or only its manifest is here
         releases.discard(id)
     stage.settle()
@@ -221,7 +255,9 @@ def _put_in_place(releases: Releases, stage: Stage, id: str) -> None:
 
 
 def _sources(order: BuildOrder) -> dict[str, dict[str, list[str]]]:
-    """Return the paths of the YAML files that each document comes from, by its kind and identity."""
+    """Return the paths of the YAML files that each document comes from, by its kind and
+    identity.
+    """
     sources: dict[str, dict[str, list[str]]] = {}
     for kind in order.interface.kinds:
         if kind.streamed or kind.identity is None:

@@ -1,7 +1,9 @@
-"""What differs between two releases in the editors' terms: which document, and how; and the URLs that show it.
+"""What differs between two releases in the editors' terms: which document, and how; and the
+URLs that show it.
 
-Documents are compared by kind and identity, value by value. The URLs of a change are found by asking again: each file
-that differs is answered once more from its own release, and what the view reads names the documents (release.reads).
+Documents are compared by kind and identity, value by value. The URLs of a change are found by
+asking again: each file that differs is answered once more from its own release, and what the
+view reads names the documents (release.reads).
 """
 
 from collections import defaultdict
@@ -30,8 +32,9 @@ from shopwindow.release.stored import interface_of
 
 SITE_DOCUMENT = ("site", "site.yaml")
 DETAILED = 1000
-"""Documents of an index that are compared value by value; of the others only the names are listed. A million prices
-may change in one night, and nobody reads a million lines."""
+"""Documents of an index that are compared value by value; of the others only the names are
+listed. A million prices may change in one night, and nobody reads a million lines.
+"""
 
 Named = tuple[str, str]
 """A document: its kind's name and its identity, as text."""
@@ -42,10 +45,12 @@ Leaf = tuple[Pointer, Json, Json]
 
 @dataclass(frozen=True)
 class Change:
-    """One value that differs. An empty pointer: the whole document appears (``old`` is None) or disappears.
+    """One value that differs. An empty pointer: the whole document appears (``old`` is None) or
+    disappears.
 
-    Two objects, the whole document or a part of it, have their keys in another order; else what differs is a leaf.
-    ``urls``: what to purge, the addresses of the differing files whose answers read the document.
+    Two objects, the whole document or a part of it, have their keys in another order; else what
+    differs is a leaf. ``urls``: what to purge, the addresses of the differing files whose
+    answers read the document.
     """
 
     kind: str
@@ -59,7 +64,8 @@ class Change:
 def content_of(release: Path, interface: Interface) -> Content:
     """Return the content of a release, answering from its indexes. Raises Failure.
 
-    ``interface`` has the release's collections (release.stored), where somebody asks for their documents.
+    ``interface`` has the release's collections (release.stored), where somebody asks for their
+    documents.
     """
     try:
         value = orjson.loads((release / manifest.CONTENT_FILE).read_bytes())
@@ -70,7 +76,9 @@ def content_of(release: Path, interface: Interface) -> Content:
         content = documents.decode(value, interface.kinds, interface.clocks)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{release}: content.json cannot be read: {error}") from None
-    opened = {index.name: index.open(release / index.file) for index in _indexes(release, interface)}
+    opened = {
+        index.name: index.open(release / index.file) for index in _indexes(release, interface)
+    }
     return content.with_indexes(opened)
 
 
@@ -79,40 +87,64 @@ def _indexes(release: Path, interface: Interface) -> list[Any]:
 
 
 def changes(old: Path, new: Path, interface: Interface) -> list[Change]:
-    """Return every change from one release to another, by kind and identity, with its URLs. Raises Failure."""
+    """Return every change from one release to another, by kind and identity, with its URLs.
+    Raises Failure.
+    """
     interfaces = interface_of(old, interface), interface_of(new, interface)
     before, after = content_of(old, interfaces[0]), content_of(new, interfaces[1])
     urls = _urls((old, before, interfaces[0]), (new, after, interfaces[1]))
     leaves = [*differences(before, after, interface), *_in_indexes(before, after, interface)]
     return [
-        Change(kind, id, pointer, was, now, tuple(sorted(urls[kind, id]))) for (kind, id), (pointer, was, now) in leaves
+        Change(kind, id, pointer, was, now, tuple(sorted(urls[kind, id])))
+        for (kind, id), (pointer, was, now) in leaves
     ]
 
 
 def purged(old: Path, new: Path) -> list[str]:
-    """Return the URLs of every file that differs, each once, sorted; from the manifests alone. Raises Failure."""
+    """Return the URLs of every file that differs, each once, sorted; from the manifests alone.
+    Raises Failure.
+    """
     manifests = _manifest(old), _manifest(new)
     paths = manifest.difference(manifests[0].files, manifests[1].files).paths
-    return sorted({listed.files[path]["url"] for listed in manifests for path in paths if path in listed.files})
+    return sorted(
+        {
+            listed.files[path]["url"]
+            for listed in manifests
+            for path in paths
+            if path in listed.files
+        }
+    )
 
 
 def longest_lifetime(release: Path, interface: Interface) -> int:
-    """Return the seconds after which no cache holds an answer of a release that nobody purged. Raises Failure."""
+    """Return the seconds after which no cache holds an answer of a release that nobody purged.
+    Raises Failure.
+    """
     interface = interface_of(release, interface)
     content = content_of(release, interface)
-    reads = [operation for operation in interface.operations if isinstance(operation.source, FromContent)]
-    return max((content.lifetime(operation.name, operation.lifetime) for operation in reads), default=0)
+    reads = [
+        operation
+        for operation in interface.operations
+        if isinstance(operation.source, FromContent)
+    ]
+    return max(
+        (content.lifetime(operation.name, operation.lifetime) for operation in reads), default=0
+    )
 
 
 def _manifest(release: Path) -> Manifest:
     return manifest.read(release / "manifest.json", release.name)
 
 
-# -- which documents differ --------------------------------------------------------------------------------------
+# -- which documents differ --------------------------------------------------------------------
 
 
-def differences(old: Content, new: Content, interface: Interface) -> Iterator[tuple[Named, Leaf]]:
-    """Yield every leaf that differs between two contents, and every object whose keys stand in another order."""
+def differences(
+    old: Content, new: Content, interface: Interface
+) -> Iterator[tuple[Named, Leaf]]:
+    """Yield every leaf that differs between two contents, and every object whose keys stand in
+    another order.
+    """
     for leaf in _leaves(old.site, new.site, ()):
         yield SITE_DOCUMENT, leaf
     for name, title in clock_titles(interface).items():
@@ -121,17 +153,23 @@ def differences(old: Content, new: Content, interface: Interface) -> Iterator[tu
             yield SITE_DOCUMENT, ((title,), was, now)
     for kind in _kinds(old, new):
         before, after = _by_identity(old, kind.name), _by_identity(new, kind.name)
-        for id in sorted(before.keys() | after.keys(), key=lambda id: (isinstance(id, str), id)):
+        for id in sorted(
+            before.keys() | after.keys(), key=lambda id: (isinstance(id, str), id)
+        ):
             yield from _of_document((kind.name, str(id)), before.get(id), after.get(id))
 
 
 def clock_titles(interface: Interface) -> dict[str, str]:
     """Return what a difference calls each clock, the engine's own among them."""
-    return {clock.name: clock.title for clock in interface.clocks} | {PUBLISHED: "latest publish boundary"}
+    return {clock.name: clock.title for clock in interface.clocks} | {
+        PUBLISHED: "latest publish boundary"
+    }
 
 
 def _kinds(old: Content, new: Content) -> list[Kind]:
-    """Return the kinds of two contents, each once. One of them may have collections that the other has not."""
+    """Return the kinds of two contents, each once. One of them may have collections that the
+    other has not.
+    """
     return [kind for kind in {**old.kinds, **new.kinds}.values() if not kind.streamed]
 
 
@@ -139,10 +177,14 @@ def _by_identity(content: Content, kind: str) -> dict[Any, Json]:
     return dict(zip(content.identities(kind), content.documents(kind), strict=True))
 
 
-def _of_document(named: Named, before: Json | None, after: Json | None) -> Iterator[tuple[Named, Leaf]]:
+def _of_document(
+    named: Named, before: Json | None, after: Json | None
+) -> Iterator[tuple[Named, Leaf]]:
     if before is None or after is None:
         yield named, ((), before, after)
-    elif before != after or orjson.dumps(before) != orjson.dumps(after):  # to Python 1, 1.0 and true are equal
+    elif before != after or orjson.dumps(before) != orjson.dumps(
+        after
+    ):  # to Python 1, 1.0 and true are equal
         for leaf in _leaves(before, after, ()):
             yield named, leaf
 
@@ -160,22 +202,31 @@ def _leaves(old: Json, new: Json, pointer: Pointer) -> Iterator[Leaf]:
         yield pointer, old, new
 
 
-def _in_indexes(old: Content, new: Content, interface: Interface) -> Iterator[tuple[Named, Leaf]]:
+def _in_indexes(
+    old: Content, new: Content, interface: Interface
+) -> Iterator[tuple[Named, Leaf]]:
     """Yield what differs between the indexes, of the first DETAILED documents value by value."""
     for index in interface.indexes:
         opened = old.index(index.name), new.index(index.name)
         for number, named in enumerate(index.differences(*opened)):
             before, after = (index.document(each, *named) for each in opened)
-            leaves = list(_of_document(named, before, after)) if number < DETAILED or not (before and after) else []
+            leaves = (
+                list(_of_document(named, before, after))
+                if number < DETAILED or not (before and after)
+                else []
+            )
             yield from leaves
-            if not leaves:  # only what is shown around it: a promotion's name, its place in a menu
+            if (
+                not leaves
+            ):  # only what is shown around it: a promotion's name, its place in a menu
                 yield named, (("answers",), "as before", "others")
 
 
 def documents_changed(old: Content, new: Content, interface: Interface) -> dict[str, list[str]]:
     """Return, by kind, the identities of the documents that differ, those of indexes left out.
 
-    A clock that has moved on is listed under its title with its new value, since every answer that shows it differs.
+    A clock that has moved on is listed under its title with its new value, since every answer
+    that shows it differs.
     """
     changed: dict[str, list[str]] = {}
     if old.site != new.site:
@@ -185,13 +236,15 @@ def documents_changed(old: Content, new: Content, interface: Interface) -> dict[
             changed[title] = [new.clocks[name]]
     for kind in _kinds(old, new):
         before, after = _by_identity(old, kind.name), _by_identity(new, kind.name)
-        ids = [str(id) for id in before.keys() | after.keys() if before.get(id) != after.get(id)]
+        ids = [
+            str(id) for id in before.keys() | after.keys() if before.get(id) != after.get(id)
+        ]
         if ids:
             changed[kind.name] = sorted(ids, key=lambda id: (len(id), id))
     return changed
 
 
-# -- which answers read which documents --------------------------------------------------------------------------
+# -- which answers read which documents --------------------------------------------------------
 
 
 Opened = tuple[Path, Content, Interface]
@@ -199,7 +252,9 @@ Opened = tuple[Path, Content, Interface]
 
 
 def _urls(old: Opened, new: Opened) -> Mapping[Named, set[str]]:
-    """Return for each document the URLs of the differing files whose answers, then or now, read it."""
+    """Return for each document the URLs of the differing files whose answers, then or now, read
+    it.
+    """
     urls: dict[Named, set[str]] = defaultdict(set)
     manifests = _manifest(old[0]), _manifest(new[0])
     paths = manifest.difference(manifests[0].files, manifests[1].files).paths
@@ -219,10 +274,14 @@ class _Readers:
     def __init__(self, release: Path, content: Content, interface: Interface) -> None:
         self._content = content
         self._interface = interface
-        self._named: dict[int, Named] = {}  # by the Python id of documents, which the content keeps alive
+        self._named: dict[
+            int, Named
+        ] = {}  # by the Python id of documents, which the content keeps alive
         self._from_indexes: set[Named] = set()
         for kind in content.kinds.values():
-            for identity, document in _by_identity(content, kind.name).items() if not kind.streamed else ():
+            for identity, document in (
+                _by_identity(content, kind.name).items() if not kind.streamed else ()
+            ):
                 self._named[id(document)] = kind.name, str(identity)
         self._recorded = Recorded(content.with_indexes(self._indexes(release)))
 
@@ -234,11 +293,16 @@ class _Readers:
         return {index.name: index.open(release / index.file, handed_out) for index in indexes}
 
     def documents(self, entry: ManifestEntry) -> set[Named]:
-        """Return the documents that the answer in a file reads; site.yaml always, for its base_url is in every URL."""
+        """Return the documents that the answer in a file reads; site.yaml always, for its
+        base_url is in every URL.
+        """
         operation = self._interface.operation.get(entry["operation"])
         if operation is None:
             return set()
-        arguments = {name: operation.named[name].kind.parse(text) for name, text in entry["arguments"].items()}
+        arguments = {
+            name: operation.named[name].kind.parse(text)
+            for name, text in entry["arguments"].items()
+        }
         self._recorded.seen, self._from_indexes = set(), set()
         value_of(make(operation, JSON, arguments, entry.get("application")), self._recorded)
         named = {SITE_DOCUMENT} | self._from_indexes
@@ -253,7 +317,11 @@ class _Readers:
         if verb in ("derived", "has"):
             return self._among(returned(self._content, ("derived", *arguments)))
         if verb == "table":
-            return {named for value in returned(self._content, read).values() for named in self._among(value)}
+            return {
+                named
+                for value in returned(self._content, read).values()
+                for named in self._among(value)
+            }
         return set()
 
     def _among(self, value: Any) -> set[Named]:

@@ -1,8 +1,10 @@
-"""The indexes of a release being built: each linked from the previous release, built upon it, or built anew.
+"""The indexes of a release being built: each linked from the previous release, built upon it,
+or built anew.
 
-An index is a function of its files, of what the Interface says it needs beside them, and of this program. Where none of
-these has changed, the previous release's file is the very file that a build would write, and is linked. Where only the
-files have changed, the previous file may serve as a start.
+An index is a function of its files, of what the Interface says it needs beside them, and of
+this program. Where none of these has changed, the previous release's file is the very file that
+a build would write, and is linked. Where only the files have changed, the previous file may
+serve as a start.
 """
 
 from collections import defaultdict
@@ -24,7 +26,9 @@ from shopwindow.release.stage import Stage
 
 @dataclass(frozen=True)
 class PreviousIndex:
-    """An index of the previous release: its file, its private entry in the manifest, and its note in build.json."""
+    """An index of the previous release: its file, its private entry in the manifest, and its
+    note in build.json.
+    """
 
     path: Path
     private: Mapping[str, Any]
@@ -45,8 +49,9 @@ class PreviousIndex:
 class BuiltIndexes:
     """The indexes of one release.
 
-    ``private`` are entries of the manifest by file, ``notes`` those of build.json by index. ``changed`` holds, by kind,
-    the identities of the documents that differ from the previous release. ``opened`` answers views.
+    ``private`` are entries of the manifest by file, ``notes`` those of build.json by index.
+    ``changed`` holds, by kind, the identities of the documents that differ from the previous
+    release. ``opened`` answers views.
     """
 
     private: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -56,7 +61,9 @@ class BuiltIndexes:
 
     @property
     def digests(self) -> dict[str, str]:
-        """The digest of each index's file, by the index's name: what an answer that asks it has read."""
+        """The digest of each index's file, by the index's name: what an answer that asks it has
+        read.
+        """
         return {name: note["sha256"] for name, note in self.notes.items()}
 
 
@@ -72,7 +79,8 @@ def build(
 ) -> BuiltIndexes:
     """Put every index that has ``feeds`` into a release being staged.
 
-    ``previous`` holds the previous release's indexes by name. Raises Failure, or OSError for a full disk.
+    ``previous`` holds the previous release's indexes by name. Raises Failure, or OSError for a
+    full disk.
     """
     private: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, Mapping[str, Any]] = {}
@@ -93,7 +101,11 @@ def build(
             start = intact.path if intact and intact.note.get("beside") == beside else None
             rows = index.build(feeds[index.name], content, path, start, jobs, progress)
             private[index.file] = {"format": index.format, "rows": rows}
-            notes[index.name] = {"state": state, "beside": beside, "sha256": stage.seal(index.file)}
+            notes[index.name] = {
+                "state": state,
+                "beside": beside,
+                "sha256": stage.seal(index.file),
+            }
             if intact is not None and intact.private != private[index.file]:
                 changed |= differences(index, intact.path, path)
         opened[index.name] = index.open(path)
@@ -105,7 +117,9 @@ def _digest_of(value: Any) -> str:
 
 
 def differences(index: Index, old: Path, new: Path) -> dict[str, list[str]]:
-    """Return, by kind, the identities of the documents that differ between two files of an index."""
+    """Return, by kind, the identities of the documents that differ between two files of an
+    index.
+    """
     changed: dict[str, list[str]] = defaultdict(list)
     for kind, identity in index.differences(index.open(old), index.open(new)):
         changed[kind].append(identity)
@@ -114,9 +128,14 @@ def differences(index: Index, old: Path, new: Path) -> dict[str, list[str]]:
 
 @contextmanager
 def temporary(
-    indexes: Sequence[Index], feeds: Mapping[str, Any], content: Content, jobs: int | None = None
+    indexes: Sequence[Index],
+    feeds: Mapping[str, Any],
+    content: Content,
+    jobs: int | None = None,
 ) -> Iterator[Content]:
-    """Yield content that answers from its indexes without a release: they last as long as they are looked at."""
+    """Yield content that answers from its indexes without a release: they last as long as they
+    are looked at.
+    """
     with scratch() as folder:
         opened = {}
         for index in indexes:

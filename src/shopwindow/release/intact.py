@@ -1,8 +1,10 @@
-"""A service checks that a release is intact on this host before it serves it: every listed file has its bytes.
+"""A service checks that a release is intact on this host before it serves it: every listed file
+has its bytes.
 
-A release may come by a copy that is still at work, or that was cut off. The sizes of all files are compared, at the
-cost of a system call each. Digests are compared only for files that are new to the host: a file that the previous
-release shares (builds and copies link what did not change) was compared when that release came.
+A release may come by a copy that is still at work, or that was cut off. The sizes of all files
+are compared, at the cost of a system call each. Digests are compared only for files that are
+new to the host: a file that the previous release shares (builds and copies link what did not
+change) was compared when that release came.
 """
 
 import os
@@ -22,34 +24,48 @@ from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.publish import Releases
 
 MAX_LISTED_FAULTS = 3
-"""Faults that a message lists, for a release that is still being copied lacks thousands of files."""
+"""Faults that a message lists, for a release that is still being copied lacks thousands of
+files.
+"""
 
 Inode = tuple[int, int]
 """A file's device and its inode there."""
 
 
-def require_intact(releases: Releases, id: str, indexes: Sequence[Index], previous: str | None = None) -> None:
-    """Compare a release's files with its manifest. ``previous``: the id of a release that was intact.
+def require_intact(
+    releases: Releases, id: str, indexes: Sequence[Index], previous: str | None = None
+) -> None:
+    """Compare a release's files with its manifest. ``previous``: the id of a release that was
+    intact.
 
-    Raises Failure, with the first faults, where something is missing, cut off or not what was built.
+    Raises Failure, with the first faults, where something is missing, cut off or not what was
+    built.
     """
     faults = list(islice(_faults(releases, id, indexes, previous), MAX_LISTED_FAULTS + 1))
     if faults:
         more = "; and more" if len(faults) > MAX_LISTED_FAULTS else ""
-        raise Failure(f"release {id[:12]} is not complete on this host: {'; '.join(faults[:MAX_LISTED_FAULTS])}{more}")
+        raise Failure(
+            f"release {id[:12]} is not complete on this host: {'; '.join(faults[:MAX_LISTED_FAULTS])}{more}"
+        )
 
 
 def signature(releases: Releases, id: str, indexes: Sequence[Index]) -> tuple[Any, ...]:
-    """Return device, inode, size and time of every index's file: equal until one of them is replaced."""
+    """Return device, inode, size and time of every index's file: equal until one of them is
+    replaced.
+    """
     signatures: list[tuple[int, ...]] = []
     for index in indexes:
         with suppress(OSError):
             status = os.stat(releases.path(id) / index.file)
-            signatures.append((status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns))
+            signatures.append(
+                (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+            )
     return tuple(signatures)
 
 
-def _faults(releases: Releases, id: str, indexes: Sequence[Index], previous: str | None) -> Iterator[str]:
+def _faults(
+    releases: Releases, id: str, indexes: Sequence[Index], previous: str | None
+) -> Iterator[str]:
     folder, listed, note = releases.path(id), releases.lines(id), releases.checked_note(id)
     built = {index.file: note.get(index.name, {}).get("sha256") for index in indexes}
     yield from _private_faults(folder, listed.private, built)
@@ -65,7 +81,9 @@ def _faults(releases: Releases, id: str, indexes: Sequence[Index], previous: str
                 yield f"files/{path} has {status.st_size:,} of {size:,} bytes"
                 continue
             previous_file = f"{previous_folder}/files/{path}"
-            if inode in checked or _is_shared(inode, previous_file, previous_lines.get(path), digest):
+            if inode in checked or _is_shared(
+                inode, previous_file, previous_lines.get(path), digest
+            ):
                 continue
             if _digest(file) != digest:
                 yield f"files/{path} has not the bytes that were built"
@@ -75,7 +93,9 @@ def _faults(releases: Releases, id: str, indexes: Sequence[Index], previous: str
 
 
 def _previous(releases: Releases, id: str | None) -> tuple[Path, Mapping[str, bytes]]:
-    """Return the folder of the previous release and its lines; no lines where it is missing or damaged."""
+    """Return the folder of the previous release and its lines; no lines where it is missing or
+    damaged.
+    """
     if id is None:
         return releases.folder, {}
     try:
@@ -86,7 +106,9 @@ def _previous(releases: Releases, id: str | None) -> tuple[Path, Mapping[str, by
 
 
 def _is_shared(inode: Inode, path: str, line: bytes | None, digest: str) -> bool:
-    """Return whether the previous release has the same file under the same name, with the same digest."""
+    """Return whether the previous release has the same file under the same name, with the same
+    digest.
+    """
     if line is None or manifest.digest_of(line) != digest:
         return False
     try:
@@ -101,8 +123,8 @@ def _private_faults(
 ) -> Iterator[str]:
     """Yield what is wrong with content.json and the indexes.
 
-    The digest of an index, in ``built``, stands in build.json: its bytes depend on the SQLite that wrote it. Without
-    one, SQLite itself looks whether the file is in order.
+    The digest of an index, in ``built``, stands in build.json: its bytes depend on the SQLite
+    that wrote it. Without one, SQLite itself looks whether the file is in order.
     """
     for name, entry in private.items():
         digest = entry.get("sha256") or built.get(name)
@@ -127,7 +149,9 @@ def _digest(path: Path) -> str:
 def _disorder(path: Path) -> str:
     """Return what SQLite finds wrong with a file; empty where it is in order."""
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)) as connection:
+        with closing(
+            sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True)
+        ) as connection:
             ((result,),) = connection.execute("PRAGMA quick_check(1)")
     except sqlite3.Error as error:
         return str(error)

@@ -1,9 +1,11 @@
-"""The manifest lists every file of a release with its digest; the digest of its own bytes is the release id.
+"""The manifest lists every file of a release with its digest; the digest of its own bytes is
+the release id.
 
-It is JSON with an entry a line. Builds and checks of a whole release take the lines as they are (`read_lines`), since
-to decode 100,000 entries would take longer than to compare them. `path_of`, `digest_of` and `size_of` therefore count
-on where `encode` and `prerender` put these three: the path first, then at the end the size and the digest. Change the
-order of an entry, and change all of them.
+It is JSON with an entry a line. Builds and checks of a whole release take the lines as they are
+(`read_lines`), since to decode 100,000 entries would take longer than to compare them.
+`path_of`, `digest_of` and `size_of` therefore count on where `encode` and `prerender` put these
+three: the path first, then at the end the size and the digest. Change the order of an entry,
+and change all of them.
 """
 
 from collections.abc import Mapping
@@ -27,18 +29,20 @@ class Damaged(Failure):
 
 
 ManifestEntry = dict[str, Any]
-"""A file: path, url, operation, application (where the answer depends on it), arguments (canonical texts),
-mediaType, lifetime (seconds), size (bytes), sha256 (hex)."""
+"""A file: path, url, operation, application (where the answer depends on it), arguments
+(canonical texts), mediaType, lifetime (seconds), size (bytes), sha256 (hex).
+"""
 
 _MANIFEST_HEAD = b'{"format":%d,"files":[\n' % MANIFEST_FORMAT
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """``files``: the entries of what lies below files/, by path. ``private``: those of the other files, by path.
+    """``files``: the entries of what lies below files/, by path. ``private``: those of the
+    other files, by path.
 
-    ``next_change``: the instant (RFC 3339) at which the same content would give another release.
-    ``edge``: a digest of what the edge's configuration is made from.
+    ``next_change``: the instant (RFC 3339) at which the same content would give another
+    release. ``edge``: a digest of what the edge's configuration is made from.
     """
 
     files: Mapping[str, ManifestEntry]
@@ -47,8 +51,12 @@ class Manifest:
     edge: str
 
 
-def encode(lines: Mapping[str, bytes], private: Mapping[str, Any], next_change: str, edge: str) -> bytes:
-    """Return the bytes of manifest.json: files sorted by path, one a line. ``lines``: path → the entry as JSON."""
+def encode(
+    lines: Mapping[str, bytes], private: Mapping[str, Any], next_change: str, edge: str
+) -> bytes:
+    """Return the bytes of manifest.json: files sorted by path, one a line. ``lines``: path →
+    the entry as JSON.
+    """
     files = b",\n".join(map(lines.__getitem__, sorted(lines)))
     rest = orjson.dumps({"private": private, "nextChange": next_change, "edge": edge})
     return b"%b%b\n],%b}\n" % (_MANIFEST_HEAD, files, rest[1:-1])
@@ -60,11 +68,15 @@ def release_id(data: bytes) -> str:
 
 
 def read(path: Path, id: str | None = None) -> Manifest:
-    """Read a manifest. Raises Failure where it is none, of a later program, or another than that of ``id``."""
+    """Read a manifest. Raises Failure where it is none, of a later program, or another than
+    that of ``id``.
+    """
     try:
         data = path.read_bytes()
         if id is not None and release_id(data) != id:
-            raise Damaged(f"{path}: not the manifest of release {id[:12]}; it was changed since it was built")
+            raise Damaged(
+                f"{path}: not the manifest of release {id[:12]}; it was changed since it was built"
+            )
         value = orjson.loads(data)
         if value["format"] > MANIFEST_FORMAT:
             raise Failure(
@@ -76,7 +88,7 @@ def read(path: Path, id: str | None = None) -> Manifest:
         raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
 
 
-# -- by its lines ------------------------------------------------------------------------------------------------
+# -- by its lines ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -89,7 +101,9 @@ class ManifestLines:
 
 
 def read_lines(path: Path, id: str) -> ManifestLines:
-    """Read the lines of the manifest of a release. Raises Failure where `encode` did not write it for this id."""
+    """Read the lines of the manifest of a release. Raises Failure where `encode` did not write
+    it for this id.
+    """
     try:
         data = path.read_bytes()
         head, end = len(_MANIFEST_HEAD), data.rindex(b"\n],")
@@ -97,7 +111,9 @@ def read_lines(path: Path, id: str) -> ManifestLines:
             raise Failure(f"{path}: not the manifest of release {id[:12]}")
         rest = orjson.loads(b"{" + data[end + 3 :])
         lines = data[head:end].split(b",\n") if head < end else []
-        return ManifestLines({path_of(line): line for line in lines}, rest["private"], rest["edge"])
+        return ManifestLines(
+            {path_of(line): line for line in lines}, rest["private"], rest["edge"]
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{path}: cannot be read as a manifest: {error}") from None
 
@@ -130,10 +146,13 @@ class Difference:
         return self.added + self.changed + self.removed
 
 
-def difference(old: Mapping[str, ManifestEntry], new: Mapping[str, ManifestEntry]) -> Difference:
+def difference(
+    old: Mapping[str, ManifestEntry], new: Mapping[str, ManifestEntry]
+) -> Difference:
     """Return what changed between the files of two releases, sorted by path.
 
-    A file changed where its bytes did, or its URL, its media type or its lifetime: a cache then holds it wrongly.
+    A file changed where its bytes did, or its URL, its media type or its lifetime: a cache then
+    holds it wrongly.
     """
     added = new.keys() - old.keys()
     removed = old.keys() - new.keys()

@@ -1,8 +1,10 @@
-"""What a build renders, and which files of the previous release it keeps without rendering them.
+"""What a build renders, and which files of the previous release it keeps without rendering
+them.
 
-Every answer's reads are recorded (`reads`). An answer that would read the same again is the same, so its files keep
-their lines of the manifest and its view does not run. Where most answers would read something else, all of them are
-rendered: to compare each with its record would cost more than it saves.
+Every answer's reads are recorded (`reads`). An answer that would read the same again is the
+same, so its files keep their lines of the manifest and its view does not run. Where most
+answers would read something else, all of them are rendered: to compare each with its record
+would cost more than it saves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,11 +22,13 @@ from shopwindow.release.reads import Digests, ReadRecord
 
 @dataclass(frozen=True)
 class RenderingPlan:
-    """``answers``: what to render: a list of what operations have few of, then a list an operation.
+    """``answers``: what to render: a list of what operations have few of, then a list an
+    operation.
 
-    ``kept``: the lines of the previous manifest, by path, of answers that would read the same again; ``records``: what
-    these answers have read. ``digests``: of what the content returns now, for the reads of new answers.
-    ``state``: digests of the program, of the schemas and of which answers there are. Records of another state are void.
+    ``kept``: the lines of the previous manifest, by path, of answers that would read the same
+    again; ``records``: what these answers have read. ``digests``: of what the content returns
+    now, for the reads of new answers. ``state``: digests of the program, of the schemas and of
+    which answers there are. Records of another state are void.
     """
 
     state: Sequence[str]
@@ -44,8 +48,9 @@ def planned(
 ) -> RenderingPlan:
     """Return what to render of a content.
 
-    ``built_by``: the digests of the program and of the schemas; ``indexes``: the digest of each index, by its name;
-    ``allowed``: the most files that a release may have. Raises Failure where it would have more.
+    ``built_by``: the digests of the program and of the schemas; ``indexes``: the digest of each
+    index, by its name; ``allowed``: the most files that a release may have. Raises Failure
+    where it would have more.
     """
     operations = prerender.planned_operations(interface, content)
     _check_size(operations, allowed)

@@ -1,12 +1,13 @@
 """The files of a release: each is the response to a Call, made before anyone asks.
 
-`planned_operations` lists what an interface pre-renders of a content, operation by operation. `planned_answers` numbers
-the single answers; these numbers are what recorded reads refer to (`reads`), so `digest_of` tells whether they still
-mean the same. `prerender` then goes through the same `interface.answer` as the service does, which is why a file and a
-dynamic response are the same bytes. Nothing here touches a disk: `render` stages what `prerender` yields.
+`planned_operations` lists what an interface pre-renders of a content, operation by operation.
+`planned_answers` numbers the single answers; these numbers are what recorded reads refer to
+(`reads`), so `digest_of` tells whether they still mean the same. `prerender` then goes through
+the same `interface.answer` as the service does, which is why a file and a dynamic response are
+the same bytes. Nothing here touches a disk: `render` stages what `prerender` yields.
 
-Several calls may be spellings of one answer, and every answer comes in every format. Its view runs once for all of
-them.
+Several calls may be spellings of one answer, and every answer comes in every format. Its view
+runs once for all of them.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -29,19 +30,21 @@ from shopwindow.problems import Failure, Refusal
 from shopwindow.release.manifest import ManifestEntry
 
 FEW_ANSWERS = 60
-"""An operation with fewer answers shares no batches: an answer that holds every store takes long, so each of them is
-handed out by itself, and first."""
+"""An operation with fewer answers shares no batches: an answer that holds every store takes
+long, so each of them is handed out by itself, and first.
+"""
 
 MAX_CACHED_ANSWERS = 240
-"""Digests of so many recent answers are cached. Equal answers come close together, for an entry is answered for one
-application after another."""
+"""Digests of so many recent answers are cached. Equal answers come close together, for an entry
+is answered for one application after another.
+"""
 
 
 class PlannedAnswer(NamedTuple):
     """One answer to pre-render.
 
-    ``spellings`` holds the arguments of every Call that it answers. ``application`` names who asks; None: anybody.
-    ``number`` is its place among all answers of the release.
+    ``spellings`` holds the arguments of every Call that it answers. ``application`` names who
+    asks; None: anybody. ``number`` is its place among all answers of the release.
     """
 
     operation: Operation
@@ -51,11 +54,16 @@ class PlannedAnswer(NamedTuple):
 
     def calls(self, format: Format) -> list[Call]:
         """Return its Calls in one format. They all have the same response."""
-        return [make(self.operation, format, arguments, self.application) for arguments in self.spellings]
+        return [
+            make(self.operation, format, arguments, self.application)
+            for arguments in self.spellings
+        ]
 
 
 class File(NamedTuple):
-    """A file of the release. ``body`` is None where the previous release, or a file before it, has the same bytes."""
+    """A file of the release. ``body`` is None where the previous release, or a file before it,
+    has the same bytes.
+    """
 
     entry: ManifestEntry
     body: bytes | None
@@ -67,7 +75,9 @@ PreviousFiles = Mapping[str, tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedOperation:
-    """What is pre-rendered of an operation: every entry, in its spellings, for every application."""
+    """What is pre-rendered of an operation: every entry, in its spellings, for every
+    application.
+    """
 
     operation: Operation
     entries: Sequence[Sequence[Arguments]]
@@ -97,15 +107,21 @@ def planned_operations(interface: Interface, content: Content) -> list[PlannedOp
 
 
 def digest_of(operations: Sequence[PlannedOperation]) -> str:
-    """Return a digest of which answers there are and of their order: while it stays, a number means the same answer."""
-    parts = [(planned.operation.name, planned.entries, planned.applications) for planned in operations]
+    """Return a digest of which answers there are and of their order: while it stays, a number
+    means the same answer.
+    """
+    parts = [
+        (planned.operation.name, planned.entries, planned.applications)
+        for planned in operations
+    ]
     return sha256(orjson.dumps(parts, default=repr)).hexdigest()
 
 
 def planned_answers(
     operations: Sequence[PlannedOperation], chosen: Container[int] | None = None
 ) -> list[list[PlannedAnswer]]:
-    """Return the answers to pre-render: a list of those that operations have few of, then a list an operation.
+    """Return the answers to pre-render: a list of those that operations have few of, then a
+    list an operation.
 
     ``chosen`` holds the numbers of the answers wanted; None: all.
     """
@@ -128,7 +144,9 @@ def planned_answers(
 
 
 AnswerCache = dict[tuple[str, bytes], Sequence["_Encoded"]]
-"""Answers in every format, without their bytes, by their response schema and the digest of their JSON."""
+"""Answers in every format, without their bytes, by their response schema and the digest of
+their JSON.
+"""
 
 
 def prerender(
@@ -140,12 +158,14 @@ def prerender(
 ) -> Iterator[File]:
     """Yield the files of some answers, each in every format.
 
-    The JSON of every answer is encoded. Only where it is new are the other formats encoded and the schema asked:
-    ``previous`` holds files that this very program made with these schemas, so the same JSON there was checked and has
-    the same other formats. ``cache`` does the same for answers of this build; it is added to.
+    The JSON of every answer is encoded. Only where it is new are the other formats encoded and
+    the schema asked: ``previous`` holds files that this very program made with these schemas,
+    so the same JSON there was checked and has the same other formats. ``cache`` does the same
+    for answers of this build; it is added to.
 
-    A Call that fits into no file name has no file; the service answers it. Raises Failure where an answer does not
-    satisfy its response schema, and ViewFailed where a view raised something.
+    A Call that fits into no file name has no file; the service answers it. Raises Failure where
+    an answer does not satisfy its response schema, and ViewFailed where a view raised
+    something.
     """
     cache = {} if cache is None else cache
     for answer in answers:
@@ -162,7 +182,9 @@ def prerender(
                 sizes = {"size": form.size, "sha256": form.digest}
                 entry = {"path": path, **common, "mediaType": format.media_type, **sizes}
                 yield File(entry, form.body)
-            encoded = [form.without_body() for form in encoded]  # the other spellings are links to these files
+            encoded = [
+                form.without_body() for form in encoded
+            ]  # the other spellings are links to these files
 
 
 def _encoded_answer(
@@ -174,9 +196,11 @@ def _encoded_answer(
     previous: PreviousFiles,
     cache: AnswerCache,
 ) -> Sequence["_Encoded"]:
-    """Return an answer in every format, with its bytes where neither the previous release nor this build has them.
+    """Return an answer in every format, with its bytes where neither the previous release nor
+    this build has them.
 
-    ``call`` is the first of its spellings, and ``paths`` are the files of that one, in every format.
+    ``call`` is the first of its spellings, and ``paths`` are the files of that one, in every
+    format.
     """
     value = _value(call, content)
     body = respond(call, value, content, schemas).body
@@ -195,7 +219,9 @@ def _encoded_answer(
 
 
 class _Encoded(NamedTuple):
-    """An answer in one format: its digest and size, and its bytes unless a file before it has them."""
+    """An answer in one format: its digest and size, and its bytes unless a file before it has
+    them.
+    """
 
     digest: str
     size: int
@@ -206,26 +232,37 @@ class _Encoded(NamedTuple):
 
 
 class ViewFailed(Exception):
-    """A view raised something for a Call of checked content: a fault of the program, which a traceback shows best.
+    """A view raised something for a Call of checked content: a fault of the program, which a
+    traceback shows best.
 
-    Editors are never at fault here. What a view needs of a document, its schema requires or a rule checks.
+    Editors are never at fault here. What a view needs of a document, its schema requires or a
+    rule checks.
     """
 
 
 def _value(call: Call, content: Content) -> Json:
-    """Return the answer to a Call. Raises ViewFailed from what its view raised, and the view's Refusal or Failure."""
+    """Return the answer to a Call. Raises ViewFailed from what its view raised, and the view's
+    Refusal or Failure.
+    """
     try:
         return value_of(call, content)
     except (Refusal, Failure):
         raise
     except Exception as error:
         by = f" by {call.application}" if call.application else ""
-        raise ViewFailed(f"{call.operation.name}: its view failed for {call.request().target}{by}") from error
+        raise ViewFailed(
+            f"{call.operation.name}: its view failed for {call.request().target}{by}"
+        ) from error
 
 
 def _entry(call: Call, base: str, lifetime: int) -> ManifestEntry:
-    """Return what the manifest says of a Call in every format. ``lifetime``: seconds that a CDN may cache it."""
-    entry: ManifestEntry = {"url": f"{base}/{call.request().target}", "operation": call.operation.name}
+    """Return what the manifest says of a Call in every format. ``lifetime``: seconds that a CDN
+    may cache it.
+    """
+    entry: ManifestEntry = {
+        "url": f"{base}/{call.request().target}",
+        "operation": call.operation.name,
+    }
     if call.application is not None:
         entry["application"] = call.application
     entry["arguments"] = call.texts()
@@ -233,8 +270,12 @@ def _entry(call: Call, base: str, lifetime: int) -> ManifestEntry:
     return entry
 
 
-def _in_every_format(call: Call, value: Json, body: bytes, content: Content, schemas: Schemas) -> list[_Encoded]:
-    """Return an answer in every format; ``body`` is the first of them. Raises Failure where its schema refuses it."""
+def _in_every_format(
+    call: Call, value: Json, body: bytes, content: Content, schemas: Schemas
+) -> list[_Encoded]:
+    """Return an answer in every format; ``body`` is the first of them. Raises Failure where its
+    schema refuses it.
+    """
     if not schemas.valid(call.operation.schema, value):
         raise Failure(_refused(call, value, schemas))
     others = (replace(call, format=format) for format in RESPONSE_FORMATS[1:])

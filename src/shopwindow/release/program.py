@@ -1,7 +1,8 @@
 """A digest of this program, which tells whether what an earlier run recorded still holds.
 
-The program is more than the engine: whoever brings an Interface of their own brings its views, and an edited view is
-another program. So the digest covers the source of everything that the Interface is put together from.
+The program is more than the engine: whoever brings an Interface of their own brings its views,
+and an edited view is another program. So the digest covers the source of everything that the
+Interface is put together from.
 """
 
 import os
@@ -23,9 +24,9 @@ _INSTALLED = ("site-packages", "dist-packages")
 def program_digest(interface: Interface, *declared: Path) -> str:
     """Return a digest of the program that answers for an Interface, as hexadecimal digits.
 
-    It covers this package's source, the source of the Interface's own package or modules, the Python that runs it, and
-    when its libraries were last installed. ``declared`` are files that declare more of the Interface, such as a content
-    folder's; one that is not there is nothing.
+    It covers this package's source, the source of the Interface's own package or modules, the
+    Python that runs it, and when its libraries were last installed. ``declared`` are files that
+    declare more of the Interface, such as a content folder's; one that is not there is nothing.
     """
     digest = sha256(sys.version.encode())
     files = {name: _PACKAGE / name for name in below(_PACKAGE, ".py")}
@@ -42,31 +43,48 @@ def program_digest(interface: Interface, *declared: Path) -> str:
 
 
 def _own_source(interface: Interface) -> dict[str, Path]:
-    """Return the source files of an Interface outside this package and outside what is installed, by their names.
+    """Return the source files of an Interface outside this package and outside what is
+    installed, by their names.
 
-    The names are the same wherever a checkout lies. Of a package these are all of its files, since a view may import
-    any of them; of a module that lies in no package, the files beside it, for the same reason.
+    The names are the same wherever a checkout lies. Of a package these are all of its files,
+    since a view may import any of them; of a module that lies in no package, the files beside
+    it, for the same reason.
     """
-    roots = {name.partition(".")[0] for name in _modules(interface)} - sys.stdlib_module_names - {"shopwindow"}
+    roots = (
+        {name.partition(".")[0] for name in _modules(interface)}
+        - sys.stdlib_module_names
+        - {"shopwindow"}
+    )
     files: dict[str, Path] = {}
     for root in roots & sys.modules.keys():
         module = sys.modules[root]
         file = getattr(module, "__file__", None)
         if hasattr(module, "__path__"):
             for number, folder in enumerate(module.__path__):
-                files |= {f"{root}/{number}/{name}": Path(folder, name) for name in below(Path(folder), ".py")}
+                files |= {
+                    f"{root}/{number}/{name}": Path(folder, name)
+                    for name in below(Path(folder), ".py")
+                }
         elif file:
             files |= {f"{root}/{path.name}": path for path in Path(file).parent.glob("*.py")}
-    return {name: path for name, path in files.items() if not any(part in _INSTALLED for part in path.parts)}
+    return {
+        name: path
+        for name, path in files.items()
+        if not any(part in _INSTALLED for part in path.parts)
+    }
 
 
 def _modules(interface: Interface) -> Iterator[str]:
-    """Yield the names of the modules that an Interface is from: those that name it, and those of all its parts."""
+    """Yield the names of the modules that an Interface is from: those that name it, and those
+    of all its parts.
+    """
     for name, module in list(sys.modules.items()):
         if any(value is interface for value in list(getattr(module, "__dict__", {}).values())):
             yield name
     parts: list[Any] = [interface]
-    seen: dict[int, Any] = {}  # the parts themselves, too: an id is another's once its object has gone
+    seen: dict[
+        int, Any
+    ] = {}  # the parts themselves, too: an id is another's once its object has gone
     while parts:
         part = parts.pop()
         if id(part) in seen:

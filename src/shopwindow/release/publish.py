@@ -1,11 +1,14 @@
-"""The releases of an output directory: which there are, which is current; activate, roll back, prune, verify.
+"""The releases of an output directory: which there are, which is current; activate, roll back,
+prune, verify.
 
-`current` is a symbolic link, replaced by one rename, so a reader sees the old release or the new one. It decides.
-current.json says the same for hosts without links, and holds what a link cannot: the pin of a rollback. history.jsonl
-has a line an activation. A crash may leave these two behind the link; the next command that holds the lock calls
-`reconcile`, which makes them agree.
+`current` is a symbolic link, replaced by one rename, so a reader sees the old release or the
+new one. It decides. current.json says the same for hosts without links, and holds what a link
+cannot: the pin of a rollback. history.jsonl has a line an activation. A crash may leave these
+two behind the link; the next command that holds the lock calls `reconcile`, which makes them
+agree.
 
-A deleted release is renamed into .trash first, for a rename is one step, while its files take long to delete.
+A deleted release is renamed into .trash first, for a rename is one step, while its files take
+long to delete.
 """
 
 import getpass
@@ -35,7 +38,9 @@ LAST_BUILD = "last-build.json"
 CONTENT_AT_FAULT = "content"
 BUILDING = "building.json"
 KEPT_AFTER_ACTIVATION = timedelta(hours=1)
-"""How long `prune` spares a release that was current: a server that has not taken up the new one may still read it."""
+"""How long `prune` spares a release that was current: a server that has not taken up the new
+one may still read it.
+"""
 
 MIN_DIGITS = 8
 """Digits that a shortened id must have, so that a typing error names no other release."""
@@ -47,7 +52,8 @@ class OutputBusy(Failure):
 
 @dataclass(frozen=True)
 class Release:
-    """One release, as ``releases`` lists it. ``size``: bytes below files/, equal files counted once.
+    """One release, as ``releases`` lists it. ``size``: bytes below files/, equal files counted
+    once.
 
     ``damaged``: its manifest cannot be read, so ``files`` and ``size`` are 0.
     """
@@ -77,17 +83,21 @@ class Releases:
         self.folder = out / "releases"
         self.link = out / "current"
 
-    # -- which there are -------------------------------------------------------------------------------------
+    # -- which there are -----------------------------------------------------------------------
 
     def ids(self) -> list[str]:
         """Return the ids of all releases, the newest build first."""
         if not self.folder.is_dir():
             return []
-        ids = [path.name for path in self.folder.iterdir() if (path / "manifest.json").is_file()]
+        ids = [
+            path.name for path in self.folder.iterdir() if (path / "manifest.json").is_file()
+        ]
         return sorted(ids, key=lambda id: (self.built(id), id), reverse=True)
 
     def built(self, id: str) -> str:
-        """Return when a release was built (RFC 3339), as its build.json says; empty where that is missing."""
+        """Return when a release was built (RFC 3339), as its build.json says; empty where that
+        is missing.
+        """
         return str(self.note(id).get("built", ""))
 
     def note(self, id: str) -> dict[str, Any]:
@@ -99,18 +109,26 @@ class Releases:
         return value if isinstance(value, dict) else {}
 
     def checked_note(self, id: str) -> dict[str, Any]:
-        """Return a release's build.json without the parts that must hold digests and do not: they are damaged."""
+        """Return a release's build.json without the parts that must hold digests and do not:
+        they are damaged.
+        """
         note = self.note(id)
-        return {name: part for name, part in note.items() if name not in _DIGEST_CHECKS or _DIGEST_CHECKS[name](part)}
+        return {
+            name: part
+            for name, part in note.items()
+            if name not in _DIGEST_CHECKS or _DIGEST_CHECKS[name](part)
+        }
 
     def path(self, id: str) -> Path:
         return self.folder / id
 
     @contextmanager
     def at_work(self, started: datetime) -> Iterator[None]:
-        """Say in building.json that a build is at work, until it ends: with success, a failure or problems.
+        """Say in building.json that a build is at work, until it ends: with success, a failure
+        or problems.
 
-        The build holds the file locked. A file that nobody holds is left from a build that was killed.
+        The build holds the file locked. A file that nobody holds is left from a build that was
+        killed.
         """
         import fcntl
 
@@ -126,7 +144,12 @@ class Releases:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 file.write(
-                    orjson.dumps({"format": POINTER_FORMAT, "started": started.isoformat(timespec="milliseconds")})
+                    orjson.dumps(
+                        {
+                            "format": POINTER_FORMAT,
+                            "started": started.isoformat(timespec="milliseconds"),
+                        }
+                    )
                 )
                 os.replace(draft, self.out / BUILDING)
             except OSError:  # whoever has more to write reports a full disk
@@ -169,12 +192,14 @@ class Releases:
         cause: str = "",
         release: str = "",
     ) -> None:
-        """Write to last-build.json how the last build ended: SUCCESS, or FAILED with an exit description.
+        """Write to last-build.json how the last build ended: SUCCESS, or FAILED with an exit
+        description.
 
-        The service reports it, for after a failed build it still serves the previous release. ``cause``:
-        CONTENT_AT_FAULT where a client may read the description; any other may name paths of this host. ``release``:
-        the id that the build wrote; a failed build leaves the previous one there. Where the file cannot be written,
-        nothing is raised: the build's own output says how it ended.
+        The service reports it, for after a failed build it still serves the previous release.
+        ``cause``: CONTENT_AT_FAULT where a client may read the description; any other may name
+        paths of this host. ``release``: the id that the build wrote; a failed build leaves the
+        previous one there. Where the file cannot be written, nothing is raised: the build's own
+        output says how it ended.
         """
         note = {"format": POINTER_FORMAT, "started": started.isoformat(timespec="milliseconds")}
         note |= {"ended": ended.isoformat(timespec="milliseconds"), "status": status}
@@ -191,7 +216,9 @@ class Releases:
                 draft.unlink()
 
     def last_build(self) -> dict[str, Any]:
-        """Return how the last build ended, as `record_build` wrote it: times (RFC 3339), status …; or nothing."""
+        """Return how the last build ended, as `record_build` wrote it: times (RFC 3339), status
+        …; or nothing.
+        """
         try:
             value = orjson.loads((self.out / LAST_BUILD).read_bytes())
         except (OSError, ValueError):
@@ -199,13 +226,17 @@ class Releases:
         return value if isinstance(value, dict) else {}
 
     def find(self, start: str) -> str:
-        """Return the id that begins with ``start``, at least 8 digits or "current". Raises Failure."""
+        """Return the id that begins with ``start``, at least 8 digits or "current". Raises
+        Failure.
+        """
         if start == "current":
             if (id := self.current()) is not None:
                 return id
             raise Failure(f"{self.out}: no release is current; `shopwindow build` makes one")
         if len(start) < MIN_DIGITS:
-            raise Failure(f"{start!r}: an id needs at least {MIN_DIGITS} digits; `shopwindow releases` lists them")
+            raise Failure(
+                f"{start!r}: an id needs at least {MIN_DIGITS} digits; `shopwindow releases` lists them"
+            )
         matching = [id for id in self.ids() if id.startswith(start.lower())]
         if len(matching) != 1:
             what = "no release has this id" if not matching else "several releases begin so"
@@ -213,9 +244,11 @@ class Releases:
         return matching[0]
 
     def latest(self) -> str:
-        """Return the release that the last build wrote or met. Raises Failure where there is none.
+        """Return the release that the last build wrote or met. Raises Failure where there is
+        none.
 
-        That need not be the newest: a build of older content meets the release that it wrote back then.
+        That need not be the newest: a build of older content meets the release that it wrote
+        back then.
         """
         ids = self.ids()
         if not ids:
@@ -228,15 +261,21 @@ class Releases:
         return manifest.read(self.path(id) / "manifest.json", id)
 
     def lines(self, id: str) -> ManifestLines:
-        """Read the lines of a release's manifest. Raises Failure where it is not the one of this id."""
+        """Read the lines of a release's manifest. Raises Failure where it is not the one of
+        this id.
+        """
         return manifest.read_lines(self.path(id) / "manifest.json", id)
 
     def complete(self, id: str) -> bool:
-        """Return whether a release's files are here. A fresh machine of a pipeline may have its manifest alone."""
+        """Return whether a release's files are here. A fresh machine of a pipeline may have its
+        manifest alone.
+        """
         return (self.path(id) / "files").is_dir()
 
     def current(self) -> str | None:
-        """Return the id that ``current`` leads to: the link decides; a host without links has current.json."""
+        """Return the id that ``current`` leads to: the link decides; a host without links has
+        current.json.
+        """
         try:
             return Path(os.readlink(self.link)).name
         except OSError:
@@ -244,19 +283,25 @@ class Releases:
             return pointer.id if pointer else None
 
     def recorded(self) -> Current | None:
-        """What current.json says, where there is one. Raises Failure where it alone decides and cannot be read."""
+        """What current.json says, where there is one. Raises Failure where it alone decides and
+        cannot be read.
+        """
         path = self.out / "current.json"
         try:
             value = orjson.loads(path.read_bytes())
             if value["format"] > POINTER_FORMAT:
-                raise Failure(f"{path}: format {value['format']}; this program reads up to {POINTER_FORMAT}: update it")
+                raise Failure(
+                    f"{path}: format {value['format']}; this program reads up to {POINTER_FORMAT}: update it"
+                )
             return Current(str(value["id"]), bool(value.get("pinned", False)))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             if self.link.is_symlink():
                 return None  # the link decides, and the file is written anew
-            raise Failure(f"{path}: cannot be read ({error}), and it alone knows what is pinned; mend it") from None
+            raise Failure(
+                f"{path}: cannot be read ({error}), and it alone knows what is pinned; mend it"
+            ) from None
 
     def pinned(self) -> bool:
         """Whether a rollback holds ``current`` where it is."""
@@ -277,11 +322,12 @@ class Releases:
         size = sum({entry["sha256"]: entry["size"] for entry in files.values()}.values())
         return Release(id, self.built(id), len(files), size, *current)
 
-    # -- which is current ------------------------------------------------------------------------------------
+    # -- which is current ----------------------------------------------------------------------
 
     @contextmanager
     def lock(self, *, make: bool = False) -> Iterator[None]:
-        """Hold the lock of this output directory. Raises OutputBusy at once where another process has it.
+        """Hold the lock of this output directory. Raises OutputBusy at once where another
+        process has it.
 
         ``make``: create the directory where it is missing.
         """
@@ -298,20 +344,24 @@ class Releases:
             except BlockingIOError:
                 file.seek(0)
                 holder = file.read().strip() or "unknown"
-                message = (
-                    f"{self.out}: another build or activation is at work (process {holder}); try again when it is done"
-                )
-                raise OutputBusy(message) from None
+                raise OutputBusy(
+                    f"{self.out}: another build or activation is at work (process {holder}); "
+                    "try again when it is done"
+                ) from None
             file.truncate(0)
             file.write(f"{os.getpid()}\n")
             file.flush()
             yield
 
-    def activate(self, id: str, action: str, reason: str, moment: datetime, *, pin: bool = False) -> None:
-        """Make a release the current one by one rename; say so in current.json and history.jsonl.
+    def activate(
+        self, id: str, action: str, reason: str, moment: datetime, *, pin: bool = False
+    ) -> None:
+        """Make a release the current one by one rename; say so in current.json and
+        history.jsonl.
 
-        What can fail for want of room comes before the rename, but for the history's line. A pin is set before it and
-        taken away after it, so that no crash between them leaves a rollback unpinned; `reconcile` does what is left.
+        What can fail for want of room comes before the rename, but for the history's line. A
+        pin is set before it and taken away after it, so that no crash between them leaves a
+        rollback unpinned; `reconcile` does what is left.
         """
         previous, pointer = self.current(), self.out / "current.json"
         with failures(self.out):
@@ -344,7 +394,9 @@ class Releases:
     def _copied(self, pointer: Path) -> Path | None:
         """Copy current.json, to be put back; None where there is none."""
         try:
-            return Path(shutil.copyfile(pointer, self.out / f".current.json-{os.getpid()}-before"))
+            return Path(
+                shutil.copyfile(pointer, self.out / f".current.json-{os.getpid()}-before")
+            )
         except FileNotFoundError:
             return None
 
@@ -358,7 +410,11 @@ class Releases:
 
     def _drafted(self, id: str, moment: datetime, pin: bool) -> Path:
         """current.json as it shall be, on disk under another name."""
-        value = {"format": POINTER_FORMAT, "id": id, "switched": moment.isoformat(timespec="seconds")}
+        value = {
+            "format": POINTER_FORMAT,
+            "id": id,
+            "switched": moment.isoformat(timespec="seconds"),
+        }
         draft = self.out / f".current.json-{os.getpid()}"
         with open(draft, "wb") as file:
             file.write(orjson.dumps(value | ({"pinned": True} if pin else {})) + b"\n")
@@ -366,7 +422,9 @@ class Releases:
             os.fsync(file.fileno())
         return draft
 
-    def _note(self, moment: datetime, id: str, previous: str | None, who: str, why: str, action: str) -> None:
+    def _note(
+        self, moment: datetime, id: str, previous: str | None, who: str, why: str, action: str
+    ) -> None:
         """Add a line to the history. A line that a crash left half written is ended first."""
         value = {"when": moment.isoformat(timespec="seconds"), "id": id, "from": previous}
         line = orjson.dumps(value | {"who": who, "why": why, "action": action}) + b"\n"
@@ -378,7 +436,9 @@ class Releases:
             os.fsync(file.fileno())
 
     def history(self) -> list[dict[str, Any]]:
-        """Return every activation, the oldest first. A line that a crash left half written is passed over."""
+        """Return every activation, the oldest first. A line that a crash left half written is
+        passed over.
+        """
         try:
             lines = (self.out / "history.jsonl").read_bytes().splitlines()
         except OSError:
@@ -392,11 +452,24 @@ class Releases:
         return activations
 
     def reconcile(self) -> None:
-        """Clear up after a killed command: delete drafts, and let current.json and the history follow the link."""
-        for pattern in (".current-*", ".current.json-*", ".last-build.json-*", ".building.json-*", ".cache/*.*[0-9]"):
+        """Clear up after a killed command: delete drafts, and let current.json and the history
+        follow the link.
+        """
+        for pattern in (
+            ".current-*",
+            ".current.json-*",
+            ".last-build.json-*",
+            ".building.json-*",
+            ".cache/*.*[0-9]",
+        ):
             for draft in self.out.glob(pattern):
                 draft.unlink(missing_ok=True)
-        now, pointer, history, moment = self.current(), self.recorded(), self.history(), datetime.now(UTC)
+        now, pointer, history, moment = (
+            self.current(),
+            self.recorded(),
+            self.history(),
+            datetime.now(UTC),
+        )
         if now is None:
             return
         last = history[-1] if history else {"id": now}
@@ -404,12 +477,27 @@ class Releases:
             if pointer is None or pointer.id != now:
                 pinned = pointer.pinned if pointer else last.get("action") == "rollback"
                 os.replace(self._drafted(now, moment, pinned), self.out / "current.json")
-            if last["id"] != now:  # the pin is set before the link moves, and is taken away after it
-                action = "rollback" if pointer and pointer.id == now and pointer.pinned else "activate"
-                self._note(moment, now, last["id"], "unknown", "recorded later: the activation was cut short", action)
+            if (
+                last["id"] != now
+            ):  # the pin is set before the link moves, and is taken away after it
+                action = (
+                    "rollback"
+                    if pointer and pointer.id == now and pointer.pinned
+                    else "activate"
+                )
+                self._note(
+                    moment,
+                    now,
+                    last["id"],
+                    "unknown",
+                    "recorded later: the activation was cut short",
+                    action,
+                )
 
     def to_roll_back_to(self) -> str:
-        """The release to roll back to: the newest in the history that was never rolled back from. Raises Failure."""
+        """The release to roll back to: the newest in the history that was never rolled back
+        from. Raises Failure.
+        """
         now = self.current()
         history = self.history()
         bad = {line.get("from") for line in history if line.get("action") == "rollback"} | {now}
@@ -417,12 +505,16 @@ class Releases:
             for id in (line["id"], line.get("from")):
                 if id and id not in bad and (self.path(id) / "manifest.json").is_file():
                     return str(id)
-        raise Failure("the history names no release to roll back to; `shopwindow releases` lists what there is")
+        raise Failure(
+            "the history names no release to roll back to; `shopwindow releases` lists what there is"
+        )
 
-    # -- keeping house ---------------------------------------------------------------------------------------
+    # -- keeping house -------------------------------------------------------------------------
 
     def prune(self, keep: int, moment: datetime) -> list[str]:
-        """Delete all but the newest ``keep`` releases, what is current, and what was so in the last hour."""
+        """Delete all but the newest ``keep`` releases, what is current, and what was so in the
+        last hour.
+        """
         kept = set(self.ids()[:keep]) | {self.current()}
         since = (moment - KEPT_AFTER_ACTIVATION).isoformat(timespec="seconds")
         for line in self.history():
@@ -455,11 +547,23 @@ class Releases:
             return ["files/: not here, only the manifest is"]
         listed, note = self.manifest(id), self.checked_note(id)
         expected = {f"files/{path}": entry["sha256"] for path, entry in listed.files.items()}
-        compressed = {f"files/{path}": digest for path, (digest, _) in note.get("gzip", {}).items()}
-        catalog = note.get("catalog", {}).get("sha256")  # its bytes depend on the SQLite that wrote it
+        compressed = {
+            f"files/{path}": digest for path, (digest, _) in note.get("gzip", {}).items()
+        }
+        catalog = note.get("catalog", {}).get(
+            "sha256"
+        )  # its bytes depend on the SQLite that wrote it
         private = {path: entry.get("sha256", catalog) for path, entry in listed.private.items()}
-        built = [*sorted((expected | compressed).items()), *private.items(), ("manifest.json", id)]
-        wrong = [f"{path}: {fault}" for path, digest in built if (fault := _fault(folder, path, digest))]
+        built = [
+            *sorted((expected | compressed).items()),
+            *private.items(),
+            ("manifest.json", id),
+        ]
+        wrong = [
+            f"{path}: {fault}"
+            for path, digest in built
+            if (fault := _fault(folder, path, digest))
+        ]
         if not self.note(id):
             wrong.append("build.json: missing, or not what a build wrote")
         if None in private.values():
@@ -476,7 +580,9 @@ def _is_activation(entry: Any) -> bool:
 
 
 def _below(release: Path) -> Iterator[str]:
-    """Yield the paths below a release's files/ that are no directories. A link to a directory is none."""
+    """Yield the paths below a release's files/ that are no directories. A link to a directory
+    is none.
+    """
     start = len(str(release)) + 1
     for at, folders, names in os.walk(release):
         links = (name for name in folders if os.path.islink(f"{at}/{name}"))
@@ -485,7 +591,9 @@ def _below(release: Path) -> Iterator[str]:
 
 
 def _fault(release: Path, path: str, digest: str | None) -> str:
-    """Return what is wrong with a file that was built; empty where it is intact. ``digest``: None is not compared."""
+    """Return what is wrong with a file that was built; empty where it is intact. ``digest``:
+    None is not compared.
+    """
     try:
         kept = os.lstat(release / path)
         if not stat.S_ISREG(kept.st_mode):
@@ -503,9 +611,14 @@ def _fault(release: Path, path: str, digest: str | None) -> str:
 
 
 def _of_compressed(part: Any) -> bool:
-    """Return whether a value is what an older release's build.json says of .gz files: digest and size, by path."""
+    """Return whether a value is what an older release's build.json says of .gz files: digest
+    and size, by path.
+    """
     return isinstance(part, dict) and all(
-        isinstance(pair, list) and len(pair) == 2 and _is_digest(pair[0]) and isinstance(pair[1], int)
+        isinstance(pair, list)
+        and len(pair) == 2
+        and _is_digest(pair[0])
+        and isinstance(pair[1], int)
         for pair in part.values()
     )
 
@@ -534,7 +647,9 @@ def who() -> str:
 
 
 def _delete_slowly(folder: Path) -> None:
-    """Delete a tree with pauses: on ext4 a mass delete makes file creation slow for a while, elsewhere too."""
+    """Delete a tree with pauses: on ext4 a mass delete makes file creation slow for a while,
+    elsewhere too.
+    """
     if not folder.is_dir():
         return
     count = 0

@@ -1,11 +1,14 @@
-"""What the answers of a release have read, so that the next build asks again only what would read something else.
+"""What the answers of a release have read, so that the next build asks again only what would
+read something else.
 
-While a Call is answered, `Recorded` stands in for the Content and writes down each thing that the view asks it for: a
-Read. After the build, each Read is stored with a digest of what it returned. The next build computes the digests of
-its own content; a Call of which no digest has changed has the same answer, since views are pure, and keeps its files.
+While a Call is answered, `Recorded` stands in for the Content and writes down each thing that
+the view asks it for: a Read. After the build, each Read is stored with a digest of what it
+returned. The next build computes the digests of its own content; a Call of which no digest has
+changed has the same answer, since views are pure, and keeps its files.
 
-Derived tables are recorded by key, so that one changed event asks again for the stores that it is at and no others.
-A derivation that is no table is recorded as everything that it was made from.
+Derived tables are recorded by key, so that one changed event asks again for the stores that it
+is at and no others. A derivation that is no table is recorded as everything that it was made
+from.
 """
 
 import os
@@ -22,13 +25,16 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 
 Read = tuple[Any, ...]
-"""One thing that was asked of a Content: the name of the verb, then its arguments, all of them JSON values."""
+"""One thing that was asked of a Content: the name of the verb, then its arguments, all of them
+JSON values.
+"""
 
 DerivedKey = TypeVar("DerivedKey")
 DerivedValue = TypeVar("DerivedValue")
 
 HEX_DIGITS = 32
-"""Length of a stored digest: 128 bits tell apart any two values that anybody will ever write."""
+"""Length of a stored digest: 128 bits tell apart any two values that anybody will ever write.
+"""
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -84,9 +90,13 @@ class Recorded(Content):
 
 
 class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
-    """A derived table that records which of its keys are looked up; whoever iterates over it reads all of it."""
+    """A derived table that records which of its keys are looked up; whoever iterates over it
+    reads all of it.
+    """
 
-    def __init__(self, table: Mapping[DerivedKey, DerivedValue], name: str, seen: set[Read]) -> None:
+    def __init__(
+        self, table: Mapping[DerivedKey, DerivedValue], name: str, seen: set[Read]
+    ) -> None:
         self._table, self._name, self._seen = table, name, seen
 
     def __getitem__(self, key: DerivedKey) -> DerivedValue:
@@ -111,7 +121,9 @@ class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
 
 
 class _ReadsOf:
-    """A derivation's reads, as a derivation of its own: equal for one function, so that content computes them once."""
+    """A derivation's reads, as a derivation of its own: equal for one function, so that content
+    computes them once.
+    """
 
     def __init__(self, derive: Callable[[Content], Any]) -> None:
         self._derive = derive
@@ -132,7 +144,9 @@ _reads_of = _ReadsOf
 
 
 class Digests:
-    """Digests of what a content returns for Reads. ``indexes`` holds the digest of each index, by its name."""
+    """Digests of what a content returns for Reads. ``indexes`` holds the digest of each index,
+    by its name.
+    """
 
     def __init__(self, content: Content, indexes: Mapping[str, str]) -> None:
         self._content = content
@@ -140,7 +154,9 @@ class Digests:
         self._digests: dict[Read, str] = {}
 
     def of(self, read: Read) -> str:
-        """Return the digest of what ``read`` returns; empty where it cannot be had, which never equals another."""
+        """Return the digest of what ``read`` returns; empty where it cannot be had, which never
+        equals another.
+        """
         if read not in self._digests:
             self._digests[read] = self._digest(read)
         return self._digests[read]
@@ -157,7 +173,9 @@ class Digests:
 
 
 def returned(content: Content, read: Read) -> Json:
-    """Return what a content returns for a Read that is no index. Raises KeyError where there is no such thing."""
+    """Return what a content returns for a Read that is no index. Raises KeyError where there is
+    no such thing.
+    """
     verb, *arguments = read
     if verb in ("derived", "has", "table"):
         table = content.derived(_function(arguments[0]))
@@ -172,8 +190,9 @@ def returned(content: Content, read: Read) -> Json:
 class ReadRecord:
     """What some answers have read.
 
-    ``reads``: every Read, with its number. ``digests``: of what each Read returned, by its number. ``readers``: a
-    set of Reads, as their numbers → the numbers of the answers that have read just these. The plan numbers answers.
+    ``reads``: every Read, with its number. ``digests``: of what each Read returned, by its
+    number. ``readers``: a set of Reads, as their numbers → the numbers of the answers that have
+    read just these. The plan numbers answers.
     """
 
     def __init__(self) -> None:
@@ -202,12 +221,17 @@ class ReadRecord:
 
     def note(self, answer: int, seen: Iterable[Read], digests: Digests) -> None:
         """Record what the answer with this number has read."""
-        numbers = [self.reads[read] if read in self.reads else self._add(read, digests.of(read)) for read in seen]
+        numbers = [
+            self.reads[read] if read in self.reads else self._add(read, digests.of(read))
+            for read in seen
+        ]
         self.readers.setdefault(tuple(sorted(numbers)), []).append(answer)
 
     def merge(self, other: "ReadRecord") -> None:
         """Add the record of other answers from the same content."""
-        numbers = [self._add(read, other.digests[number]) for read, number in other.reads.items()]
+        numbers = [
+            self._add(read, other.digests[number]) for read, number in other.reads.items()
+        ]
         for theirs, answers in other.readers.items():
             own = sorted([numbers[number] for number in theirs])
             self.readers.setdefault(tuple(own), []).extend(answers)
@@ -218,7 +242,9 @@ class ReadRecord:
         return number
 
     def forget(self, digests: Digests) -> set[int]:
-        """Return the numbers of the answers that would read something else now, and drop them from the record."""
+        """Return the numbers of the answers that would read something else now, and drop them
+        from the record.
+        """
         same = set()
         for read, number in self.reads.items():
             recorded = self.digests[number]
@@ -228,11 +254,13 @@ class ReadRecord:
         return {answer for numbers in outdated for answer in self.readers.pop(numbers)}
 
 
-# -- between two builds ------------------------------------------------------------------------------------------
+# -- between two builds ------------------------------------------------------------------------
 
 
 def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
-    """Keep the records of a release, encoded. What cannot be kept means a slower build, no failure."""
+    """Keep the records of a release, encoded. What cannot be kept means a slower build, no
+    failure.
+    """
     data = b"\n".join([orjson.dumps(state), *records])
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
@@ -245,7 +273,9 @@ def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
 
 
 def load(path: Path, state: Sequence[str]) -> list[ReadRecord]:
-    """The records that were kept under this state: a release, and all else that numbers and answers depend on."""
+    """The records that were kept under this state: a release, and all else that numbers and
+    answers depend on.
+    """
     try:
         digest, _, data = path.read_bytes().partition(b"\n")
     except OSError:
@@ -253,4 +283,8 @@ def load(path: Path, state: Sequence[str]) -> list[ReadRecord]:
     if sha256(data).hexdigest().encode() != digest:  # cut off, or damaged
         return []
     found, *records = data.split(b"\n")
-    return [ReadRecord.decode(record) for record in records] if found == orjson.dumps(state) else []
+    return (
+        [ReadRecord.decode(record) for record in records]
+        if found == orjson.dumps(state)
+        else []
+    )

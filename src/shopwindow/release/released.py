@@ -1,4 +1,6 @@
-"""Reading a release that may be a directory or an archive of one: what `check --against` compares with."""
+"""Reading a release that may be a directory or an archive of one: what `check --against`
+compares with.
+"""
 
 import lzma
 import tarfile
@@ -26,14 +28,23 @@ class NoRelease(Failure):
 ReadMember = Callable[[str], bytes]
 
 MAX_MEMBER = 64 * 1024 * 1024
-"""Bytes of a file of a release that is read here: manifests of 100,000 files have some 30 MB, as has the content.json
-of 30,000 events."""
+"""Bytes of a file of a release that is read here: manifests of 100,000 files have some 30 MB,
+as has the content.json of 30,000 events.
+"""
 
 MAX_ARCHIVE = 16 * 1024**3
-"""Bytes that an archive may unpack to: to find the manifest in a .tar.gz, all that stands before it is unpacked."""
+"""Bytes that an archive may unpack to: to find the manifest in a .tar.gz, all that stands
+before it is unpacked.
+"""
 
 _NO_RELEASE: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError)
-_UNREADABLE: tuple[type[Exception], ...] = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError)
+_UNREADABLE: tuple[type[Exception], ...] = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+)
 
 
 def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]:
@@ -42,18 +53,25 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
         with _reader(release) as read:
             listed = orjson.loads(read("manifest.json"))
             if listed["format"] > MANIFEST_FORMAT:
-                message = (
-                    f"a manifest of format {listed['format']}; this program reads up to {MANIFEST_FORMAT}: update it"
+                raise Failure(
+                    f"{release}: a manifest of format {listed['format']}; "
+                    f"this program reads up to {MANIFEST_FORMAT}: update it"
                 )
-                raise Failure(f"{release}: {message}")
             if stored.FILE in listed["private"]:
                 interface = stored.read(read, interface)
-            content = decode(orjson.loads(read("content.json")), interface.kinds, interface.clocks)
+            content = decode(
+                orjson.loads(read("content.json")), interface.kinds, interface.clocks
+            )
         kinds = [kind.name for kind in interface.kinds if not kind.streamed]
-        return {name: dict(zip(content.identities(name), content.documents(name), strict=True)) for name in kinds}
+        return {
+            name: dict(zip(content.identities(name), content.documents(name), strict=True))
+            for name in kinds
+        }
     except (*_NO_RELEASE, *_UNREADABLE) as error:
         reason = " ".join(str(error).split())
-        raise NoRelease(f"{release}: cannot be read as a release, a directory or an archive of one: {reason}") from None
+        raise NoRelease(
+            f"{release}: cannot be read as a release, a directory or an archive of one: {reason}"
+        ) from None
 
 
 @contextmanager
@@ -101,7 +119,9 @@ def _names(tar: tarfile.TarFile) -> Iterator[str]:
 
 def _prefix(names: list[str]) -> str:
     """The folder of an archive in which the release lies."""
-    found = [name for name in names if name == "manifest.json" or name.endswith("/manifest.json")]
+    found = [
+        name for name in names if name == "manifest.json" or name.endswith("/manifest.json")
+    ]
     if not found:
         raise KeyError("manifest.json is not in the archive")
     return min(found, key=len).removesuffix("manifest.json")

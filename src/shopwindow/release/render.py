@@ -1,12 +1,13 @@
 """Several processes render the answers of a release and stage their files.
 
-The work is cut into batches. What takes longest, an answer that holds every store, is a batch of its own and comes
-first; then batches of the other operations take turns, so that two processes seldom fill the same directory, which
-has one lock; then come the files that are kept as they are, which are only linked.
+The work is cut into batches. What takes longest, an answer that holds every store, is a batch
+of its own and comes first; then batches of the other operations take turns, so that two
+processes seldom fill the same directory, which has one lock; then come the files that are kept
+as they are, which are only linked.
 
-A process writes no bytes that the previous release or itself has: it links them. Processes do not know of each
-other's files while they work. `Files` gathers all of them afterwards, refuses two with one name, and lets equal bytes
-that several processes have written be stored once.
+A process writes no bytes that the previous release or itself has: it links them. Processes do
+not know of each other's files while they work. `Files` gathers all of them afterwards, refuses
+two with one name, and lets equal bytes that several processes have written be stored once.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,14 +31,18 @@ from shopwindow.release.stage import Stage
 BatchItem = TypeVar("BatchItem")
 
 ANSWERS_A_BATCH = 16
-"""The lines of their files fit into a pipe (64 KiB), so that no process waits for its results to be read."""
+"""The lines of their files fit into a pipe (64 KiB), so that no process waits for its results
+to be read.
+"""
 
 LINKS_A_BATCH = 512
-"""Kept files in a batch: they stand in few directories, where their process is alone meanwhile."""
+"""Kept files in a batch: they stand in few directories, where their process is alone meanwhile.
+"""
 
 SETS_A_RECORD = 60
-"""A process sends its record of reads once it holds so many sets of them, or has no batch left. Records are merged, and
-a larger one repeats fewer reads."""
+"""A process sends its record of reads once it holds so many sets of them, or has no batch left.
+Records are merged, and a larger one repeats fewer reads.
+"""
 
 
 @dataclass(frozen=True)
@@ -52,13 +57,16 @@ class _Batch:
 
 
 StagedFile = tuple[str, bytes, str]
-"""A file: its path; its line of the manifest; its digest where its bytes were written, empty where they were linked."""
+"""A file: its path; its line of the manifest; its digest where its bytes were written, empty
+where they were linked.
+"""
 
 
 class Files:
     """Every file of a release: its line of the manifest, by path.
 
-    ``written``: digest → the first path whose bytes were written. ``records``: what the answers have read, encoded.
+    ``written``: digest → the first path whose bytes were written. ``records``: what the answers
+    have read, encoded.
     """
 
     def __init__(self, kept: Mapping[str, bytes]) -> None:
@@ -76,7 +84,9 @@ class Files:
                 self._several.add(written)
 
     def end(self, stage: Stage) -> None:
-        """Finish, once all files are there. Raises Failure where two are one on a file system that ignores case."""
+        """Finish, once all files are there. Raises Failure where two are one on a file system
+        that ignores case.
+        """
         if len(set(map(str.lower, self.lines))) != len(self.lines):
             folded: dict[str, str] = {}
             for path in self.lines:
@@ -86,7 +96,9 @@ class Files:
             self._store_once(stage)
 
     def _store_once(self, stage: Stage) -> None:
-        """Store bytes that several processes wrote once: every path with them becomes a link to the first."""
+        """Store bytes that several processes wrote once: every path with them becomes a link to
+        the first.
+        """
         for path, line in self.lines.items():
             if (digest := manifest.digest_of(line)) in self._several:
                 stage.relink(f"files/{path}", f"files/{self.written[digest]}")
@@ -107,8 +119,8 @@ def render(
 ) -> Files:
     """Render the answers of the plan and stage every file of the release.
 
-    ``progress`` is called with how many answers and kept files are done. Raises Failure where two files have one name,
-    or a response schema refuses an answer.
+    ``progress`` is called with how many answers and kept files are done. Raises Failure where
+    two files have one name, or a response schema refuses an answer.
     """
     for schema in {answer.operation.schema for answers in plan.answers for answer in answers}:
         schemas.validator(schema)  # compiled before the fork, for all processes
@@ -148,8 +160,12 @@ def _batches(plan: RenderingPlan) -> list[_Batch]:
     """Return the work in batches, in the order in which processes take them."""
     few, *lists = plan.answers
     alone = [_Batch([answer]) for answer in few]
-    by_operation = [[_Batch(part) for part in _cut(answers, ANSWERS_A_BATCH)] for answers in lists]
-    turns = chain.from_iterable(zip_longest(*by_operation))  # the first batch of each operation, then the second …
+    by_operation = [
+        [_Batch(part) for part in _cut(answers, ANSWERS_A_BATCH)] for answers in lists
+    ]
+    turns = chain.from_iterable(
+        zip_longest(*by_operation)
+    )  # the first batch of each operation, then the second …
     kept = [_Batch(kept=paths) for paths in _cut(list(plan.kept), LINKS_A_BATCH)]
     return [*alone, *(batch for batch in turns if batch), *kept]
 
@@ -161,7 +177,9 @@ def _cut(items: Sequence[BatchItem], length: int) -> list[Sequence[BatchItem]]:
 def _recorded(
     answers: Iterable[PlannedAnswer], reading: Recorded, record: ReadRecord, digests: Digests
 ) -> Iterator[PlannedAnswer]:
-    """Yield each answer to be rendered. Whoever takes the next one has rendered it, so its reads are recorded then."""
+    """Yield each answer to be rendered. Whoever takes the next one has rendered it, so its
+    reads are recorded then.
+    """
     for answer in answers:
         reading.seen = set()
         yield answer
@@ -169,7 +187,9 @@ def _recorded(
 
 
 class _Linking:
-    """Stages the files of one process: links bytes that the previous release or this process has, writes others."""
+    """Stages the files of one process: links bytes that the previous release or this process
+    has, writes others.
+    """
 
     def __init__(self, previous: Previous, stage: Stage) -> None:
         self._previous = previous
@@ -197,7 +217,9 @@ class _Linking:
 
 
 def merged(kept: Sequence[ReadRecord], new: Sequence[bytes]) -> Iterable[bytes]:
-    """Return the encoded records of a release: of the answers that were kept, and of those that were rendered."""
+    """Return the encoded records of a release: of the answers that were kept, and of those that
+    were rendered.
+    """
     if not kept:
         return new
     for record in new:

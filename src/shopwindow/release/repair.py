@@ -1,8 +1,9 @@
 """A release that was copied without its files' times and modes gets them again.
 
-A file's modification time is made from its digest (interface.validators), and nginx makes the ETag of the two. `cp`
-without -p and `rsync` without -t give the time of copying instead: each host would then name the same bytes
-differently, and caches would fetch everything anew. Nothing is lost by that, for the bytes say what their time is.
+A file's modification time is made from its digest (interface.validators), and nginx makes the
+ETag of the two. `cp` without -p and `rsync` without -t give the time of copying instead: each
+host would then name the same bytes differently, and caches would fetch everything anew. Nothing
+is lost by that, for the bytes say what their time is.
 """
 
 import os
@@ -18,14 +19,18 @@ MODE = 0o444
 
 
 def repair(release: Path) -> int:
-    """Set the time and the mode of a release's files again, and say how many were not as they should be.
+    """Set the time and the mode of a release's files again, and say how many were not as they
+    should be.
 
-    Also of those that are not served: a build links no catalog whose time is another than its bytes give. The bytes
-    of a file are never changed. What is no regular file is left alone, and so is what a link leads to; `verify` names
-    them. Raises Failure, such as for a folder of another user.
+    Also of those that are not served: a build links no catalog whose time is another than its
+    bytes give. The bytes of a file are never changed. What is no regular file is left alone,
+    and so is what a link leads to; `verify` names them. Raises Failure, such as for a folder of
+    another user.
     """
     repaired = 0
-    with failures(release, "what was mended before is mended; run it as the owner of the release"):
+    with failures(
+        release, "what was mended before is mended; run it as the owner of the release"
+    ):
         for folder, _, names in os.walk(release):
             for name in sorted(names):
                 repaired += _repaired(f"{folder}/{name}")

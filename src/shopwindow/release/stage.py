@@ -1,8 +1,10 @@
-"""A build writes its release into a staging directory, which it renames when everything in it is on disk.
+"""A build writes its release into a staging directory, which it renames when everything in it
+is on disk.
 
-Every file is read-only, and its modification time is made from its digest: nginx makes the ETag from it, so equal bytes
-have one ETag on every host. A file whose bytes exist already, here or in the previous release, is a hard link. Nothing
-is synced file by file: a thread asks the system to write early, and `settle` ends with one syncfs.
+Every file is read-only, and its modification time is made from its digest: nginx makes the ETag
+from it, so equal bytes have one ETag on every host. A file whose bytes exist already, here or
+in the previous release, is a hard link. Nothing is synced file by file: a thread asks the
+system to write early, and `settle` ends with one syncfs.
 """
 
 import errno
@@ -19,7 +21,9 @@ from shopwindow.interface.validators import modified
 from shopwindow.problems import Failure, failures
 
 NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)
-"""Why a file system refuses a link: too many, another file system, not allowed. The bytes are copied instead."""
+"""Why a file system refuses a link: too many, another file system, not allowed. The bytes are
+copied instead.
+"""
 
 
 class Stage:
@@ -27,7 +31,9 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._root = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)  # names below it are found sooner than whole paths
+        self._root = os.open(
+            folder, os.O_RDONLY | os.O_CLOEXEC
+        )  # names below it are found sooner than whole paths
         self._folders: set[str] = set()
         self._ended = Event()
         self._settling: Thread | None = None
@@ -45,7 +51,9 @@ class Stage:
             self._folders.add(parent)
 
     def write(self, name: str, data: bytes, digest: str) -> None:
-        """Write a new file, read-only, with the time that follows from ``digest``, its SHA-256 (hex)."""
+        """Write a new file, read-only, with the time that follows from ``digest``, its SHA-256
+        (hex).
+        """
         self._make_folder(name)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
@@ -65,14 +73,17 @@ class Stage:
     def take(self, name: str, source: str, digest: str) -> None:
         """Link a file of the previous release.
 
-        Raises Failure where it is gone or was changed. Its time shows that, for it is made from its digest.
+        Raises Failure where it is gone or was changed. Its time shows that, for it is made from
+        its digest.
         """
         try:
             changed = int(os.stat(source).st_mtime) != modified(bytes.fromhex(digest[:8]))
         except FileNotFoundError:
             changed = True
         if changed:
-            raise Failure(f"{source}: gone or changed since it was built; --no-cache writes every file anew")
+            raise Failure(
+                f"{source}: gone or changed since it was built; --no-cache writes every file anew"
+            )
         self._link(name, source, None)
 
     def link(self, name: str, other: str) -> None:
@@ -106,7 +117,9 @@ class Stage:
         return digest
 
     def seal(self, name: str) -> str:
-        """Set the time and mode of a file that someone else wrote here, as `write` does; return its digest."""
+        """Set the time and mode of a file that someone else wrote here, as `write` does; return
+        its digest.
+        """
         path = self.path(name)
         with open(path, "rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
@@ -116,7 +129,8 @@ class Stage:
         return digest
 
     def begin_to_settle(self) -> None:
-        """Bring what is written to disk every tenth of a second, so that little is left to `settle`.
+        """Bring what is written to disk every tenth of a second, so that little is left to
+        `settle`.
 
         Call it once, and after the last fork: it starts a thread.
         """
@@ -162,7 +176,9 @@ class Stage:
 
 
 def _syncfs(descriptor: int) -> bool:
-    """Call Linux's syncfs(2); return whether the C library has it. Raises OSError where writing back failed."""
+    """Call Linux's syncfs(2); return whether the C library has it. Raises OSError where writing
+    back failed.
+    """
     import ctypes
 
     library = ctypes.CDLL(None, use_errno=True)
@@ -192,10 +208,11 @@ def discard(folder: Path, out: Path) -> None:
 
 @contextmanager
 def staging(out: Path) -> Iterator[Stage]:
-    """A new staging directory below ``out``, to be renamed. Raises Failure for what the file system refuses.
+    """A new staging directory below ``out``, to be renamed. Raises Failure for what the file
+    system refuses.
 
-    What a failed build staged is deleted, and so are leftovers of killed ones; what a build staged in vain is left to
-    `prune`, for deleting many files slows down the next build.
+    What a failed build staged is deleted, and so are leftovers of killed ones; what a build
+    staged in vain is left to `prune`, for deleting many files slows down the next build.
     """
     area = out / ".staging"
     mask = os.umask(0o022)
@@ -207,7 +224,9 @@ def staging(out: Path) -> Iterator[Stage]:
             folder.chmod(0o755)
             stage = Stage(folder)
             try:
-                with failures(out):  # before what was staged is deleted: then there would be room again
+                with failures(
+                    out
+                ):  # before what was staged is deleted: then there would be room again
                     yield stage
             except BaseException:
                 stage.close()

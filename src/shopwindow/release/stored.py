@@ -1,4 +1,6 @@
-"""The collections of a release: stored in it with their schemas, so that it can be served without a content folder."""
+"""The collections of a release: stored in it with their schemas, so that it can be served
+without a content folder.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,9 @@ from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 
 FILE = "collections.json"
-"""Private: the manifest lists it, and nobody can ask for it. A release without collections has no such file."""
+"""Private: the manifest lists it, and nobody can ask for it. A release without collections has
+no such file.
+"""
 
 
 def interface_of(release: Path, interface: Interface) -> Interface:
@@ -26,5 +30,7 @@ def interface_of(release: Path, interface: Interface) -> Interface:
 
 
 def read(read_file: Callable[[str], bytes], interface: Interface) -> Interface:
-    """Return the same where ``read_file`` reads a file of the release. Raises what that and decoding raise."""
+    """Return the same where ``read_file`` reads a file of the release. Raises what that and
+    decoding raise.
+    """
     return with_collections(interface, collections.decode(read_file(FILE)))

@@ -1,7 +1,9 @@
-"""What the shop sells, as far as several families need it: UPCs, quantities, and what stores have of them.
+"""What the shop sells, as far as several families need it: UPCs, quantities, and what stores
+have of them.
 
-It stands below the families and the catalog. Families never import the catalog. A view that needs articles asks the
-content for the index of that name, and this module says which verbs it may use.
+It stands below the families and the catalog. Families never import the catalog. A view that
+needs articles asks the content for the index of that name, and this module says which verbs it
+may use.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,13 +17,17 @@ INDEX = "catalog"
 """The name of the index that holds the articles."""
 
 MAX_QUANTITY = 99
-"""How many of one item a bag may hold where neither site.yaml nor the product allows fewer (wire-shapes 5)."""
+"""How many of one item a bag may hold where neither site.yaml nor the product allows fewer
+(wire-shapes 5).
+"""
 
 Status = Literal["AVAILABLE", "LIMITED", "UNAVAILABLE"]
 """What a store has of a UPC."""
 
 _DIGITS = (8, 12, 13, 14)
-"""How many digits a UPC has (GS1). Leading zeros make no difference: 12 digits after a zero are the same number."""
+"""How many digits a UPC has (GS1). Leading zeros make no difference: 12 digits after a zero are
+the same number.
+"""
 
 
 class Articles(Protocol):
@@ -39,7 +45,9 @@ class Articles(Protocol):
         """Return the product and its UPC entry whose sku (the bags' upcId) this is, or None."""
         ...
 
-    def availability(self, upcs: Sequence[str], locations: Sequence[int]) -> Mapping[tuple[str, int], Status]:
+    def availability(
+        self, upcs: Sequence[str], locations: Sequence[int]
+    ) -> Mapping[tuple[str, int], Status]:
         """Return what stores have of UPCs. A pair that is left out is UNAVAILABLE."""
         ...
 
@@ -54,15 +62,24 @@ def articles_of(content: Content) -> Articles:
 
 def upcs(numbers: Iterable[int]) -> Mapping[str, int]:
     """Return every text that a UPC of one of these numbers may have, with its number."""
-    return {text.zfill(width): number for number in numbers for text in (str(number),) for width in _widths(text)}
+    return {
+        text.zfill(width): number
+        for number in numbers
+        for text in (str(number),)
+        for width in _widths(text)
+    }
 
 
 def _widths(text: str) -> Iterable[int]:
     return (width for width in _DIGITS if width >= len(text))
 
 
-def products_of_upcs(content: Content, numbers: Sequence[int], or_skus: bool = False) -> dict[int, int]:
-    """Return the product ids of the numbers that are UPCs; with ``or_skus`` also of those that are bags' upcIds."""
+def products_of_upcs(
+    content: Content, numbers: Sequence[int], or_skus: bool = False
+) -> dict[int, int]:
+    """Return the product ids of the numbers that are UPCs; with ``or_skus`` also of those that
+    are bags' upcIds.
+    """
     articles, texts = articles_of(content), upcs(numbers)
     products = {texts[upc]: id for upc, id in articles.product_of_upc(list(texts)).items()}
     for number in numbers if or_skus else ():

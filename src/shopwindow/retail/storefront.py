@@ -1,7 +1,8 @@
-"""What several families answer about a store: its numbers, events, hours, attributes and distance. Pure.
+"""What several families answer about a store: its numbers, events, hours, attributes and
+distance. Pure.
 
-It stands below the families, because stores show whether there are events, events name their stores, and the pick-up
-of products shows the stores that are near (wire-shapes 2 and 3).
+It stands below the families, because stores show whether there are events, events name their
+stores, and the pick-up of products shows the stores that are near (wire-shapes 2 and 3).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ DAYS_SHOWN = 21
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
-# -- the week of the opening hours -------------------------------------------------------------------------------
+# -- the week of the opening hours -------------------------------------------------------------
 
 
 def _monday(zone: ZoneInfo, moment: datetime) -> date:
@@ -39,7 +40,9 @@ def _next_week(zone: ZoneInfo, moment: datetime) -> datetime:
 
 
 WEEK = Clock("week", _week, _next_week, title="opening hours from", formerly="monday")
-"""The Monday from which opening hours are shown; the next Monday is a boundary, like a publish window's end."""
+"""The Monday from which opening hours are shown; the next Monday is a boundary, like a publish
+window's end.
+"""
 
 
 def days(content: Content) -> Sequence[tuple[str, str]]:
@@ -50,38 +53,51 @@ def days(content: Content) -> Sequence[tuple[str, str]]:
 
 
 def hours(store: Json, days: Iterable[tuple[str, str]], key: str) -> list[Json]:
-    """Return each day, under ``key``, with the store's opening hours; a day on which it is closed has none."""
+    """Return each day, under ``key``, with the store's opening hours; a day on which it is
+    closed has none.
+    """
     exceptions = {exception["date"]: exception for exception in store.get("exceptions", ())}
     schedule = []
     for day, weekday in days:
         open_hours = exceptions.get(day) or store["hours"].get(weekday, {})
         entry = {key: day}
         if "open" in open_hours:
-            entry |= {"storeopenhour": open_hours["open"], "storeclosehour": open_hours["close"]}
+            entry |= {
+                "storeopenhour": open_hours["open"],
+                "storeclosehour": open_hours["close"],
+            }
         schedule.append(entry)
     return schedule
 
 
 def attributes(store: Json) -> Mapping[str, list[str]]:
-    """Return a store's attributes as editors wrote them, with its time zone last unless they wrote one."""
+    """Return a store's attributes as editors wrote them, with its time zone last unless they
+    wrote one.
+    """
     written: dict[str, list[str]] = dict(store.get("attributes", ()))
     written.setdefault("TIMEZONE", [store["timeZone"]])
     return written
 
 
-# -- which events are at which store -----------------------------------------------------------------------------
+# -- which events are at which store -----------------------------------------------------------
 
 
 def events_by_store(content: Content) -> Mapping[int, Sequence[Json]]:
-    """Return the live events by the location numbers of their live stores, ordered by start and id."""
+    """Return the live events by the location numbers of their live stores, ordered by start and
+    id.
+    """
     location_of = {
         number: {store[number]: store["locationNumber"] for store in content.documents("store")}
         for number in STORE_NUMBERS
     }
     table: dict[int, list[Json]] = {}
-    for event in sorted(content.documents("event"), key=lambda event: (event["start"], event["id"])):
+    for event in sorted(
+        content.documents("event"), key=lambda event: (event["start"], event["id"])
+    ):
         locations = {  # a set, since an event may name one store by two of its numbers
-            location_of[number].get(value) for number, values in event["stores"].items() for value in values
+            location_of[number].get(value)
+            for number, values in event["stores"].items()
+            for value in values
         }
         for location in locations:
             if location is not None:
@@ -89,19 +105,27 @@ def events_by_store(content: Content) -> Mapping[int, Sequence[Json]]:
     return table
 
 
-# -- which stores are near ---------------------------------------------------------------------------------------
+# -- which stores are near ---------------------------------------------------------------------
 
 
 def grid_of_stores(content: Content) -> Grid:
     """Return all live stores by where they are."""
     return Grid(
-        (store["location"]["latitude"], store["location"]["longitude"], store["locationNumber"], store)
+        (
+            store["location"]["latitude"],
+            store["location"]["longitude"],
+            store["locationNumber"],
+            store,
+        )
         for store in content.documents("store")
     )
 
 
-def near(content: Content, latitude: float, longitude: float, radius: float) -> list[tuple[float, Json]]:
-    """Return the live stores within ``radius`` miles of a point in degrees, each after its distance in miles.
+def near(
+    content: Content, latitude: float, longitude: float, radius: float
+) -> list[tuple[float, Json]]:
+    """Return the live stores within ``radius`` miles of a point in degrees, each after its
+    distance in miles.
 
     The nearest comes first, equals by location number; distances have two decimals.
     """

@@ -1,7 +1,8 @@
 """/healthz, /readyz, /checks and /metrics, for operators, on an address of their own.
 
-Ready means that reads are answered. A database that is away stops writes only, and would take every host out of service
-at once; it, the release and the queue are checks of their own, to be alerted on.
+Ready means that reads are answered. A database that is away stops writes only, and would take
+every host out of service at once; it, the release and the queue are checks of their own, to be
+alerted on.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,17 +30,23 @@ IDLE_SECONDS = 5
 """For which the admin address waits for a request, and for the next piece of it."""
 
 OBSERVE_SECONDS = 5.0
-"""How often the database is asked whether it can be had, and what ended workers left is removed."""
+"""How often the database is asked whether it can be had, and what ended workers left is
+removed.
+"""
 
 QUEUE_SECONDS = 5.0
-"""An action that waits longer for the database is a fault: half of what its client waits (database.database)."""
+"""An action that waits longer for the database is a fault: half of what its client waits
+(database.database).
+"""
 
 Checked = tuple[bool, dict[str, Any]]
 """Whether all is well, and what there is to say."""
 
 
 class Admin:
-    """The WSGI callable. ``shared``: the folder of the workers' metrics; ``probe``: why no worker answers a read."""
+    """The WSGI callable. ``shared``: the folder of the workers' metrics; ``probe``: why no
+    worker answers a read.
+    """
 
     def __init__(
         self,
@@ -61,7 +68,13 @@ class Admin:
         self._turn = Lock()
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry, path=str(shared))  # type: ignore[no-untyped-call]
-        figures = Figures(self._releases, self._workers, {"releases": out, **(folders or {})}, self._now, connections)
+        figures = Figures(
+            self._releases,
+            self._workers,
+            {"releases": out, **(folders or {})},
+            self._now,
+            connections,
+        )
         registry.register(figures)
         self._metrics = make_wsgi_app(registry, disable_compression=True)
 
@@ -81,12 +94,14 @@ class Admin:
         return [body]
 
     def serve(self, host: str, port: int) -> None:
-        """Answer on ``host:port``, and observe the database, in threads of this process. Raises OSError."""
+        """Answer on ``host:port``, and observe the database, in threads of this process. Raises
+        OSError.
+        """
         server = make_server(host, port, self, server_class=_Server, handler_class=_Quiet)
         Thread(target=server.serve_forever, name="admin", daemon=True).start()
         Thread(target=self._observe, name="observer", daemon=True).start()
 
-    # -- what is observed -------------------------------------------------------------------------------------
+    # -- what is observed ----------------------------------------------------------------------
 
     def _observe(self) -> None:
         pause = Event()
@@ -112,22 +127,27 @@ class Admin:
         self._known = Known(fault, oldest, has_database=True)
 
     def _now(self) -> Known:
-        return Known(self._known.fault, self._known.oldest_mail, self._known.has_database, self._mails())
+        return Known(
+            self._known.fault, self._known.oldest_mail, self._known.has_database, self._mails()
+        )
 
-    # -- answers ----------------------------------------------------------------------------------------------
+    # -- answers -------------------------------------------------------------------------------
 
     def _health(self) -> tuple[str, str, bytes]:
         return "200 OK", "text/plain", b"ok\n"
 
     def _unknown(self) -> tuple[str, str, bytes]:
-        paths = ", ".join(("/healthz", "/readyz", "/checks", *(f"/checks/{name}" for name in self._checks())))
+        paths = ", ".join(
+            ("/healthz", "/readyz", "/checks", *(f"/checks/{name}" for name in self._checks()))
+        )
         return "404 Not Found", "text/plain", f"{paths} or /metrics\n".encode()
 
     def _ready(self) -> tuple[str, str, bytes]:
-        """Whether reads are answered: every worker has a release, and one of them has just answered a read.
+        """Whether reads are answered: every worker has a release, and one of them has just
+        answered a read.
 
-        Also the release's id, and its age in seconds since it was built. While workers differ, of the one that is
-        behind; and why it is, where the release after it cannot be loaded.
+        Also the release's id, and its age in seconds since it was built. While workers differ,
+        of the one that is behind; and why it is, where the release after it cannot be loaded.
         """
         last = behind(self._workers.living())
         value: dict[str, Any] = {"ready": last is not None and last.id != ""}
@@ -141,20 +161,35 @@ class Admin:
 
     def _all_checks(self) -> tuple[str, str, bytes]:
         done = {name: check() for name, check in self._checks().items()}
-        return _answer(all(well for well, _ in done.values()), {name: told for name, (_, told) in done.items()})
+        return _answer(
+            all(well for well, _ in done.values()),
+            {name: told for name, (_, told) in done.items()},
+        )
 
     def _checks(self) -> dict[str, Callable[[], Checked]]:
-        return {"release": self._check_release, "database": self._check_database, "queue": self._check_queue}
+        return {
+            "release": self._check_release,
+            "database": self._check_database,
+            "queue": self._check_queue,
+        }
 
     def _check_release(self) -> Checked:
-        """Whether every worker serves the current release; which one each serves, and why not the newer."""
+        """Whether every worker serves the current release; which one each serves, and why not
+        the newer.
+        """
         try:
             current, fault = self._releases.current(), ""
         except Failure as failure:
             current, fault = None, str(failure)
         workers = self._workers.living()
-        well = current is not None and bool(workers) and all(worker.id == current for worker in workers)
-        served = {str(worker.pid): {"id": worker.id, "fault": worker.fault} for worker in workers}
+        well = (
+            current is not None
+            and bool(workers)
+            and all(worker.id == current for worker in workers)
+        )
+        served = {
+            str(worker.pid): {"id": worker.id, "fault": worker.fault} for worker in workers
+        }
         return well, {"ok": well, "current": current, "fault": fault, "workers": served}
 
     def _check_database(self) -> Checked:
@@ -174,7 +209,9 @@ class Admin:
 
 
 def behind(workers: list[Worker]) -> Worker | None:
-    """The worker whose release is the oldest loaded, one without any before all others; None where there is none."""
+    """The worker whose release is the oldest loaded, one without any before all others; None
+    where there is none.
+    """
     return min(workers, key=lambda worker: worker.loaded, default=None)
 
 
@@ -196,7 +233,9 @@ def _age(built: str) -> float | None:
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """A thread a connection: one on which nothing comes keeps nobody from learning whether the service is well."""
+    """A thread a connection: one on which nothing comes keeps nobody from learning whether the
+    service is well.
+    """
 
     daemon_threads = True
 

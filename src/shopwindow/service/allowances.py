@@ -1,10 +1,13 @@
-"""Limits of what many requests may write, by address and application, that cost the honest nothing.
+"""Limits of what many requests may write, by address and application, that cost the honest
+nothing.
 
-The database holds the count (service.database.rates), for all processes and hosts. A process does not ask it for every
-request: it takes a share of a rate at once, a 64th, and spends that by itself. It even spends one share before it takes
-any: a phone that opts in is never looked up. That share is paid with the first that is taken. So with n processes at
-most n shares more than the limit are admitted, or n fewer; a rate of fewer than 64 is kept exactly. Who was refused is
-refused by the process itself until it is worth asking again: a flood costs no transactions.
+The database holds the count (service.database.rates), for all processes and hosts. A process
+does not ask it for every request: it takes a share of a rate at once, a 64th, and spends that
+by itself. It even spends one share before it takes any: a phone that opts in is never looked
+up. That share is paid with the first that is taken. So with n processes at most n shares more
+than the limit are admitted, or n fewer; a rate of fewer than 64 is kept exactly. Who was
+refused is refused by the process itself until it is worth asking again: a flood costs no
+transactions.
 """
 
 import threading
@@ -23,14 +26,20 @@ from shopwindow.service.database.rates import Taken, take
 Value = TypeVar("Value")
 
 SHARES = 64
-"""A share is this part of a rate: small against the limit, large against what a share costs (two statements)."""
+"""A share is this part of a rate: small against the limit, large against what a share costs
+(two statements).
+"""
 
 MOST_NAMES = 20_000
-"""Names that a process remembers, some 5 MiB. Who turns through more addresses is held by the application's rate."""
+"""Names that a process remembers, some 5 MiB. Who turns through more addresses is held by the
+application's rate.
+"""
 
 
 class Counted(NamedTuple):
-    """What a request costs under one name. ``words`` complete "at most so many … in so many minutes"."""
+    """What a request costs under one name. ``words`` complete "at most so many … in so many
+    minutes".
+    """
 
     name: str
     rate: Rate
@@ -51,8 +60,12 @@ class Counted(NamedTuple):
         return Refusal("too_many", (Fault("", words),), (("Retry-After", str(wait)),))
 
 
-def counted(call: Call, content: Content, address: str, *, keeps_answer: bool) -> Sequence[Counted]:
-    """What a request counts as, the address first: what one address is refused costs the application nothing."""
+def counted(
+    call: Call, content: Content, address: str, *, keeps_answer: bool
+) -> Sequence[Counted]:
+    """What a request counts as, the address first: what one address is refused costs the
+    application nothing.
+    """
     allowance = call.operation.allowance
     cost = allowance.cost(call, keeps_answer) if allowance else 0
     if allowance is None or not cost:
@@ -64,7 +77,9 @@ def counted(call: Call, content: Content, address: str, *, keeps_answer: bool) -
     for origin, times in origins(address):
         rate = Rate(by_address.most * times, by_address.minutes)
         place = "one address" if times == 1 else "one network"
-        names.append((f"{allowance.setting} address {origin}", rate, f"{allowance.words} from {place}"))
+        names.append(
+            (f"{allowance.setting} address {origin}", rate, f"{allowance.words} from {place}")
+        )
     application = f"{allowance.setting} application {call.application}"
     names.append((application, by_application, f"{allowance.words} of one application"))
     return [Counted(name, rate, min(cost, rate.most), words) for name, rate, words in names]
@@ -76,7 +91,9 @@ def _rate(settings: dict[str, dict[str, int]], name: str, usual: Rate) -> Rate:
 
 @dataclass
 class _Share:
-    """What a process may spend under a name by itself. ``left`` may be negative: so much is owed."""
+    """What a process may spend under a name by itself. ``left`` may be negative: so much is
+    owed.
+    """
 
     left: int
     until: float
@@ -101,7 +118,11 @@ class Allowances:
         now = time.monotonic()
         for each in names:
             share = self._shares.get(each.name)
-            if share is not None and share.refused_until > now and each.cost >= share.refused_cost:
+            if (
+                share is not None
+                and share.refused_until > now
+                and each.cost >= share.refused_cost
+            ):
                 raise each.refusal(max(1, round(share.refused_until - now)))
 
     def begin(self, names: Sequence[Counted]) -> "Spending":
@@ -139,7 +160,9 @@ class Allowances:
         """Take without a database: what this process alone has admitted counts."""
         with self._lock:
             now = time.monotonic_ns() // 1000
-            taken = take(self._own.get(each.name, 0), now, least, wanted, each.rate.most, each.seconds)
+            taken = take(
+                self._own.get(each.name, 0), now, least, wanted, each.rate.most, each.seconds
+            )
             _keep(self._own, each.name, taken.full_at)
             return taken
 
@@ -169,7 +192,9 @@ class Spending:
         self._taken: list[tuple[Counted, int]] = []
 
     def spend(self, taking: Taking) -> None:
-        """Spend what the process has, and take what it lacks. Raises Refusal where there is too little."""
+        """Spend what the process has, and take what it lacks. Raises Refusal where there is too
+        little.
+        """
         self._taken.clear()
         for each in self._names:
             if each.name in self._spent:
@@ -187,7 +212,9 @@ class Spending:
             self._taken.append((each, taken.number - each.cost))
 
     def settle(self) -> None:
-        """What was taken beyond what was spent may be spent from now on: the transaction is kept."""
+        """What was taken beyond what was spent may be spent from now on: the transaction is
+        kept.
+        """
         for each, number in self._taken:
             self._allowances.put(each, number)
         self._taken.clear()

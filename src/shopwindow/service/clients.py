@@ -7,10 +7,16 @@ from shopwindow.interface.interface import Interface
 
 
 class Clients:
-    """The keys of one release. Keys themselves are nowhere; a key that is not 24 characters is simply unknown."""
+    """The keys of one release. Keys themselves are nowhere; a key that is not 24 characters is
+    simply unknown.
+    """
 
     def __init__(self, interface: Interface, content: Content) -> None:
-        self._by_digest = {digest: name for name, digests in interface.keys(content).items() for digest in digests}
+        self._by_digest = {
+            digest: name
+            for name, digests in interface.keys(content).items()
+            for digest in digests
+        }
 
     def application(self, key: str | None) -> str | None:
         """The application that a key belongs to, or None."""

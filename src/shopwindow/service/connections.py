@@ -1,4 +1,6 @@
-"""How many connections a worker keeps, for how long it waits on them, and how many are open now."""
+"""How many connections a worker keeps, for how long it waits on them, and how many are open
+now.
+"""
 
 import resource
 from contextlib import suppress
@@ -7,27 +9,33 @@ from pathlib import Path
 from shopwindow.service import journal
 
 HEAD_SECONDS = 14
-"""For a whole head, and for the next one on an open connection (hyper has one deadline for both).
+"""For a whole head, and for the next one on an open connection (hyper has one deadline for
+both).
 
-With the deadline of a body (intake.BODY_SECONDS) it stays below 30 s: no connection of a client that does nothing is
-open for longer.
+With the deadline of a body (intake.BODY_SECONDS) it stays below 30 s: no connection of a client
+that does nothing is open for longer.
 """
 
 MOST = 4096
-"""Connections of a worker. An open one takes about 10 KiB; one whose body is half sent up to 64 KiB more.
+"""Connections of a worker. An open one takes about 10 KiB; one whose body is half sent up to 64
+KiB more.
 
-1,500 connections that say nothing, from one client, then leave room for others until the deadline closes them.
+1,500 connections that say nothing, from one client, then leave room for others until the
+deadline closes them.
 """
 
 OTHER_FILES = 256
-"""Files that a worker has open beside connections: a release, the database with its readers, the log, metrics."""
+"""Files that a worker has open beside connections: a release, the database with its readers,
+the log, metrics.
+"""
 
 _ESTABLISHED, _SYN_RECV, _CLOSE_WAIT, _LISTENING = "01", "03", "08", "0A"
 """States of a socket in /proc/net/tcp (Linux, include/net/tcp_states.h)."""
 
 
 def room(most: int) -> int:
-    """How many connections of ``most`` a process may open; its limit of open files is raised for that.
+    """How many connections of ``most`` a process may open; its limit of open files is raised
+    for that.
 
     Where the hard limit allows fewer, the log gets a line.
     """
@@ -51,9 +59,11 @@ def room(most: int) -> int:
 
 
 def count(port: int) -> dict[str, int]:
-    """The connections to ``port`` that all workers have `open`, and those `waiting` to be accepted.
+    """The connections to ``port`` that all workers have `open`, and those `waiting` to be
+    accepted.
 
-    The kernel counts them: Granian does not, and a worker that is stuck could not. Nothing on a system without /proc.
+    The kernel counts them: Granian does not, and a worker that is stuck could not. Nothing on a
+    system without /proc.
     """
     lines: list[str] = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -69,6 +79,10 @@ def count(port: int) -> dict[str, int]:
             continue
         if inode != "0" and state != _LISTENING:
             counts["open"] += 1
-        elif state in (_ESTABLISHED, _SYN_RECV, _CLOSE_WAIT):  # a socket that nobody has accepted has no inode
+        elif state in (
+            _ESTABLISHED,
+            _SYN_RECV,
+            _CLOSE_WAIT,
+        ):  # a socket that nobody has accepted has no inode
             counts["waiting"] += 1
     return counts

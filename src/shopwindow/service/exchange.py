@@ -1,7 +1,9 @@
-"""One request → one response: the order of the checks (design 3), and what HTTP asks for around an answer.
+"""One request → one response: the order of the checks (design 3), and what HTTP asks for around
+an answer.
 
-Most of the checks need the head of a request alone. ``at_once`` makes these, so that a server which has not yet
-received the body can refuse the request without waiting for it; ``exchange`` makes all of them.
+Most of the checks need the head of a request alone. ``at_once`` makes these, so that a server
+which has not yet received the body can refuse the request without waiting for it; ``exchange``
+makes all of them.
 """
 
 import sqlite3
@@ -33,8 +35,16 @@ MAX_QUERY = 8 * 1024
 MAX_BODY = 1024 * 1024
 PREFLIGHT_SECONDS = 600
 EXPOSED = f"ETag, Retry-After, {requestid.HEADER}"
-ALLOWED_HEADERS = (
-    f"{API_KEY_HEADER}, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key, {requestid.HEADER}"
+ALLOWED_HEADERS = ", ".join(
+    (
+        API_KEY_HEADER,
+        "Accept",
+        "Content-Type",
+        "If-None-Match",
+        "If-Match",
+        "Idempotency-Key",
+        requestid.HEADER,
+    )
 )
 
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
@@ -52,21 +62,26 @@ def exchange(request: Request, serving: Serving | None, backstage: Backstage) ->
 def at_once(request: Request, serving: Serving | None) -> Exchange | None:
     """The answer to a request of which only the head is there, ``body`` left empty.
 
-    It is a refusal for what the head says, an answer from the cache, or that to OPTIONS; the same that ``exchange``
-    gives, whatever the body holds. None where the body, or work that takes time, decides.
+    It is a refusal for what the head says, an answer from the cache, or that to OPTIONS; the
+    same that ``exchange`` gives, whatever the body holds. None where the body, or work that
+    takes time, decides.
     """
     return _exchange(request, serving, None)
 
 
 def malformed(hosts: int, version: str, coding: str) -> Fault | None:
-    """What makes a message one that HTTP/1.1 servers must not answer, though many parsers let it pass.
+    """What makes a message one that HTTP/1.1 servers must not answer, though many parsers let
+    it pass.
 
-    ``hosts``: how many Host lines the head has. ``version``: as in `HTTP/1.1`. ``coding``: Transfer-Encoding, or
-    nothing. Two servers that read such a message differently take parts of one body for requests of their own.
+    ``hosts``: how many Host lines the head has. ``version``: as in `HTTP/1.1`. ``coding``:
+    Transfer-Encoding, or nothing. Two servers that read such a message differently take parts
+    of one body for requests of their own.
     """
     if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
         return Fault("Host", f"must be given exactly once, not {hosts} times")
-    if coding and coding.strip().lower() != "chunked":  # RFC 9112 §6.1: we decode no other coding
+    if (
+        coding and coding.strip().lower() != "chunked"
+    ):  # RFC 9112 §6.1: we decode no other coding
         return Fault("Transfer-Encoding", f"must be chunked, not {coding[:100]}")
     return None
 
@@ -81,7 +96,9 @@ def refused(code: str, fault: Fault, request: Request, serving: Serving | None) 
     return Exchange(_with_cors(response, request, serving) if serving else response)
 
 
-def _exchange(request: Request, serving: Serving | None, backstage: Backstage | None) -> Exchange | None:
+def _exchange(
+    request: Request, serving: Serving | None, backstage: Backstage | None
+) -> Exchange | None:
     """The answer; None where it takes the body or the backstage, and there is no backstage."""
     if request.malformed:
         return refused("invalid", request.malformed, request, serving)
@@ -102,11 +119,15 @@ def _unserved(format: Format) -> Response:
     return _complete(refuse(refusal, format, shipped_schemas()), ", ".join(VARY))
 
 
-def _asked(request: Request, serving: Serving, format: Format, backstage: Backstage | None) -> Exchange | None:
+def _asked(
+    request: Request, serving: Serving, format: Format, backstage: Backstage | None
+) -> Exchange | None:
     application = serving.clients.application(request.headers.get(API_KEY_HEADER))
     order_host = serving.on_order_host(request.headers.get("host"))
     question = (request.path, request.query, request.headers.get("accept"), application)
-    admitted = application is not None or serving.interface.applications is None  # then nobody needs a key
+    admitted = (
+        application is not None or serving.interface.applications is None
+    )  # then nobody needs a key
     reads = request.method in ("GET", "HEAD") and not request.length and not order_host
     if admitted and reads:
         known = serving.memo.get(question)
@@ -125,17 +146,32 @@ def _asked(request: Request, serving: Serving, format: Format, backstage: Backst
         if backstage is None:
             return None
         _whole(request)
-        call = bind(inner, application, serving.interface, (operation, texts), Bodies(serving.schemas, serving.content))
+        call = bind(
+            inner,
+            application,
+            serving.interface,
+            (operation, texts),
+            Bodies(serving.schemas, serving.content),
+        )
         response = _complete(_answer(call, inner, serving, backstage), serving.vary)
         done = Exchange(response, operation.name, application)
         if reads and isinstance(operation.source, FromContent):
             serving.memo.keep(question, done)
         return done
     except Refusal as refused:
-        refusal = refused if admitted else Refusal("no_key")  # whatever the path: nothing is learned without a key
-        response = _complete(refuse(refusal, format, serving.schemas, operation or asked), serving.vary)
-    except Exception as error:  # a fault of ours: told to the log whole, to the client without details
-        response = _complete(refuse(_blamed(error, serving), format, serving.schemas, operation or asked), serving.vary)
+        refusal = (
+            refused if admitted else Refusal("no_key")
+        )  # whatever the path: nothing is learned without a key
+        response = _complete(
+            refuse(refusal, format, serving.schemas, operation or asked), serving.vary
+        )
+    except (
+        Exception
+    ) as error:  # a fault of ours: told to the log whole, to the client without details
+        response = _complete(
+            refuse(_blamed(error, serving), format, serving.schemas, operation or asked),
+            serving.vary,
+        )
     return Exchange(response, operation.name if operation and admitted else "none", application)
 
 
@@ -143,7 +179,9 @@ def _blamed(error: Exception, serving: Serving) -> Refusal:
     """What a client is told of a fault that is not its own; the log has all of it."""
     if is_damaged(error):  # of the release's catalog: the database's faults come as Refusals
         serving.leave(str(error))
-        return Refusal("unavailable", (Fault("", "the catalog cannot be read now"),), RETRY_AFTER)
+        return Refusal(
+            "unavailable", (Fault("", "the catalog cannot be read now"),), RETRY_AFTER
+        )
     if isinstance(error, Failure):  # of whoever set the service up, in words for them
         journal.error("setup", str(error))
     else:
@@ -160,24 +198,32 @@ def is_damaged(error: Exception) -> bool:
 def _answer(call: Call, request: Request, serving: Serving, backstage: Backstage) -> Response:
     if isinstance(call.operation.source, FromContent):
         return answer(call, serving.content, serving.schemas)
-    return respond_to_action(call, backstage.perform(call, request, serving.content, serving.status), serving.schemas)
+    return respond_to_action(
+        call, backstage.perform(call, request, serving.content, serving.status), serving.schemas
+    )
 
 
 def _placed(request: Request, serving: Serving) -> tuple[Request, bool]:
-    """The request as seen from the URL that it came to, and whether that is the order host's. Raises Refusal."""
+    """The request as seen from the URL that it came to, and whether that is the order host's.
+    Raises Refusal.
+    """
     urls = serving.urls(request.headers.get("host"))
     for order_host, base in urls:
         if base and not request.path.startswith(f"{base}/"):
             continue
         inner = request._replace(path=request.path[len(base) + 1 :]) if base else request
-        if len(urls) == 1 or serving.interface.routes.of(inner.path.removesuffix("/"), order_host):
+        if len(urls) == 1 or serving.interface.routes.of(
+            inner.path.removesuffix("/"), order_host
+        ):
             return inner, order_host
     raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
 
 
 def _sizes(request: Request) -> None:
     if len(request.query.encode()) > MAX_QUERY:
-        raise Refusal("uri_too_long", (Fault("", f"the query may have at most {MAX_QUERY} bytes"),))
+        raise Refusal(
+            "uri_too_long", (Fault("", f"the query may have at most {MAX_QUERY} bytes"),)
+        )
     if request.length > MAX_BODY:
         raise Refusal("too_large", (Fault("", f"the body may have at most {MAX_BODY} bytes"),))
     if request.length and not request.headers.get("content-type"):
@@ -187,7 +233,10 @@ def _sizes(request: Request) -> None:
 def _whole(request: Request) -> None:
     """Refuse a body that ended early (RFC 9112 §8: the message is incomplete)."""
     if request.method not in ("GET", "HEAD") and len(request.body) < request.length:
-        raise Refusal("invalid", (Fault("body", f"ended after {len(request.body)} of {request.length} bytes"),))
+        raise Refusal(
+            "invalid",
+            (Fault("body", f"ended after {len(request.body)} of {request.length} bytes"),),
+        )
 
 
 def _complete(response: Response, varies: str) -> Response:
@@ -195,14 +244,19 @@ def _complete(response: Response, varies: str) -> Response:
     status, media_type, body, lifetime, own = response
     if status == 200 and lifetime is not None:
         own = (("ETag", etag(body)), *own)
-    common = (("Content-Type", media_type), ("Cache-Control", cache_control(lifetime)), ("Vary", varies))
+    common = (
+        ("Content-Type", media_type),
+        ("Cache-Control", cache_control(lifetime)),
+        ("Vary", varies),
+    )
     return Response(status, media_type, body, lifetime, common + own)
 
 
 def _conditional(response: Response, request: Request) -> Response:
     """304 where the client has the answer already (RFC 9110 §13.1.2).
 
-    Never where nobody may keep it: a bag's ETag is of the bag's state, not of prices, format and options.
+    Never where nobody may keep it: a bag's ETag is of the bag's state, not of prices, format
+    and options.
     """
     condition = request.headers.get("if-none-match")
     if condition is None or response.status != 200 or response.lifetime is None:
@@ -216,8 +270,12 @@ def _conditional(response: Response, request: Request) -> Response:
 
 
 def _options() -> Response:
-    """OPTIONS, alike for every path and before the key is looked at: nothing is learned from it."""
-    return Response(204, "", b"", headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store")))
+    """OPTIONS, alike for every path and before the key is looked at: nothing is learned from
+    it.
+    """
+    return Response(
+        204, "", b"", headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store"))
+    )
 
 
 def _with_cors(response: Response, request: Request, serving: Serving) -> Response:
@@ -225,7 +283,10 @@ def _with_cors(response: Response, request: Request, serving: Serving) -> Respon
     origin = request.headers.get("origin")
     if origin is None or origin not in serving.origins:
         return response
-    headers: Mapping[str, str] = {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED}
+    headers: Mapping[str, str] = {
+        "Access-Control-Allow-Origin": origin,
+        "Access-Control-Expose-Headers": EXPOSED,
+    }
     if request.method == "OPTIONS":
         headers = {
             **headers,

@@ -1,4 +1,6 @@
-"""Metrics that are looked up when they are asked for: of the release, the host, the database and every process."""
+"""Metrics that are looked up when they are asked for: of the release, the host, the database
+and every process.
+"""
 
 import os
 import platform
@@ -24,8 +26,10 @@ DATABASE = "database"
 
 @dataclass(frozen=True)
 class Known:
-    """What was last learned of the database: why it cannot be had (empty: it can), when the oldest mail that waits was
-    promised (None: none waits), and how many mails there are, by state."""
+    """What was last learned of the database: why it cannot be had (empty: it can), when the
+    oldest mail that waits was promised (None: none waits), and how many mails there are, by
+    state.
+    """
 
     fault: str = ""
     oldest_mail: datetime | None = None
@@ -36,8 +40,9 @@ class Known:
 class Figures:
     """A collector for prometheus_client.
 
-    ``folders``: the places whose free space counts, by name, each a folder or a file; ``known``: what was last learned
-    of the database, which a scrape must not wait for; ``connections``: those of clients, `open` and `waiting`.
+    ``folders``: the places whose free space counts, by name, each a folder or a file;
+    ``known``: what was last learned of the database, which a scrape must not wait for;
+    ``connections``: those of clients, `open` and `waiting`.
     """
 
     def __init__(
@@ -70,26 +75,36 @@ class Figures:
         yield from _database(known)
         yield from _mails(known)
         yield from self._disks()
-        yield from _processes({os.getpid(): "main", **{worker.pid: "worker" for worker in workers}})
+        yield from _processes(
+            {os.getpid(): "main", **{worker.pid: "worker" for worker in workers}}
+        )
 
-    # -- releases ---------------------------------------------------------------------------------------------
+    # -- releases ------------------------------------------------------------------------------
 
     def _release(self, workers: list[Worker]) -> Iterator[Metric]:
         current: str | None = None
         with suppress(Failure):  # /checks/release says it
             current = self._releases.current()
         served = GaugeMetricFamily(
-            "shopwindow_worker_release_info", "The release that a worker serves.", labels=("worker", "id")
+            "shopwindow_worker_release_info",
+            "The release that a worker serves.",
+            labels=("worker", "id"),
         )
         states = {"current": 0, "behind": 0, "without": 0}
         for worker in workers:
             served.add_metric((str(worker.pid), worker.id), 1)
-            states["without" if not worker.id else "current" if worker.id == current else "behind"] += 1
+            states[
+                "without" if not worker.id else "current" if worker.id == current else "behind"
+            ] += 1
         yield served
-        yield _by_label("shopwindow_workers", "Workers, by the release that they serve.", "state", states)
+        yield _by_label(
+            "shopwindow_workers", "Workers, by the release that they serve.", "state", states
+        )
         if not current:
             return
-        info = GaugeMetricFamily("shopwindow_release_info", "The current release.", labels=("id",))
+        info = GaugeMetricFamily(
+            "shopwindow_release_info", "The current release.", labels=("id",)
+        )
         info.add_metric((current,), 1)
         yield info
         if self._next_change[0] != current:
@@ -111,7 +126,9 @@ class Figures:
         with suppress(ValueError):
             ended = datetime.fromisoformat(str(cut.get("started") or last.get("ended")))
             help = "When the last build ended; where it was killed, when it began."
-            yield GaugeMetricFamily("shopwindow_last_build_timestamp_seconds", help, ended.timestamp())
+            yield GaugeMetricFamily(
+                "shopwindow_last_build_timestamp_seconds", help, ended.timestamp()
+            )
 
     def _clients(self) -> Iterator[Metric]:
         if counts := self._connections():
@@ -120,7 +137,7 @@ class Figures:
             help = "Connections of clients that no worker has accepted yet."
             yield GaugeMetricFamily("shopwindow_connections_waiting", help, counts["waiting"])
 
-    # -- the host ---------------------------------------------------------------------------------------------
+    # -- the host ------------------------------------------------------------------------------
 
     def _disks(self) -> Iterator[Metric]:
         free, inodes = {}, {}
@@ -128,18 +145,26 @@ class Figures:
             with suppress(OSError):
                 disk = os.statvfs(_existing(path))
                 free[name], inodes[name] = disk.f_bavail * disk.f_frsize, disk.f_favail
-        yield _by_label("shopwindow_disk_free_bytes", "Bytes that are free for the service.", "folder", free)
-        yield _by_label("shopwindow_disk_free_inodes", "Files that may be made there.", "folder", inodes)
+        yield _by_label(
+            "shopwindow_disk_free_bytes", "Bytes that are free for the service.", "folder", free
+        )
+        yield _by_label(
+            "shopwindow_disk_free_inodes", "Files that may be made there.", "folder", inodes
+        )
         if DATABASE in self._folders:
             size = 0
             with suppress(OSError):
                 size = os.stat(f"{self._folders[DATABASE]}-wal").st_size
-            yield GaugeMetricFamily("shopwindow_database_wal_bytes", "Size of SQLite's write-ahead log.", size)
+            yield GaugeMetricFamily(
+                "shopwindow_database_wal_bytes", "Size of SQLite's write-ahead log.", size
+            )
 
 
 def _existing(path: Path) -> Path:
     """A path, or the nearest folder above it that is there."""
-    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+    return next(
+        place for place in (path.absolute(), *path.absolute().parents) if place.exists()
+    )
 
 
 @cache
@@ -149,24 +174,32 @@ def _build_info() -> Metric:
     except PackageNotFoundError:
         program = "unknown"
     info = GaugeMetricFamily(
-        "shopwindow_build_info", "The program and what it runs on.", labels=("version", "python", "sqlite")
+        "shopwindow_build_info",
+        "The program and what it runs on.",
+        labels=("version", "python", "sqlite"),
     )
     info.add_metric((program, platform.python_version(), sqlite3.sqlite_version), 1)
     return info
 
 
-# -- workers and the database ------------------------------------------------------------------------------------
+# -- workers and the database ------------------------------------------------------------------
 
 
 def _load(workers: list[Worker]) -> Iterator[Metric]:
     def total(name: str) -> float:
         return sum(worker.figures.get(name, 0) for worker in workers)
 
-    yield GaugeMetricFamily("shopwindow_threads_busy", "Requests that are being answered.", total("busy"))
-    yield GaugeMetricFamily("shopwindow_database_queue", "Actions that wait for the database.", total("waiting"))
+    yield GaugeMetricFamily(
+        "shopwindow_threads_busy", "Requests that are being answered.", total("busy")
+    )
+    yield GaugeMetricFamily(
+        "shopwindow_database_queue", "Actions that wait for the database.", total("waiting")
+    )
     oldest = max((worker.figures.get("oldest", 0.0) for worker in workers), default=0.0)
     yield GaugeMetricFamily(
-        "shopwindow_database_queue_oldest_seconds", "How long the first of them has waited.", oldest
+        "shopwindow_database_queue_oldest_seconds",
+        "How long the first of them has waited.",
+        oldest,
     )
     connections = {"used": total("used"), "idle": total("idle")}
     help = "Connections of all workers to a database server."
@@ -182,7 +215,9 @@ def _database(known: Known) -> Iterator[Metric]:
 def _mails(known: Known) -> Iterator[Metric]:
     if not known.mails:
         return
-    ended = CounterMetricFamily("shopwindow_mails_ended", "Mails that were sent, or given up.", labels=("how",))
+    ended = CounterMetricFamily(
+        "shopwindow_mails_ended", "Mails that were sent, or given up.", labels=("how",)
+    )
     now = {}
     for state, number in known.mails.items():
         if state.startswith("ended "):
@@ -196,19 +231,23 @@ def _mails(known: Known) -> Iterator[Metric]:
     yield GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age))
 
 
-# -- processes -----------------------------------------------------------------------------------------------------
+# -- processes ---------------------------------------------------------------------------------
 
 
 def _processes(processes: Mapping[int, str]) -> Iterator[Metric]:
     """Figures of processes, which Linux keeps in /proc (proc(5)); elsewhere there are none.
 
-    prometheus_client's own ProcessCollector knows one process, and none where several share their metrics.
+    prometheus_client's own ProcessCollector knows one process, and none where several share
+    their metrics.
     """
     labels = ("process", "pid")
     gauges = {
-        name: GaugeMetricFamily(f"shopwindow_process_{name}", help, labels=labels) for name, help in _OF_PROCESS.items()
+        name: GaugeMetricFamily(f"shopwindow_process_{name}", help, labels=labels)
+        for name, help in _OF_PROCESS.items()
     }
-    cpu = CounterMetricFamily("shopwindow_process_cpu_seconds", "Processor time.", labels=labels)
+    cpu = CounterMetricFamily(
+        "shopwindow_process_cpu_seconds", "Processor time.", labels=labels
+    )
     for pid, role in processes.items():
         try:
             figures = _of_process(Path(f"/proc/{pid}"))
@@ -232,10 +271,14 @@ _OF_PROCESS = {
 def _of_process(folder: Path) -> dict[str, float]:
     """One process's figures. Raises OSError, ValueError."""
     text = (folder / "stat").read_text(encoding="ascii", errors="replace")
-    fields = text.rpartition(")")[2].split()  # from the third on: the second, in parentheses, may hold anything
+    fields = text.rpartition(")")[
+        2
+    ].split()  # from the third on: the second, in parentheses, may hold anything
     ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
     limits = (folder / "limits").read_text(encoding="ascii")
-    files = next(line for line in limits.splitlines() if line.startswith("Max open files")).split()[3]
+    files = next(
+        line for line in limits.splitlines() if line.startswith("Max open files")
+    ).split()[3]
     return {
         "cpu": (int(fields[11]) + int(fields[12])) / ticks,
         "threads": int(fields[17]),
@@ -253,7 +296,9 @@ def _booted() -> float:
     return float(next(line for line in lines if line.startswith("btime ")).split()[1])
 
 
-def _by_label(name: str, help: str, label: str, values: Mapping[str, float]) -> GaugeMetricFamily:
+def _by_label(
+    name: str, help: str, label: str, values: Mapping[str, float]
+) -> GaugeMetricFamily:
     family = GaugeMetricFamily(name, help, labels=(label,))
     for value, number in values.items():
         family.add_metric((value,), number)

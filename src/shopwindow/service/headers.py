@@ -1,9 +1,10 @@
 """Header fields as a client sent them → those that are believed, by name.
 
-CGI and WSGI name a field HTTP_X_FORWARDED_FOR, whether it was `X-Forwarded-For` or `X_Forwarded_For`. A proxy sets the
-first, and lets the second of a client through, which then overrides it. So nginx drops names with underscores, and
-gunicorn and waitress do; Granian's WSGI interface does not, and its environ no longer tells them apart. This function
-is for interfaces that hand on the names themselves, such as RSGI and ASGI.
+CGI and WSGI name a field HTTP_X_FORWARDED_FOR, whether it was `X-Forwarded-For` or
+`X_Forwarded_For`. A proxy sets the first, and lets the second of a client through, which then
+overrides it. So nginx drops names with underscores, and gunicorn and waitress do; Granian's
+WSGI interface does not, and its environ no longer tells them apart. This function is for
+interfaces that hand on the names themselves, such as RSGI and ASGI.
 """
 
 import re
@@ -14,17 +15,22 @@ _NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^`|~-]+")
 """A field's name (RFC 9110 §5.6.2) without underscores."""
 
 _SEPARATORS = {"cookie": "; "}
-"""What stands between the values of a field that came more than once, unless it is a comma (RFC 9113 §8.2.3)."""
+"""What stands between the values of a field that came more than once, unless it is a comma (RFC
+9113 §8.2.3).
+"""
 
 
 @lru_cache(maxsize=256)
 def _believed_name(name: str) -> str | None:
-    """A name in lower case; None for one that is not believed. Clients send the same few names again and again."""
+    """A name in lower case; None for one that is not believed. Clients send the same few names
+    again and again.
+    """
     return name.lower() if _NAME.fullmatch(name) else None
 
 
 def believed(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Fields by their name in lower case, without those whose name has an underscore or is none.
+    """Fields by their name in lower case, without those whose name has an underscore or is
+    none.
 
     Args:
         fields: names and values in the order in which they came.

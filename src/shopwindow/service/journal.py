@@ -1,10 +1,11 @@
 """Lines for operators, all of one kind: a JSON object a line, with `time`, `level` and `event`.
 
-Requests and mails are on standard output, everything else on standard error. A line that cannot be written (a full
-disk, a reader that has gone) is lost, and nothing else: whoever writes one must not fail because of it.
+Requests and mails are on standard output, everything else on standard error. A line that cannot
+be written (a full disk, a reader that has gone) is lost, and nothing else: whoever writes one
+must not fail because of it.
 
-`request_id` is the request that the current thread answers; each line and traceback says it, as the response does in
-X-Request-Id.
+`request_id` is the request that the current thread answers; each line and traceback says it, as
+the response does in X-Request-Id.
 """
 
 import os
@@ -21,17 +22,23 @@ import orjson
 Level = Literal["info", "warning", "error"]
 
 OUT, ERR = 1, 2
-"""Standard output and standard error. Python's own files would buffer, and raise when the interpreter ends."""
+"""Standard output and standard error. Python's own files would buffer, and raise when the
+interpreter ends.
+"""
 
 MAX_MESSAGE = 16 * 1024
-"""Characters of a message or a traceback: journald cuts a line at 48 KiB (LineMax=), and a cut line is no JSON."""
+"""Characters of a message or a traceback: journald cuts a line at 48 KiB (LineMax=), and a cut
+line is no JSON.
+"""
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request that the current thread answers; None outside of one."""
 
 
 def info(event: str, message: str, **fields: Any) -> None:
-    """Write a line about something that went as it should. ``fields``: more of it, as JSON takes it."""
+    """Write a line about something that went as it should. ``fields``: more of it, as JSON
+    takes it.
+    """
     write(ERR, "info", event, {"message": message, **fields})
 
 
@@ -44,7 +51,9 @@ def failure(cause: BaseException, **fields: Any) -> None:
     """Write a line about a fault of this program, with its traceback."""
     lines = "".join(traceback.format_exception(cause))
     message = f"{type(cause).__name__}: {cause}"
-    write(ERR, "error", "fault", {"message": message, **fields, "traceback": lines[-MAX_MESSAGE:]})
+    write(
+        ERR, "error", "fault", {"message": message, **fields, "traceback": lines[-MAX_MESSAGE:]}
+    )
 
 
 def write(file: int, level: Level, event: str, fields: Mapping[str, Any]) -> None:
@@ -76,14 +85,20 @@ def _text(text: str) -> str:
 
 
 class Lines(Formatter):
-    """The same lines for whatever logs through Python's `logging`, such as Granian and psycopg_pool."""
+    """The same lines for whatever logs through Python's `logging`, such as Granian and
+    psycopg_pool.
+    """
 
     def format(self, record: LogRecord) -> str:
         """A record as a line, without its end."""
-        level: Level = "error" if record.levelno >= 40 else "warning" if record.levelno >= 30 else "info"
+        level: Level = (
+            "error" if record.levelno >= 40 else "warning" if record.levelno >= 30 else "info"
+        )
         fields = {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
-            fields["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))[-MAX_MESSAGE:]
+            fields["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))[
+                -MAX_MESSAGE:
+            ]
         return encoded(level, record.name, fields).decode().rstrip("\n")
 
 
@@ -91,7 +106,13 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"lines": {"()": Lines}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "lines", "stream": "ext://sys.stderr"}},
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "lines",
+            "stream": "ext://sys.stderr",
+        }
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {"_granian": {"handlers": ["console"], "level": "INFO", "propagate": False}},
 }

@@ -1,8 +1,10 @@
-"""The mobile log's writer: each request appends its lines and brings them to the disk; files are rotated.
+"""The mobile log's writer: each request appends its lines and brings them to the disk; files
+are rotated.
 
-Threads and processes take turns by a lock file, for as long as an append takes. A request opens the log for itself,
-because Linux reports a failed write-back once to each open file: with a shared one, the first of two requests that sync
-at once would learn of the failure, and the second would promise what is lost (fsync(2), errseq_t).
+Threads and processes take turns by a lock file, for as long as an append takes. A request opens
+the log for itself, because Linux reports a failed write-back once to each open file: with a
+shared one, the first of two requests that sync at once would learn of the failure, and the
+second would promise what is lost (fsync(2), errseq_t).
 """
 
 import fcntl
@@ -22,14 +24,17 @@ CURRENT, LOCK = "mobile.log", "mobile.lock"
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 
 _TAIL = 64 * 1024
-"""Bytes that are looked at together for the end of the last whole line: more than most lines have."""
+"""Bytes that are looked at together for the end of the last whole line: more than most lines
+have.
+"""
 
 _NOT_KEPT = (Fault("", "the mobile log cannot be written to now"),)
 _LATER = (("Retry-After", "5"),)
 
 
 class LogFile:
-    """The port LogWriter (interface.running) on `mobile.log` in a folder; older files stand beside it by their end.
+    """The port LogWriter (interface.running) on `mobile.log` in a folder; older files stand
+    beside it by their end.
 
     The modification time of the lock file is when the current file was begun.
     """
@@ -91,7 +96,9 @@ class LogFile:
         """Whether a new file is begun instead of growing this one to so many bytes."""
         begun = os.fstat(lock).st_mtime
         is_old = time.time() - begun > keeping.max_seconds
-        is_doubtful = self._doubtful is not None and os.path.samestat(self._doubtful, os.fstat(file))
+        is_doubtful = self._doubtful is not None and os.path.samestat(
+            self._doubtful, os.fstat(file)
+        )
         return is_old or is_doubtful or size > keeping.max_bytes
 
     def _ended(self) -> Path:
@@ -103,7 +110,9 @@ class LogFile:
                 return path
 
     def _bring_to_disk(self, file: int) -> None:
-        """Once this has failed nobody knows what of the file is on disk, and no later success says: begin another."""
+        """Once this has failed nobody knows what of the file is on disk, and no later success
+        says: begin another.
+        """
         try:
             os.fdatasync(file)
         except OSError:
@@ -112,7 +121,9 @@ class LogFile:
 
 
 def prune(folder: Path, before: datetime) -> list[Path]:
-    """Delete the log files that were last written to before an instant, the current one, too; those deleted."""
+    """Delete the log files that were last written to before an instant, the current one, too;
+    those deleted.
+    """
     if not folder.is_dir():
         return []
     limit, deleted = before.timestamp(), []
@@ -128,11 +139,15 @@ def prune(folder: Path, before: datetime) -> list[Path]:
 
 @contextmanager
 def _turn(folder: Path) -> Iterator[int]:
-    """The right to change the log, which one thread of one process has at a time: the opened lock file."""
+    """The right to change the log, which one thread of one process has at a time: the opened
+    lock file.
+    """
     lock = _open_lock(folder)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        while not _is_at(folder / LOCK, os.fstat(lock)):  # somebody deleted it: others lock another one
+        while not _is_at(
+            folder / LOCK, os.fstat(lock)
+        ):  # somebody deleted it: others lock another one
             another = _open_lock(folder)
             os.close(lock)
             lock = another
@@ -159,7 +174,9 @@ def _is_at(path: Path, opened: os.stat_result) -> bool:
 
 
 def _repaired(file: int) -> int:
-    """The size of a file, once a half line at its end is cut off: its writer was killed, and told nobody of it."""
+    """The size of a file, once a half line at its end is cut off: its writer was killed, and
+    told nobody of it.
+    """
     size = os.fstat(file).st_size
     if not size or os.pread(file, 1, size - 1) == b"\n":
         return size
@@ -182,7 +199,9 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _bring_folder_to_disk(folder: Path) -> None:
-    """A new or renamed file is there after a power failure once its folder is on disk (fsync(2))."""
+    """A new or renamed file is there after a power failure once its folder is on disk
+    (fsync(2)).
+    """
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(opened)

@@ -1,4 +1,6 @@
-"""The outbox's sender: claims mails one by one, hands them to the server, notes what became of them."""
+"""The outbox's sender: claims mails one by one, hands them to the server, notes what became of
+them.
+"""
 
 import os
 import random
@@ -27,10 +29,11 @@ _ADDRESS = re.compile(r"\S*@\S*")
 class Patience:
     """How long things are waited for, in seconds; how often a server may put a mail off.
 
-    ``lease``: how long a mail is its sender's alone; what a sender that was killed had claimed is tried again then.
-    A mail is cut off well before. ``first`` and ``longest``: the first and longest pause before it is tried again;
-    each is twice as long as the one before, give or take a quarter: sixteen take a day and a half. ``poll``: how often
-    the database is asked for what is due. ``outage``: the longest pause while the server cannot be had.
+    ``lease``: how long a mail is its sender's alone; what a sender that was killed had claimed
+    is tried again then. A mail is cut off well before. ``first`` and ``longest``: the first and
+    longest pause before it is tried again; each is twice as long as the one before, give or
+    take a quarter: sixteen take a day and a half. ``poll``: how often the database is asked for
+    what is due. ``outage``: the longest pause while the server cannot be had.
     """
 
     lease: float = 900
@@ -41,32 +44,45 @@ class Patience:
     outage: float = 60
 
     def pause(self, attempt: int) -> float:
-        """Seconds before the next attempt. The jitter keeps mails that failed together from coming together again."""
+        """Seconds before the next attempt. The jitter keeps mails that failed together from
+        coming together again.
+        """
         return min(self.longest, self.first * 2.0**attempt) * random.uniform(0.75, 1.25)
 
 
 class Senders:
-    """Some threads that send what is due, each on a connection of its own, until they are stopped.
+    """Some threads that send what is due, each on a connection of its own, until they are
+    stopped.
 
     Senders of other processes and hosts share the work: a mail is claimed before it is sent.
     """
 
     def __init__(
-        self, database: Database, server: Server, letters: Letters, threads: int = 2, patience: Patience | None = None
+        self,
+        database: Database,
+        server: Server,
+        letters: Letters,
+        threads: int = 2,
+        patience: Patience | None = None,
     ) -> None:
         self._database = database
         self._server = server
         self._letters = letters
         self._patience = patience or Patience()
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run, name=f"mail-{n}", daemon=True) for n in range(threads)]
+        self._threads = [
+            threading.Thread(target=self._run, name=f"mail-{n}", daemon=True)
+            for n in range(threads)
+        ]
 
     def start(self) -> None:
         for thread in self._threads:
             thread.start()
 
     def stop(self, seconds: float = 30) -> None:
-        """Claim no more, and wait for the mails that are being sent, though no longer than this."""
+        """Claim no more, and wait for the mails that are being sent, though no longer than
+        this.
+        """
         self._stop.set()
         last = time.monotonic() + seconds
         for thread in self._threads:
@@ -104,17 +120,21 @@ class Senders:
                 self._stop.wait(outage * random.uniform(0.75, 1.25))
         connection.quit()
 
-    # -- one mail ------------------------------------------------------------------------------------------------
+    # -- one mail ------------------------------------------------------------------------------
 
     def _send_one(self, connection: Connection) -> bool | None:
-        """Send a mail that is due; whether the server could be had. None: there is no such mail."""
+        """Send a mail that is due; whether the server could be had. None: there is no such
+        mail.
+        """
         claimed = self._claimed()
         if claimed is None:
             return None
         mail, lease, deadline = claimed
         try:
             data = self._letters.letter(mail)
-        except Exception as error:  # a template, or what stands in a document: not the server's fault
+        except (
+            Exception
+        ) as error:  # a template, or what stands in a document: not the server's fault
             self._failed(mail, lease, f"{type(error).__name__}: {error}", deferred=True)
             return True
         try:
@@ -133,8 +153,13 @@ class Senders:
     def _claimed(self) -> tuple[Mail, str, float] | None:
         """A mail, its lease, and until when it must be sent (time.monotonic)."""
         while due := self._due(self._database.now()):
-            lease, deadline = os.urandom(16).hex(), time.monotonic() + 0.75 * self._patience.lease
-            mail = self._database.write(partial(self._claim, random.choice(due), lease, self._database.now()))
+            lease, deadline = (
+                os.urandom(16).hex(),
+                time.monotonic() + 0.75 * self._patience.lease,
+            )
+            mail = self._database.write(
+                partial(self._claim, random.choice(due), lease, self._database.now())
+            )
             if mail is not None:
                 return mail, lease, deadline
         return None
@@ -145,17 +170,27 @@ class Senders:
         return self._database.read(lambda tables: tables[OUTBOX].due(now))
 
     def _claim(self, id: str, lease: str, now: datetime, tables: Tables) -> Mail | None:
-        return tables[OUTBOX].claim(id, lease, now, now + timedelta(seconds=self._patience.lease))
+        return tables[OUTBOX].claim(
+            id, lease, now, now + timedelta(seconds=self._patience.lease)
+        )
 
-    def _failed(self, mail: Mail, lease: str, reason: str, *, for_good: bool = False, deferred: bool) -> None:
+    def _failed(
+        self, mail: Mail, lease: str, reason: str, *, for_good: bool = False, deferred: bool
+    ) -> None:
         """Try a mail again later, or give it up."""
         now, patience = self._database.now(), self._patience
         if for_good or (deferred and mail.deferred + 1 >= patience.deferred):
             self._noted(lambda tables: tables[OUTBOX].give_up(mail.id, lease, reason))
             _tell(mail, "dead", reason)
             return
-        due = now + timedelta(seconds=patience.pause(mail.deferred) if deferred else patience.poll)
-        self._noted(lambda tables: tables[OUTBOX].postpone(mail.id, lease, due, reason, deferred=deferred))
+        due = now + timedelta(
+            seconds=patience.pause(mail.deferred) if deferred else patience.poll
+        )
+        self._noted(
+            lambda tables: tables[OUTBOX].postpone(
+                mail.id, lease, due, reason, deferred=deferred
+            )
+        )
         _tell(mail, "postponed", reason)
 
     def _say_unreachable(self, reason: str) -> None:
@@ -165,7 +200,9 @@ class Senders:
         journal.error("mail_server", f"the mail server {server} cannot be had: {said}")
 
     def _noted(self, work: Callable[[Tables], None]) -> None:
-        """Note what became of a mail; while the database cannot be had, again. Noted twice it is as good as once."""
+        """Note what became of a mail; while the database cannot be had, again. Noted twice it
+        is as good as once.
+        """
         while True:
             try:
                 return self._database.write(work, repeatable=True)
@@ -175,14 +212,18 @@ class Senders:
 
 
 def _tell(mail: Mail, outcome: str, reason: str = "") -> None:
-    """A line on standard output. What a server said may hold an address, so it has only its code."""
+    """A line on standard output. What a server said may hold an address, so it has only its
+    code.
+    """
     code = {"code": reason[:3]} if reason[:3].isdecimal() else {}
     line = {"mail": mail.id, "outcome": outcome, "deferred": mail.deferred, **code}
     journal.write(journal.OUT, "info", "mail", line)
 
 
 class Counts:
-    """How many mails wait, are dead, were sent: asked of the database now and then, never by who wants to know."""
+    """How many mails wait, are dead, were sent: asked of the database now and then, never by
+    who wants to know.
+    """
 
     def __init__(self, database: Database, seconds: float = 5) -> None:
         self._database = database
@@ -192,7 +233,9 @@ class Counts:
             threading.Thread(target=self._run, name="mail-counts", daemon=True).start()
 
     def __call__(self) -> dict[str, int]:
-        """Return the last counts; none before the first, while the database cannot be had, and without an outbox."""
+        """Return the last counts; none before the first, while the database cannot be had, and
+        without an outbox.
+        """
         return self._known
 
     def _run(self) -> None:

@@ -1,8 +1,9 @@
 """What has to be done again and again: build, mail, prune, prune the database, back up.
 
-Each job is a command of this program, run in a process of its own: one that crashes, hangs or needs too much memory
-takes none of the others with it, and what it does is what the command does. A job that was done already does nothing
-the next time, so a timer may come as often as it likes. Two runs take turns, by a lock beside the releases.
+Each job is a command of this program, run in a process of its own: one that crashes, hangs or
+needs too much memory takes none of the others with it, and what it does is what the command
+does. A job that was done already does nothing the next time, so a timer may come as often as it
+likes. Two runs take turns, by a lock beside the releases.
 """
 
 import os
@@ -22,10 +23,13 @@ from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.smtp import server_of
 
 PROBLEMS = 1
-"""The build's exit status for content that has problems: its first line is the first of them."""
+"""The build's exit status for content that has problems: its first line is the first of them.
+"""
 
 NOT_SWITCHED = 3
-"""The build's exit status for a release that was written, but not made current: `current` is pinned."""
+"""The build's exit status for a release that was written, but not made current: `current` is
+pinned.
+"""
 
 ONE_LINE = 300
 """Characters of a job's line. A terminal and a journal show that many without trouble."""
@@ -36,12 +40,13 @@ POLL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Plan:
-    """How the jobs are done. Folders as paths; ``database`` is a URL, ``log_dir`` and ``backups`` may be empty: none.
+    """How the jobs are done. Folders as paths; ``database`` is a URL, ``log_dir`` and
+    ``backups`` may be empty: none.
 
-    ``build``: "due" builds once nextChange has passed, or where there is no release; "always" looks at the content
-    each time. ``keep``: releases; ``copies``: backups; ``bags``, ``mails`` and ``logs``: days; None: what their
-    tables say. ``seconds``: how long a
-    job may take; ``wait``: how long another run is waited for.
+    ``build``: "due" builds once nextChange has passed, or where there is no release; "always"
+    looks at the content each time. ``keep``: releases; ``copies``: backups; ``bags``, ``mails``
+    and ``logs``: days; None: what their tables say. ``seconds``: how long a job may take;
+    ``wait``: how long another run is waited for.
     """
 
     content: Path
@@ -62,7 +67,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a job: "done", "not due", "not set up" or "failed", one line on it, and all that it printed."""
+    """What became of a job: "done", "not due", "not set up" or "failed", one line on it, and
+    all that it printed.
+    """
 
     job: str
     outcome: str
@@ -91,7 +98,8 @@ Command = Callable[[Plan, datetime], Sequence[str]]
 
 
 def maintain(plan: Plan, jobs: Sequence[str], now: datetime) -> Iterator[Report]:
-    """Do the jobs in the order of JOBS, and report each when it is done. A job that fails does not stop the others.
+    """Do the jobs in the order of JOBS, and report each when it is done. A job that fails does
+    not stop the others.
 
     Raises Failure where another run is not done in time.
     """
@@ -115,13 +123,23 @@ def _report(job: str, command: Command, plan: Plan, now: datetime) -> Report:
     lines = [line for line in printed.splitlines() if line.strip()]
     good = status == 0 or (job == "build" and status == NOT_SWITCHED)
     line = _said(lines, status, good=good) or f"exit status {status}"
-    return Report(job, "done" if good else "failed", line, time.monotonic() - started, "" if good else printed)
+    return Report(
+        job,
+        "done" if good else "failed",
+        line,
+        time.monotonic() - started,
+        "" if good else printed,
+    )
 
 
 def _said(lines: Sequence[str], status: int, *, good: bool) -> str:
-    """What a command said, in one line: what it did, the first problem of the content, or what stopped it."""
+    """What a command said, in one line: what it did, the first problem of the content, or what
+    stopped it.
+    """
     if good:
-        return _one_line([line for line in lines if not line.startswith(" ")])  # what is indented are details
+        return _one_line(
+            [line for line in lines if not line.startswith(" ")]
+        )  # what is indented are details
     return _one_line(lines[:1] if status == PROBLEMS else lines[-1:])
 
 
@@ -130,11 +148,17 @@ def _one_line(lines: Sequence[str]) -> str:
 
 
 def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:
-    """Run a command of this program; its exit status and all that it printed. Raises Failure where it takes too long.
+    """Run a command of this program; its exit status and all that it printed. Raises Failure
+    where it takes too long.
 
-    The database's address, which may hold a password, goes by the environment: arguments can be read by all users.
+    The database's address, which may hold a password, goes by the environment: arguments can be
+    read by all users.
     """
-    environment = {**os.environ, "SHOPWINDOW_DATABASE": plan.database, "SHOPWINDOW_LOG_DIR": plan.log_dir}
+    environment = {
+        **os.environ,
+        "SHOPWINDOW_DATABASE": plan.database,
+        "SHOPWINDOW_LOG_DIR": plan.log_dir,
+    }
     process = subprocess.Popen(
         [sys.executable, "-m", "shopwindow", *arguments],
         stdin=subprocess.DEVNULL,
@@ -146,7 +170,9 @@ def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:
     try:
         printed, _ = process.communicate(timeout=plan.seconds)
     except subprocess.TimeoutExpired:
-        raise Failure(f"not done after {plan.seconds:g} s, and ended; --timeout SECONDS gives it longer") from None
+        raise Failure(
+            f"not done after {plan.seconds:g} s, and ended; --timeout SECONDS gives it longer"
+        ) from None
     finally:
         if process.poll() is None:
             with suppress(ProcessLookupError):
@@ -180,11 +206,13 @@ def _turn(plan: Plan) -> Iterator[None]:
         yield
 
 
-# -- the jobs ----------------------------------------------------------------------------------------------------
+# -- the jobs ----------------------------------------------------------------------------------
 
 
 def _build(plan: Plan, now: datetime) -> Sequence[str]:
-    """A build, once the content changes by itself; in between others build: a pipeline, or an editor."""
+    """A build, once the content changes by itself; in between others build: a pipeline, or an
+    editor.
+    """
     releases = Releases(plan.out)
     id = releases.current()
     if plan.build == "due" and id is not None:
@@ -213,7 +241,10 @@ def _prune_database(plan: Plan, now: datetime) -> Sequence[str]:
     _needs_database(plan)
     days = {"--bags": plan.bags, "--mails": plan.mails, "--logs": plan.logs}
     given = {name: number for name, number in days.items() if number is not None}
-    return ["prune-database", *(word for name, number in given.items() for word in (name, str(number)))]
+    return [
+        "prune-database",
+        *(word for name, number in given.items() for word in (name, str(number))),
+    ]
 
 
 def _backup(plan: Plan, now: datetime) -> Sequence[str]:
@@ -222,9 +253,16 @@ def _backup(plan: Plan, now: datetime) -> Sequence[str]:
         raise Skipped("not set up", "--backups names no folder")
     _needs_database(plan)
     if sqlite_path(plan.database) is None:
-        raise Skipped("not set up", "the database is PostgreSQL's: have pg_dump --format=custom run by a timer")
+        raise Skipped(
+            "not set up",
+            "the database is PostgreSQL's: have pg_dump --format=custom run by a timer",
+        )
     Path(plan.backups).mkdir(mode=0o700, parents=True, exist_ok=True)
-    return ["backup", "--to", str(Path(plan.backups) / f"{BACKUP}{now.astimezone(UTC):%Y-%m-%d}{ENDING}")]
+    return [
+        "backup",
+        "--to",
+        str(Path(plan.backups) / f"{BACKUP}{now.astimezone(UTC):%Y-%m-%d}{ENDING}"),
+    ]
 
 
 def _needs_database(plan: Plan) -> None:
@@ -253,22 +291,28 @@ JOBS: Mapping[str, Command] = {
     "prune": _prune,
     "prune-database": _prune_database,
 }
-"""In this order: what apps see first, and a copy of the database before anything is removed from it."""
+"""In this order: what apps see first, and a copy of the database before anything is removed
+from it.
+"""
 
 
-# -- for Prometheus ----------------------------------------------------------------------------------------------
+# -- for Prometheus ----------------------------------------------------------------------------
 
 
 def write_metrics(path: Path, reports: Sequence[Report], now: datetime) -> None:
-    """Put how the jobs ended into a file for node_exporter's textfile collector, whole or not at all.
+    """Put how the jobs ended into a file for node_exporter's textfile collector, whole or not
+    at all.
 
-    A job that was not run this time keeps its lines: the timers run different jobs. Raises OSError.
+    A job that was not run this time keeps its lines: the timers run different jobs. Raises
+    OSError.
     """
     kept = _metrics_of(path)
     for report in reports:
         kept["shopwindow_job_failed", report.job] = float(report.failed)
         if report.outcome in ("done", "not due"):
-            kept["shopwindow_job_last_success_timestamp_seconds", report.job] = round(now.timestamp())
+            kept["shopwindow_job_last_success_timestamp_seconds", report.job] = round(
+                now.timestamp()
+            )
     lines = []
     for name, about in METRICS.items():
         lines += [f"# HELP {name} {about}", f"# TYPE {name} gauge"]

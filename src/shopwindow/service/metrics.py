@@ -1,8 +1,10 @@
-"""What a service process counts: Prometheus metrics that all workers share, and a line a request in the access log.
+"""What a service process counts: Prometheus metrics that all workers share, and a line a
+request in the access log.
 
-Metrics lie in files that prometheus_client maps into memory, one of each type a process. Opening or growing one needs a
-file descriptor, and can fail like anything else that needs one. So nothing here raises: a fault of a metric costs that
-count, is reported once a minute, and no request or write learns of it.
+Metrics lie in files that prometheus_client maps into memory, one of each type a process.
+Opening or growing one needs a file descriptor, and can fail like anything else that needs one.
+So nothing here raises: a fault of a metric costs that count, is reported once a minute, and no
+request or write learns of it.
 """
 
 import os
@@ -27,7 +29,9 @@ from shopwindow.service.serving import Exchange
 Arguments = ParamSpec("Arguments")
 
 REPORT_SECONDS = 60.0
-"""How often a fault of the metrics is reported: where one count fails, the thousands after it fail as well."""
+"""How often a fault of the metrics is reported: where one count fails, the thousands after it
+fail as well.
+"""
 
 _reported = -REPORT_SECONDS
 
@@ -44,7 +48,10 @@ def never_raises(count: Callable[Arguments, object]) -> Callable[Arguments, None
             now = time.monotonic()
             if now - _reported >= REPORT_SECONDS:
                 _reported = now
-                journal.failure(error, what="metrics cannot be counted; what is served and kept is not affected")
+                journal.failure(
+                    error,
+                    what="metrics cannot be counted; what is served and kept is not affected",
+                )
 
     return guarded
 
@@ -53,9 +60,13 @@ class Durations(Histogram):
     """A histogram that many values are put into at once."""
 
     def observe_all(self, values: Sequence[float]) -> None:
-        """The same as ``observe`` of each: that writes twice into mapped memory for a value, this for all of them."""
+        """The same as ``observe`` of each: that writes twice into mapped memory for a value,
+        this for all of them.
+        """
         self._sum.inc(sum(values))
-        for bucket, number in Tally(bisect_left(self._upper_bounds, value) for value in values).items():
+        for bucket, number in Tally(
+            bisect_left(self._upper_bounds, value) for value in values
+        ).items():
             self._buckets[bucket].inc(number)
 
 
@@ -73,7 +84,9 @@ LOG_REFUSED = Counter(
     "Entries for the mobile log that the application's loggingInfo does not admit: disabled, count or level.",
     ("application", "reason"),
 )
-LOG_FAILURES = Counter("shopwindow_log_failures", "Requests whose lines could not be kept; they were answered 503.")
+LOG_FAILURES = Counter(
+    "shopwindow_log_failures", "Requests whose lines could not be kept; they were answered 503."
+)
 BATCHES = Histogram(
     "shopwindow_database_batch_actions",
     "Actions that one transaction of the database kept.",
@@ -84,17 +97,27 @@ WRITE_SECONDS = Histogram(
     "Seconds of a transaction of the database, until it was durable.",
     buckets=(0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10),
 )
-FAILURES = Counter("shopwindow_database_failures", "Actions that the database could not keep: answered with 503.")
-WRITERS = Counter("shopwindow_database_writer_restarts", "Writer threads that ended by themselves and were begun anew.")
-LOAD_FAILURES = Counter("shopwindow_release_load_failures", "Releases that a worker could not load, or had to leave.")
+FAILURES = Counter(
+    "shopwindow_database_failures",
+    "Actions that the database could not keep: answered with 503.",
+)
+WRITERS = Counter(
+    "shopwindow_database_writer_restarts",
+    "Writer threads that ended by themselves and were begun anew.",
+)
+LOAD_FAILURES = Counter(
+    "shopwindow_release_load_failures",
+    "Releases that a worker could not load, or had to leave.",
+)
 
 
 @never_raises
 def begin() -> None:
-    """Open this process's metric files while file descriptors are to be had: before it takes connections.
+    """Open this process's metric files while file descriptors are to be had: before it takes
+    connections.
 
-    After a fork the first count in the child opens all of them anew; one that fails half-way would leave the rest on
-    files that are closed.
+    After a fork the first count in the child opens all of them anew; one that fails half-way
+    would leave the rest on files that are closed.
     """
     LOG_LINES.inc(0)
 
@@ -141,28 +164,36 @@ class DatabaseMeter:
 
 
 NAME = "metrics"
-"""Of the thread that counts. It ends last, and threads of that name do not wait for each other."""
+"""Of the thread that counts. It ends last, and threads of that name do not wait for each other.
+"""
 
 FLUSH_SECONDS = 0.1
 """How long a request waits to be counted and logged, at most."""
 
 FLUSH_NOTES = 256
-"""Requests that are counted together at most: of more, the thread that notes the last would notice."""
+"""Requests that are counted together at most: of more, the thread that notes the last would
+notice.
+"""
 
 REPORT_FLUSHES = 10
 """How many flushes go by between two reports of a worker's load: one second."""
 
 Note = tuple[int, str, str, str | None, int, int, float, str | None]
-"""When (nanoseconds since 1970), method, operation, application, status, bytes of the body, seconds, request id."""
+"""When (nanoseconds since 1970), method, operation, application, status, bytes of the body,
+seconds, request id.
+"""
 
 
 class Metrics:
-    """Notes each exchange. ``log``: also a line of JSON on standard output, never with keys or queries.
+    """Notes each exchange. ``log``: also a line of JSON on standard output, never with keys or
+    queries.
 
-    What was noted is counted and written together, after a tenth of a second at most, and when the process ends:
-    by itself each would take a third of a live answer's time. A process that is killed loses the last tenth.
+    What was noted is counted and written together, after a tenth of a second at most, and when
+    the process ends: by itself each would take a third of a live answer's time. A process that
+    is killed loses the last tenth.
 
-    ``load``: how much waits for the database; ``report``: takes the worker's figures once a second.
+    ``load``: how much waits for the database; ``report``: takes the worker's figures once a
+    second.
     """
 
     def __init__(
@@ -191,7 +222,16 @@ class Metrics:
         """A request was answered, in so many seconds."""
         response = done.response
         at, status, size = time.time_ns(), response.status, len(response.body)
-        note = (at, method, done.operation, done.application, status, size, seconds, journal.request_id.get())
+        note = (
+            at,
+            method,
+            done.operation,
+            done.application,
+            status,
+            size,
+            seconds,
+            journal.request_id.get(),
+        )
         self._notes.append(note)
         if len(self._notes) >= FLUSH_NOTES:
             self.flush()
@@ -222,7 +262,9 @@ class Metrics:
         self._notes: list[Note] = []
         self._answering: dict[int, None] = {}
         self._turn = Lock()
-        Thread(target=self._run, name=NAME).start()  # no daemon: the process waits for its last flush
+        Thread(
+            target=self._run, name=NAME
+        ).start()  # no daemon: the process waits for its last flush
 
     def _run(self) -> None:
         pause, flushes = Event(), 0
@@ -241,7 +283,9 @@ class Metrics:
 
     @never_raises
     def _write(self, notes: Iterable[Note]) -> None:
-        """Whole lines, as many at once as a pipe takes without those of another worker between them (POSIX write)."""
+        """Whole lines, as many at once as a pipe takes without those of another worker between
+        them (POSIX write).
+        """
         lines: list[bytes] = []
         size = 0
         for line in map(self._line, notes):
@@ -269,16 +313,26 @@ class Metrics:
         return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
     def _time(self, at: int) -> str:
-        """RFC 3339 with milliseconds. The seconds are written once in each: isoformat takes 1 µs."""
+        """RFC 3339 with milliseconds. The seconds are written once in each: isoformat takes 1
+        µs.
+        """
         second, milliseconds = divmod(at // 1_000_000, 1000)
         if self._second[0] != second:
-            self._second = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+            self._second = (
+                second,
+                datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"),
+            )
         return f"{self._second[1]}.{milliseconds:03}+00:00"
 
 
 def _others_live() -> bool:
-    """Whether a thread lives that may answer a request: requests in flight outlive the main thread."""
-    return any(thread.is_alive() and not thread.daemon and thread.name != NAME for thread in threading.enumerate())
+    """Whether a thread lives that may answer a request: requests in flight outlive the main
+    thread.
+    """
+    return any(
+        thread.is_alive() and not thread.daemon and thread.name != NAME
+        for thread in threading.enumerate()
+    )
 
 
 @never_raises

@@ -1,6 +1,8 @@
-"""Asking a worker for a read, as the admin address does: through the same socket, server and thread as any client.
+"""Asking a worker for a read, as the admin address does: through the same socket, server and
+thread as any client.
 
-Who knows the token of this service's environment is answered; for anybody else the header does not exist.
+Who knows the token of this service's environment is answered; for anybody else the header does
+not exist.
 """
 
 import hmac
@@ -11,7 +13,9 @@ from http.client import HTTPConnection, HTTPException
 from shopwindow.service.serving import Serving
 
 TOKEN = "SHOPWINDOW_PROBE"
-"""The environment variable that hands a token of this run to the workers. Nobody sets it by hand."""
+"""The environment variable that hands a token of this run to the workers. Nobody sets it by
+hand.
+"""
 
 HEADER, ENVIRON = "X-Service-Probe", "HTTP_X_SERVICE_PROBE"
 
@@ -29,11 +33,17 @@ def begin() -> None:
 def is_probe(given: str | None) -> bool:
     """Whether a request is the admin address's own. ``given``: its header, if it has one."""
     token = os.environ.get(TOKEN) if given is not None else None
-    return bool(token) and given is not None and hmac.compare_digest(given.encode(), str(token).encode())
+    return (
+        bool(token)
+        and given is not None
+        and hmac.compare_digest(given.encode(), str(token).encode())
+    )
 
 
 def read(serving: Serving | None) -> str:
-    """Read from a release as requests do: why that fails; empty where it succeeds. Raises what reading raises."""
+    """Read from a release as requests do: why that fails; empty where it succeeds. Raises what
+    reading raises.
+    """
     if serving is None:
         return "no release is being served yet"
     serving.content.setting("base_url")
@@ -45,7 +55,9 @@ def read(serving: Serving | None) -> str:
 
 
 def ask(address: Address) -> str:
-    """Why no worker answers a read at an address that a service was bound to; empty where one does."""
+    """Why no worker answers a read at an address that a service was bound to; empty where one
+    does.
+    """
     host, port = address
     host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # nosec B104 # nothing is bound here
     headers = {HEADER: os.environ.get(TOKEN, "")}

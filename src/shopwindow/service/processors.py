@@ -1,4 +1,6 @@
-"""How many processors a service may use: those it may run on, and what its cgroup allows of them."""
+"""How many processors a service may use: those it may run on, and what its cgroup allows of
+them.
+"""
 
 from collections.abc import Iterator
 from math import ceil
@@ -10,9 +12,11 @@ ROOT = Path("/")
 
 
 def processors(root: Path = ROOT) -> int:
-    """The processors that this process may run on, or its quota of processor time where that is less; at least one.
+    """The processors that this process may run on, or its quota of processor time where that is
+    less; at least one.
 
-    A quota of one and a half is two: a worker less would leave the half unused. ``root`` holds `proc` and `sys`.
+    A quota of one and a half is two: a worker less would leave the half unused. ``root`` holds
+    `proc` and `sys`.
     """
     quotas = list(_quotas(root))
     return max(1, min([affine(), *(ceil(quota) for quota in quotas)]))
@@ -21,9 +25,9 @@ def processors(root: Path = ROOT) -> int:
 def _quotas(root: Path) -> Iterator[float]:
     """Processors' worth of time, of each cgroup with a limit that this process is in.
 
-    /proc/self/cgroup has a line `number:controllers:path` for each hierarchy; `0::path` is version 2 (cgroups(7)).
-    A limit of a group holds for those below it. In a container the path may be the host's, of which nothing but the
-    container's own group is to be seen, at the top.
+    /proc/self/cgroup has a line `number:controllers:path` for each hierarchy; `0::path` is
+    version 2 (cgroups(7)). A limit of a group holds for those below it. In a container the path
+    may be the host's, of which nothing but the container's own group is to be seen, at the top.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,6 @@
-"""The client's address behind proxies: X-Forwarded-For is believed as far as known proxies wrote it."""
+"""The client's address behind proxies: X-Forwarded-For is believed as far as known proxies
+wrote it.
+"""
 
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -17,8 +19,8 @@ class Proxies:
     def client(self, peer: str, forwarded: str) -> str:
         """Who asked: ``peer`` is who connected, ``forwarded`` the header's value.
 
-        Each proxy appends whom it was asked by, so the list is read from its end, as long as who wrote is trusted;
-        what stands further left may be the client's invention.
+        Each proxy appends whom it was asked by, so the list is read from its end, as long as
+        who wrote is trusted; what stands further left may be the client's invention.
         """
         address = peer
         for text in reversed(forwarded.split(",")):
@@ -40,9 +42,17 @@ NOBODY = Proxies(())
 def proxies(text: str) -> Proxies:
     """Addresses and networks, comma-separated, such as `127.0.0.0/8,10.1.2.3`. Raises Failure."""
     try:
-        return Proxies(tuple(ip_network(part.strip(), strict=False) for part in text.split(",") if part.strip()))
+        return Proxies(
+            tuple(
+                ip_network(part.strip(), strict=False)
+                for part in text.split(",")
+                if part.strip()
+            )
+        )
     except ValueError as error:
-        raise Failure(f"SHOPWINDOW_TRUSTED_PROXIES: {error}; it lists addresses and networks: {LOOPBACK}") from None
+        raise Failure(
+            f"SHOPWINDOW_TRUSTED_PROXIES: {error}; it lists addresses and networks: {LOOPBACK}"
+        ) from None
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:

@@ -1,4 +1,6 @@
-"""How the last build ended, as the refresh status tells it: from what builds note in the release and beside it."""
+"""How the last build ended, as the refresh status tells it: from what builds note in the
+release and beside it.
+"""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,19 +9,24 @@ from shopwindow.release.publish import CONTENT_AT_FAULT, Releases
 
 JOB = "shopwindow build"
 OUTSIDE = "the build failed for a reason outside the content, which its output tells"
-"""What clients are told of a full disk and the like: the words that operators get name paths of the host."""
+"""What clients are told of a full disk and the like: the words that operators get name paths of
+the host.
+"""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
-    """Of the build of release ``id``; of the last build where that failed, or was killed (wire shapes §2).
+    """Of the build of release ``id``; of the last build where that failed, or was killed (wire
+    shapes §2).
 
     Read anew each time: a build that fails switches no release.
     """
     last, cut = releases.last_build(), releases.cut_short()
     if cut:
-        return _failed(id, cut.get("started"), cut.get("started"), "the build ended before it was done")
+        return _failed(
+            id, cut.get("started"), cut.get("started"), "the build ended before it was done"
+        )
     if last.get("status") == "FAILED":
         description = OUTSIDE
         if last.get("cause") == CONTENT_AT_FAULT and last.get("description"):
@@ -42,7 +49,12 @@ def _failed(id: str, started: Any, ended: Any, description: str) -> dict[str, An
 
 
 def _times(started: Any, ended: Any, status: str) -> dict[str, Any]:
-    return {"jobName": JOB, "startTime": _instant(started), "endTime": _instant(ended), "status": status}
+    return {
+        "jobName": JOB,
+        "startTime": _instant(started),
+        "endTime": _instant(ended),
+        "status": status,
+    }
 
 
 def _instant(text: Any) -> str:

@@ -8,9 +8,10 @@ HEADER, ENVIRON = "X-Request-Id", "HTTP_X_REQUEST_ID"
 SANE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:=+/@-]{7,127}")
 """A client's id that is taken over.
 
-It has 8 to 128 characters: fewer tell no two requests apart, and UUIDs (36), W3C trace parents (55) and AWS trace ids
-(up to 75) are shorter than that; a line of the log stays short. None of the characters has to be quoted in a header, a
-line of JSON, a shell or a search, and none separates fields. Anything else is not worth repeating, and gets a new id.
+It has 8 to 128 characters: fewer tell no two requests apart, and UUIDs (36), W3C trace parents
+(55) and AWS trace ids (up to 75) are shorter than that; a line of the log stays short. None of
+the characters has to be quoted in a header, a line of JSON, a shell or a search, and none
+separates fields. Anything else is not worth repeating, and gets a new id.
 """
 
 

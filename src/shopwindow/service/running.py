@@ -1,4 +1,6 @@
-"""What runs beside the release: the database and what else actions need; the way from a Call to its Outcome."""
+"""What runs beside the release: the database and what else actions need; the way from a Call to
+its Outcome.
+"""
 
 import os
 from collections.abc import Callable
@@ -50,10 +52,11 @@ class Parts:
 
 @dataclass(frozen=True)
 class Backstage:
-    """What a service process keeps: the database, and the mobile log's writer. Either may be missing.
+    """What a service process keeps: the database, and the mobile log's writer. Either may be
+    missing.
 
-    ``secret``: what digests of single-use codes are made with; empty where there is none. ``trusted``: the proxies and
-    the shop's own servers.
+    ``secret``: what digests of single-use codes are made with; empty where there is none.
+    ``trusted``: the proxies and the shop's own servers.
     """
 
     database: Database | None = None
@@ -63,9 +66,14 @@ class Backstage:
     allowances: Allowances = field(default_factory=Allowances)
 
     def perform(
-        self, call: Call, request: Request, content: Content, status: Callable[[], dict[str, Any]] = dict
+        self,
+        call: Call,
+        request: Request,
+        content: Content,
+        status: Callable[[], dict[str, Any]] = dict,
     ) -> Outcome:
-        """Do what a Call asks for, once, however often it is asked under one Idempotency-Key. Raises Refusal.
+        """Do what a Call asks for, once, however often it is asked under one Idempotency-Key.
+        Raises Refusal.
 
         ``status``: of the build of the release being served.
         """
@@ -73,7 +81,9 @@ class Backstage:
             return self._performed(call, request, content, status)
         except (Refusal, Failure):
             raise
-        except Exception as error:  # such as of a missing table: only `shopwindow serve` migrates by itself
+        except (
+            Exception
+        ) as error:  # such as of a missing table: only `shopwindow serve` migrates by itself
             reason = lacking(self.database) if self.database else ""
             if not reason:
                 raise
@@ -81,16 +91,26 @@ class Backstage:
             raise unavailable("the database is not ready for this service") from error
 
     def _performed(
-        self, call: Call, request: Request, content: Content, status: Callable[[], dict[str, Any]]
+        self,
+        call: Call,
+        request: Request,
+        content: Content,
+        status: Callable[[], dict[str, Any]],
     ) -> Outcome:
         source, retry = call.operation.source, _retry(call, request)
         names = counted(call, content, request.address, keeps_answer=retry is not None)
-        if retry is None:  # with a key it may be a repeated request, whose answer is there already
+        if (
+            retry is None
+        ):  # with a key it may be a repeated request, whose answer is there already
             self.allowances.refuse_at_once(names)
         spending = self.allowances.begin(names)
-        moment = self._moment(request, in_database=isinstance(source, FromStore) or retry is not None)
+        moment = self._moment(
+            request, in_database=isinstance(source, FromStore) or retry is not None
+        )
         if isinstance(source, FromStore) and not source.writes:
-            return self._writable.read(lambda tables: source.action(tables, content, call, moment))
+            return self._writable.read(
+                lambda tables: source.action(tables, content, call, moment)
+            )
         if isinstance(source, FromRunning) and retry is None:
             self._spend(spending)
             return self._view(source, content, call, moment, status)
@@ -100,7 +120,9 @@ class Backstage:
         def act(tables: Tables) -> Outcome:
             if isinstance(source, FromStore):
                 return source.action(tables, content, call, moment)
-            if not done:  # a transaction may be repeated; what is done outside the database is done once
+            if (
+                not done
+            ):  # a transaction may be repeated; what is done outside the database is done once
                 done.append(self._view(source, content, call, moment, status))
             return done[0]
 
@@ -115,38 +137,57 @@ class Backstage:
                 tables[RETRIES].finish(own, outcome)
             return outcome
 
-        outcome = self._writable.write(work, repeatable=retry is not None or call.operation.method == "PUT")
+        outcome = self._writable.write(
+            work, repeatable=retry is not None or call.operation.method == "PUT"
+        )
         spending.settle()
         return outcome
 
     def _moment(self, request: Request, *, in_database: bool) -> Moment:
-        """When and where a request is looked at. What the database keeps has its time: all hosts share that."""
+        """When and where a request is looked at. What the database keeps has its time: all
+        hosts share that.
+        """
         now = self.database.now() if self.database and in_database else datetime.now(UTC)
-        return Moment(now, os.urandom, request.address, self.secret, self.trusted.trusts(request.address))
+        return Moment(
+            now, os.urandom, request.address, self.secret, self.trusted.trusts(request.address)
+        )
 
     def _spend(self, spending: Spending) -> None:
-        """Spend what an action costs that has no transaction. Where the database is away, each process counts alone."""
+        """Spend what an action costs that has no transaction. Where the database is away, each
+        process counts alone.
+        """
         database = self.database
 
         def taking(each: Counted, least: int, wanted: int) -> Taken:
             if database is not None:
                 with suppress(Refusal):  # it is away, and has said so
-                    return database.write(lambda tables: self._take(tables, database.now(), each, least, wanted))
+                    return database.write(
+                        lambda tables: self._take(tables, database.now(), each, least, wanted)
+                    )
             return self.allowances.take_alone(each, least, wanted)
 
         spending.spend(taking)
         spending.settle()
 
-    def _take(self, tables: Tables, at: datetime, each: Counted, least: int, wanted: int) -> Taken:
+    def _take(
+        self, tables: Tables, at: datetime, each: Counted, least: int, wanted: int
+    ) -> Taken:
         name = keyed(each.name, self._key(tables))
         return tables[RATES].take(name, least, wanted, each.rate.most, each.seconds, at)
 
     def _key(self, tables: Tables) -> bytes:
-        """What digests in the database are made with: the secret, or without one a key of the database's own."""
+        """What digests in the database are made with: the secret, or without one a key of the
+        database's own.
+        """
         return self.secret or tables[LIMITS].key(os.urandom)
 
     def _view(
-        self, source: Source, content: Content, call: Call, moment: Moment, status: Callable[[], dict[str, Any]]
+        self,
+        source: Source,
+        content: Content,
+        call: Call,
+        moment: Moment,
+        status: Callable[[], dict[str, Any]],
     ) -> Outcome:
         if not isinstance(source, FromRunning):
             raise TypeError(f"{call.operation.name} is no action")
@@ -165,14 +206,19 @@ def _retry(call: Call, request: Request) -> Retry | None:
     if key is None or call.operation.method != "POST":
         return None
     if not 0 < len(key) <= MAX_KEY or not key.isascii() or not key.isprintable():
-        raise Refusal("invalid", (Fault("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"),))
+        raise Refusal(
+            "invalid",
+            (Fault("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"),),
+        )
     asked = [[name, str(value)] for name, value in call.arguments]
     digest = sha256(encoded([asked, call.body, call.if_match])).hexdigest()
     path = request.path.removesuffix("/")  # both spellings are one path
     device = _named(call.body, "deviceID", "deviceId") or _logged_device(call.body)
     user = _named(call.body, "svcUID", "svcUid", "userId")
     sender = _sender(call, device, user, request.address)
-    return Retry(str(call.application), call.operation.method, path, key, digest, device, user, sender)
+    return Retry(
+        str(call.application), call.operation.method, path, key, digest, device, user, sender
+    )
 
 
 _PERSONS = ("userId", "bagId", "bagGuid")
@@ -180,7 +226,8 @@ _PERSONS = ("userId", "bagId", "bagGuid")
 
 
 def _sender(call: Call, device: str | None, user: str | None, address: str) -> str:
-    """Whom an Idempotency-Key holds for: the device or user that a request names; else the address that it came from.
+    """Whom an Idempotency-Key holds for: the device or user that a request names; else the
+    address that it came from.
 
     Who shares a promotion is named by the sender's mail address.
     """
@@ -199,7 +246,11 @@ def _sender(call: Call, device: str | None, user: str | None, address: str) -> s
 
 def _named(body: Json, *names: str) -> str | None:
     """The first of some properties that a body has."""
-    found = [body[name] for name in names if body.get(name) is not None] if isinstance(body, dict) else []
+    found = (
+        [body[name] for name in names if body.get(name) is not None]
+        if isinstance(body, dict)
+        else []
+    )
     return str(found[0]) if found else None
 
 

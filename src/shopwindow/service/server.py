@@ -1,4 +1,6 @@
-"""Running the service: the workers, and beside them, in their parent, the admin address and the senders of mail."""
+"""Running the service: the workers, and beside them, in their parent, the admin address and the
+senders of mail.
+"""
 
 import errno
 import fcntl
@@ -31,20 +33,24 @@ from shopwindow.service.systemd import inherited_socket
 FACTORY = "shopwindow.service.wsgi:make"
 WORKER = "shopwindow.service.worker"
 BACKLOG = 4096
-"""Connections that wait to be accepted. Beyond it the kernel drops them, and clients try again a second later.
+"""Connections that wait to be accepted. Beyond it the kernel drops them, and clients try again
+a second later.
 
-4,096 is the most that Linux gives unless it is told otherwise (net.core.somaxconn). 1,800 silent clients that came
-at once filled a queue of 1,024, and the next client waited that second.
+4,096 is the most that Linux gives unless it is told otherwise (net.core.somaxconn). 1,800
+silent clients that came at once filled a queue of 1,024, and the next client waited that
+second.
 """
 
 STARTING_SECONDS = 60
 MEMORY, METRICS = Path("/dev/shm"), "shopwindow-metrics-"  # nosec B108 # mkdtemp makes a folder of our own in it
 
 DEFER_SECONDS = 1
-"""For which the kernel keeps a new connection until its request comes (tcp(7), TCP_DEFER_ACCEPT).
+"""For which the kernel keeps a new connection until its request comes (tcp(7),
+TCP_DEFER_ACCEPT).
 
-A worker that is about to end would otherwise accept it, and close it before the request is there: 2 to 4 of 3,000
-answers were lost in three reloads. Nobody gains from a longer time: a request follows its connection at once.
+A worker that is about to end would otherwise accept it, and close it before the request is
+there: 2 to 4 of 3,000 answers were lost in three reloads. Nobody gains from a longer time: a
+request follows its connection at once.
 """
 
 
@@ -53,11 +59,13 @@ REPORT, INFORM = partial(journal.error, "service"), partial(journal.info, "servi
 
 @dataclass(frozen=True)
 class Options:
-    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB a worker.
+    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB
+    a worker.
 
-    ``database`` and ``log_dir`` may be empty: there is none. ``connections``: of a worker to a database server, at
-    most. ``mail``: send what is in the outbox, where the environment names a mail server; ``templates`` is where its
-    own templates would be. ``pin``, ``http`` and ``clients``: see ``run``.
+    ``database`` and ``log_dir`` may be empty: there is none. ``connections``: of a worker to a
+    database server, at most. ``mail``: send what is in the outbox, where the environment names
+    a mail server; ``templates`` is where its own templates would be. ``pin``, ``http`` and
+    ``clients``: see ``run``.
     """
 
     out: Path
@@ -87,24 +95,36 @@ def address(text: str) -> tuple[str, int]:
 def serve(options: Options) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are answered first. Raises Failure.
 
-    The address is taken first: a service that is refused it has changed nothing. So does a socket of systemd come
-    before others, which would get its number if it were missing.
+    The address is taken first: a service that is refused it has changed nothing. So does a
+    socket of systemd come before others, which would get its number if it were missing.
     """
-    with listening(options.bind) as listener, watched_signals() as signals, metrics_folder() as shared:
+    with (
+        listening(options.bind) as listener,
+        watched_signals() as signals,
+        metrics_folder() as shared,
+    ):
         _serve(options, shared, listener, signals)
 
 
-def _serve(options: Options, shared: str, listener: socket.socket, signals: socket.socket) -> None:
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared  # before prometheus_client is imported, here and in the workers
+def _serve(
+    options: Options, shared: str, listener: socket.socket, signals: socket.socket
+) -> None:
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = (
+        shared  # before prometheus_client is imported, here and in the workers
+    )
     os.environ["SHOPWINDOW_OUT"] = str(options.out.absolute())
     os.environ["SHOPWINDOW_MEMO"] = str(options.memo)
     os.environ["SHOPWINDOW_DATABASE"] = options.database
     os.environ["SHOPWINDOW_CONNECTIONS"] = str(options.connections)
     os.environ["SHOPWINDOW_LOG_DIR"] = options.log_dir
-    proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))  # said here rather than by every worker
+    proxies(
+        os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK)
+    )  # said here rather than by every worker
     command = _command(FACTORY, options.threads, options.clients, options.http, pin=options.pin)
     tables = from_environment(os.environ).tables
-    database = late_database(options.database, tables, migrate=True) if options.database else None
+    database = (
+        late_database(options.database, tables, migrate=True) if options.database else None
+    )
     try:
         senders = _senders(options, database)
         if options.admin:
@@ -115,13 +135,21 @@ def _serve(options: Options, shared: str, listener: socket.socket, signals: sock
             mails = Counts(database) if database else None
             probe.begin()
             name = listener.getsockname()
-            ask = partial(probe.ask, name[:2]) if isinstance(name, tuple) else None  # of a Unix socket nobody asks
+            ask = (
+                partial(probe.ask, name[:2]) if isinstance(name, tuple) else None
+            )  # of a Unix socket nobody asks
             folders = {"log": Path(options.log_dir)} if options.log_dir else {}
             if options.database and (path := sqlite_path(options.database)):
                 folders[DATABASE] = path
             try:
                 admin = Admin(
-                    options.out, Path(shared), database, mails, probe=ask, folders=folders, connections=_open(listener)
+                    options.out,
+                    Path(shared),
+                    database,
+                    mails,
+                    probe=ask,
+                    folders=folders,
+                    connections=_open(listener),
                 )
                 admin.serve(*options.admin)
             except OSError as error:
@@ -136,14 +164,18 @@ def _serve(options: Options, shared: str, listener: socket.socket, signals: sock
 
 @contextmanager
 def metrics_folder() -> Iterator[str]:
-    """A folder for the workers' metrics, in memory where there is /dev/shm; what killed services left there is removed.
+    """A folder for the workers' metrics, in memory where there is /dev/shm; what killed
+    services left there is removed.
 
-    prometheus_client maps its files, and the kernel ends a process (SIGBUS) that writes to a mapped file when the disk
-    is full: a full disk shall cost lines of the mobile log, not the service.
+    prometheus_client maps its files, and the kernel ends a process (SIGBUS) that writes to a
+    mapped file when the disk is full: a full disk shall cost lines of the mobile log, not the
+    service.
     """
     parent = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
     for folder in parent.glob(f"{METRICS}*"):
-        if (lock := _locked(folder)) is not None:  # its service has ended or is about to take the lock
+        if (
+            lock := _locked(folder)
+        ) is not None:  # its service has ended or is about to take the lock
             if time.time() - os.fstat(lock).st_mtime > STARTING_SECONDS:
                 shutil.rmtree(folder, ignore_errors=True)
             os.close(lock)
@@ -199,10 +231,11 @@ def run(
 ) -> None:
     """Answer requests in so many processes until a signal ends them.
 
-    ``factory``: `module:function`, which makes the service.wsgi.Front in each of them. ``pin``: each keeps to one of
-    the processors that this process may use, in turn. ``http``: `1`, `2`, or `auto` for both; or `wsgi`: the factory
-    makes any WSGI callable, which Granian's threads call (for benchmarks). ``clients``: connections that a worker keeps
-    at once; others wait in the system's queue. Raises Failure where the system cannot do that, where ``bind`` cannot be
+    ``factory``: `module:function`, which makes the service.wsgi.Front in each of them. ``pin``:
+    each keeps to one of the processors that this process may use, in turn. ``http``: `1`, `2`,
+    or `auto` for both; or `wsgi`: the factory makes any WSGI callable, which Granian's threads
+    call (for benchmarks). ``clients``: connections that a worker keeps at once; others wait in
+    the system's queue. Raises Failure where the system cannot do that, where ``bind`` cannot be
     listened at, and where no worker can be started.
     """
     with listening(bind) as listener, watched_signals() as signals:
@@ -218,14 +251,23 @@ def _command(factory: str, threads: int, clients: int, http: str, *, pin: bool) 
     most = room(clients)
 
     def command(number: int, listener: int, channel: int) -> list[str]:
-        place = (listener, channel, number, threads, most, http, processors[number % len(processors)])
+        place = (
+            listener,
+            channel,
+            number,
+            threads,
+            most,
+            http,
+            processors[number % len(processors)],
+        )
         return [sys.executable, "-m", WORKER, factory, *map(str, place)]
 
     return command
 
 
 def listening(bind: tuple[str, int]) -> socket.socket:
-    """The socket that systemd handed over, or else one that listens at ``bind``. Raises Failure.
+    """The socket that systemd handed over, or else one that listens at ``bind``. Raises
+    Failure.
 
     Without SO_REUSEPORT nobody else can listen there, so a second service is refused.
     """
@@ -248,6 +290,10 @@ def _bound(bind: tuple[str, int]) -> socket.socket:
 
 
 def _deaf(address: tuple[str, int], error: OSError) -> Failure:
-    why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or str(error)
+    why = (
+        os.strerror(error.errno)
+        if error.errno and error.errno > 0
+        else error.strerror or str(error)
+    )
     more = ": is the service running already?" if error.errno == errno.EADDRINUSE else ""
     return Failure(f"{address[0]}:{address[1]} cannot be listened at: {why}{more}")

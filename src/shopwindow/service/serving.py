@@ -31,10 +31,13 @@ from shopwindow.service.refresh import refresh_status
 
 POLL_SECONDS = 0.25
 RETRY_SECONDS = 2.0
-"""Between two tries of a release that cannot be loaded: it may be a copy that is still at work."""
+"""Between two tries of a release that cannot be loaded: it may be a copy that is still at work.
+"""
 
 RETRY_FACTOR = 10
-"""How many times as long as such a try the pause after it is, at least: reading a large catalog again takes seconds."""
+"""How many times as long as such a try the pause after it is, at least: reading a large catalog
+again takes seconds.
+"""
 
 MEMO_BYTES = 32 * 1024 * 1024
 
@@ -58,7 +61,9 @@ Question = tuple[str, str, str | None, str | None]
 
 
 class Memo:
-    """Answers of one release, the oldest forgotten when ``limit`` bytes are reached; 0 keeps none."""
+    """Answers of one release, the oldest forgotten when ``limit`` bytes are reached; 0 keeps
+    none.
+    """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -87,14 +92,18 @@ class Memo:
 
 
 def _in_short(question: Question) -> Question:
-    """A question with the format that its Accept asks for: of all that clients write there, nothing else counts."""
+    """A question with the format that its Accept asks for: of all that clients write there,
+    nothing else counts.
+    """
     path, query, accept, application = question
     format = negotiate(accept)
     return path, query, format.name if format else None, application
 
 
 def _size(question: Question, done: Exchange) -> int:
-    return len(done.response.body) + sys.getsizeof(question[0]) + sys.getsizeof(question[1]) + 500
+    return (
+        len(done.response.body) + sys.getsizeof(question[0]) + sys.getsizeof(question[1]) + 500
+    )
 
 
 Leave = Callable[[str], None]
@@ -107,7 +116,9 @@ def _stay(reason: str) -> None:
 
 @dataclass(frozen=True)
 class Serving:
-    """What requests are answered from. A request takes it once and keeps to it, whatever is switched meanwhile."""
+    """What requests are answered from. A request takes it once and keeps to it, whatever is
+    switched meanwhile.
+    """
 
     id: str
     interface: Interface
@@ -121,7 +132,10 @@ class Serving:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.interface, self.content))
-        base, order = urlsplit(self.content.setting("base_url")), urlsplit(self.content.setting("order_base_url"))
+        base, order = (
+            urlsplit(self.content.setting("base_url")),
+            urlsplit(self.content.setting("order_base_url")),
+        )
         object.__setattr__(self, "base_path", unquote(base.path).strip("/"))
         object.__setattr__(self, "order_path", unquote(order.path).strip("/"))
         hosts = _host(base.netloc), _host(order.netloc)
@@ -141,13 +155,19 @@ class Serving:
         return host is not None and self.order_host != "" and _host(host) == self.order_host
 
     def urls(self, host: str | None) -> tuple[tuple[bool, str], ...]:
-        """Which of the two URLs a request may have come to: whether it is the order host's, and its path.
+        """Which of the two URLs a request may have come to: whether it is the order host's, and
+        its path.
 
-        The Host header tells them apart. Where both have one host nothing does but what lies below them.
+        The Host header tells them apart. Where both have one host nothing does but what lies
+        below them.
         """
         if not self.order_host:
             return (False, self.base_path), (True, self.order_path)
-        return ((True, self.order_path),) if self.on_order_host(host) else ((False, self.base_path),)
+        return (
+            ((True, self.order_path),)
+            if self.on_order_host(host)
+            else ((False, self.base_path),)
+        )
 
 
 @lru_cache(maxsize=256)
@@ -156,7 +176,9 @@ def _host(text: str) -> str:
     return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
 
 
-def load(out: Path, interface: Interface, schemas: Schemas, memo_bytes: int = MEMO_BYTES) -> Serving:
+def load(
+    out: Path, interface: Interface, schemas: Schemas, memo_bytes: int = MEMO_BYTES
+) -> Serving:
     """The current release of an output directory. Raises Failure."""
     releases = Releases(out)
     return _loaded(releases, releases.find("current"), interface, schemas, memo_bytes)
@@ -177,16 +199,20 @@ def _loaded(
         content.derived_whole(derive)
     status = partial(refresh_status, releases, id)
     schemas = schemas_with(schemas, interface)
-    return Serving(id, interface, content, schemas, Memo(memo_bytes), status=status, leave=leave or _stay)
+    return Serving(
+        id, interface, content, schemas, Memo(memo_bytes), status=status, leave=leave or _stay
+    )
 
 
 class Watch:
-    """Follows ``current``: a thread looks where it leads, four times a second, and loads what is new.
+    """Follows ``current``: a thread looks where it leads, four times a second, and loads what
+    is new.
 
-    Calling it gives the release being served, or None before there is one. A release is served once it is intact on
-    this host (release.intact), and is looked at again until it is. One of whose indexes turns out to be damaged is left
-    for the last good one. ``report`` takes a line about what cannot be served, ``tell`` what is served and why nothing
-    newer, both where that is new; ``failed`` is called for each release that could not be loaded or had to be left.
+    Calling it gives the release being served, or None before there is one. A release is served
+    once it is intact on this host (release.intact), and is looked at again until it is. One of
+    whose indexes turns out to be damaged is left for the last good one. ``report`` takes a line
+    about what cannot be served, ``tell`` what is served and why nothing newer, both where that
+    is new; ``failed`` is called for each release that could not be loaded or had to be left.
     """
 
     def __init__(
@@ -231,12 +257,16 @@ class Watch:
                 journal.failure(error)
 
     def _follow(self) -> None:
-        """Serve the current release if it is another than the one served; keep that one while this fails."""
+        """Serve the current release if it is another than the one served; keep that one while
+        this fails.
+        """
         id, fault, started = None, "", time.monotonic()
         try:
             id = self._releases.current()
             left = self._left.get(id or "")
-            if left and left.signature == signature(self._releases, left.id, self._interface.indexes):
+            if left and left.signature == signature(
+                self._releases, left.id, self._interface.indexes
+            ):
                 fault = left.reason
                 if self._serving is None or self._serving.id == left.id:
                     self._fall_back(left.id)
@@ -244,8 +274,12 @@ class Watch:
                 if id == self._failed[0] and time.monotonic() < self._again:
                     return
                 self._serve(id)
-        except Exception as error:  # whatever is wrong with a release, the next one shall be followed
-            fault = str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+        except (
+            Exception
+        ) as error:  # whatever is wrong with a release, the next one shall be followed
+            fault = (
+                str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+            )
             if (id, fault) != self._failed:
                 self._count_failure()
             now = time.monotonic()
@@ -256,18 +290,24 @@ class Watch:
         self._say(fault)
 
     def _serve(self, id: str) -> None:
-        """Load a release and serve it. Raises whatever keeps it from being loaded, Failure where it is not intact."""
+        """Load a release and serve it. Raises whatever keeps it from being loaded, Failure
+        where it is not intact.
+        """
         previous = self._serving.id if self._serving else None
         require_intact(self._releases, id, self._interface.indexes, previous)
         leave = partial(self._leave, id)
-        self._serving = _loaded(self._releases, id, self._interface, self._schemas, self._memo_bytes, leave)
+        self._serving = _loaded(
+            self._releases, id, self._interface, self._schemas, self._memo_bytes, leave
+        )
         self._left.pop(id, None)
         gc.unfreeze()  # what was served before is garbage, too
         gc.collect()
         gc.freeze()  # a release is never garbage piece by piece
 
     def _fall_back(self, bad: str) -> None:
-        """Serve the last release that was current before ``bad`` and can be; what is served stays where none can."""
+        """Serve the last release that was current before ``bad`` and can be; what is served
+        stays where none can.
+        """
         history = [line["id"] for line in reversed(self._releases.history())]
         there = set(self._releases.ids()) - self._left.keys() - {bad}
         for id in dict.fromkeys(history):
@@ -277,14 +317,20 @@ class Watch:
                 self._serve(id)
                 break
             except Exception as error:  # it is not good either
-                self._left[id] = _Left(id, signature(self._releases, id, self._interface.indexes), str(error))
+                self._left[id] = _Left(
+                    id, signature(self._releases, id, self._interface.indexes), str(error)
+                )
 
     def _leave(self, id: str, reason: str) -> None:
-        """A request could not read an index of a release: serve the last good one, from a quarter second on."""
+        """A request could not read an index of a release: serve the last good one, from a
+        quarter second on.
+        """
         if id not in self._left:
             self._count_failure()
             self._left[id] = _Left(
-                id, signature(self._releases, id, self._interface.indexes), f"an index of it is damaged: {reason}"
+                id,
+                signature(self._releases, id, self._interface.indexes),
+                f"an index of it is damaged: {reason}",
             )
             self._wake.set()
 
@@ -295,15 +341,23 @@ class Watch:
         self._told = told
         self._tell(self._serving, fault)
         if fault:
-            stays = f"{self._serving.id[:12]} is served" if self._serving else "there is none yet"
-            self._report(f"the release that current leads to cannot be served, {stays}: {fault}")
+            stays = (
+                f"{self._serving.id[:12]} is served" if self._serving else "there is none yet"
+            )
+            self._report(
+                f"the release that current leads to cannot be served, {stays}: {fault}"
+            )
         elif self._serving is None:
-            self._report(f"there is no release yet in {self._releases.out}: reads are answered 503 until one is built")
+            self._report(
+                f"there is no release yet in {self._releases.out}: reads are answered 503 until one is built"
+            )
 
 
 @dataclass(frozen=True)
 class _Left:
-    """A release that is not served any more, why, and what its indexes' files were like (release.intact.signature)."""
+    """A release that is not served any more, why, and what its indexes' files were like
+    (release.intact.signature).
+    """
 
     id: str
     signature: tuple[Any, ...]

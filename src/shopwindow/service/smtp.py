@@ -13,14 +13,18 @@ from functools import cache
 from shopwindow.problems import Failure
 
 STEP_SECONDS = 60.0
-"""How long the server may take to connect, or to answer a command. For the mail itself it has until the deadline."""
+"""How long the server may take to connect, or to answer a command. For the mail itself it has
+until the deadline.
+"""
 
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 
 
 @dataclass(frozen=True)
 class Server:
-    """A mail server. ``tls``: starttls, implicit or none; ``ca``: a file of authorities to trust, or the system's."""
+    """A mail server. ``tls``: starttls, implicit or none; ``ca``: a file of authorities to
+    trust, or the system's.
+    """
 
     host: str
     port: int
@@ -32,7 +36,10 @@ class Server:
 
 def server_of(environ: Mapping[str, str]) -> Server | None:
     """The server that the environment names (SHOPWINDOW_SMTP_…), or None. Raises Failure."""
-    host, tls = environ.get("SHOPWINDOW_SMTP_HOST", ""), environ.get("SHOPWINDOW_SMTP_TLS", "starttls")
+    host, tls = (
+        environ.get("SHOPWINDOW_SMTP_HOST", ""),
+        environ.get("SHOPWINDOW_SMTP_TLS", "starttls"),
+    )
     if not host:
         return None
     if tls not in _PORTS:
@@ -40,7 +47,10 @@ def server_of(environ: Mapping[str, str]) -> Server | None:
     port = environ.get("SHOPWINDOW_SMTP_PORT", str(_PORTS[tls]))
     if not port.isdecimal() or not 0 < int(port) < 65536:
         raise Failure(f"SHOPWINDOW_SMTP_PORT must be a port, not {port!r}")
-    user, password = environ.get("SHOPWINDOW_SMTP_USER", ""), environ.get("SHOPWINDOW_SMTP_PASSWORD", "")
+    user, password = (
+        environ.get("SHOPWINDOW_SMTP_USER", ""),
+        environ.get("SHOPWINDOW_SMTP_PASSWORD", ""),
+    )
     if user and tls == "none":
         raise Failure(
             "SHOPWINDOW_SMTP_USER is set, and SHOPWINDOW_SMTP_TLS is none: a password is not sent without TLS"
@@ -72,7 +82,9 @@ class Connection:
         self._smtp: smtplib.SMTP | None = None
 
     def deliver(self, sender: str, recipient: str, data: bytes, deadline: float) -> None:
-        """Hand over one mail before ``deadline`` (time.monotonic). Raises Declined or Unreachable."""
+        """Hand over one mail before ``deadline`` (time.monotonic). Raises Declined or
+        Unreachable.
+        """
         try:
             smtp = self._begun(sender, deadline)
             with _cut_off(smtp, deadline):
@@ -99,7 +111,9 @@ class Connection:
         self._smtp = None
 
     def _begun(self, sender: str, deadline: float) -> smtplib.SMTP:
-        """A connection on which the mail's sender was taken. One that was left open may have been closed meanwhile."""
+        """A connection on which the mail's sender was taken. One that was left open may have
+        been closed meanwhile.
+        """
         kept = self._smtp
         if kept is not None:
             try:
@@ -116,7 +130,9 @@ class Connection:
             return smtp
         if code < 500 or code == 530:  # 530: it wants a login (RFC 4954 §6)
             raise Unreachable(f"{code} {_decoded(said)}")
-        raise Declined(code, _decoded(said), for_good=False)  # about whom the mail is from; that may be set right
+        raise Declined(
+            code, _decoded(said), for_good=False
+        )  # about whom the mail is from; that may be set right
 
     def _connected(self, deadline: float) -> smtplib.SMTP:
         server, timeout = self._server, max(0.1, min(STEP_SECONDS, deadline - time.monotonic()))
@@ -124,7 +140,9 @@ class Connection:
         smtp: smtplib.SMTP
         if server.tls == "implicit":
             context = _trust(server.ca)
-            smtp = smtplib.SMTP_SSL(server.host, server.port, name, timeout=timeout, context=context)
+            smtp = smtplib.SMTP_SSL(
+                server.host, server.port, name, timeout=timeout, context=context
+            )
         else:
             smtp = smtplib.SMTP(server.host, server.port, name, timeout)
         try:
@@ -145,7 +163,9 @@ class Connection:
             raise _declined(code, said)
         if time.monotonic() >= deadline:
             raise TimeoutError("the server took too long before the mail itself")
-        if smtp.sock is not None:  # RFC 5321 §4.5.3.2.6: a server may take ten minutes over the end of a mail
+        if (
+            smtp.sock is not None
+        ):  # RFC 5321 §4.5.3.2.6: a server may take ten minutes over the end of a mail
             smtp.sock.settimeout(max(0.1, deadline - time.monotonic()))
         try:
             code, said = smtp.data(data)
@@ -174,7 +194,9 @@ def _declined(code: int, said: bytes | str) -> Exception:
 
 @contextmanager
 def _cut_off(smtp: smtplib.SMTP, deadline: float) -> Iterator[None]:
-    """Cuts the connection at the deadline: a server that answers drop by drop would reset every timeout."""
+    """Cuts the connection at the deadline: a server that answers drop by drop would reset every
+    timeout.
+    """
 
     def cut() -> None:
         if smtp.sock is not None:

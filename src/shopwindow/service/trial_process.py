@@ -1,4 +1,6 @@
-"""The process that service.trial starts: it renders a folder's templates within limits, and prints what is wrong."""
+"""The process that service.trial starts: it renders a folder's templates within limits, and
+prints what is wrong.
+"""
 
 import json
 import resource
@@ -70,7 +72,9 @@ def _name(code: CodeType, folder: Path) -> str | None:
 
 
 def _where(error: Exception, folder: Path) -> tuple[str, int | None]:
-    """The template and the line at which it could not go on; Jinja2 puts its lines into the traceback."""
+    """The template and the line at which it could not go on; Jinja2 puts its lines into the
+    traceback.
+    """
     if isinstance(error, TemplateSyntaxError):
         return error.name or TEXT, error.lineno
     where: tuple[str, int | None] = (TEXT, None)

@@ -1,21 +1,25 @@
-"""A worker: a process of the service that answers requests with Granian, on a socket that its parent listens on.
+"""A worker: a process of the service that answers requests with Granian, on a socket that its
+parent listens on.
 
     python -m shopwindow.service.worker FACTORY LISTENER CHANNEL NUMBER THREADS CLIENTS HTTP PROCESSOR
 
-LISTENER and CHANNEL are open file descriptors. CLIENTS is how many connections the worker keeps. HTTP is `1`, `2`, or
-`auto` for both, all behind service.intake; or `wsgi`, for HTTP/1.1 without it. PROCESSOR is the one that the worker
-keeps to, or `-`.
+LISTENER and CHANNEL are open file descriptors. CLIENTS is how many connections the worker
+keeps. HTTP is `1`, `2`, or `auto` for both, all behind service.intake; or `wsgi`, for HTTP/1.1
+without it. PROCESSOR is the one that the worker keeps to, or `-`.
 
-The worker obeys its parent alone (service.supervisor). It ignores SIGTERM, SIGINT and SIGHUP, which systemd and a
-terminal send to the whole group: when to stop is the parent's to say, by a byte on the channel. When the channel ends,
-the parent has ended, and so does the worker. Once a second the worker says that it is well, or that it is stuck.
+The worker obeys its parent alone (service.supervisor). It ignores SIGTERM, SIGINT and SIGHUP,
+which systemd and a terminal send to the whole group: when to stop is the parent's to say, by a
+byte on the channel. When the channel ends, the parent has ended, and so does the worker. Once a
+second the worker says that it is well, or that it is stuck.
 
 Granian is used as it is, but for two things that it has no option for:
 
-- It listens by itself, with SO_REUSEPORT: a second service on the port would start without a word, and the connections
-  that wait for a worker would be lost with it. `_Granian._serve` hands it the parent's socket instead.
-- Its handlers call `WorkerSignal.set`, which waits for ever, with Python's lock, when it is called twice before the
-  server looks (Granian 2.8). `_obeying` gives it signals that the worker sets, once.
+- It listens by itself, with SO_REUSEPORT: a second service on the port would start without a
+  word, and the connections that wait for a worker would be lost with it. `_Granian._serve`
+  hands it the parent's socket instead.
+- Its handlers call `WorkerSignal.set`, which waits for ever, with Python's lock, when it is
+  called twice before the server looks (Granian 2.8). `_obeying` gives it signals that the
+  worker sets, once.
 """
 
 import asyncio
@@ -65,7 +69,8 @@ ORPHAN_SECONDS = 2.0
 
 @dataclass(eq=False)
 class Busy:
-    """Which threads answer a request, and since when (time.monotonic); and when the event loop was asked for a sign.
+    """Which threads answer a request, and since when (time.monotonic); and when the event loop
+    was asked for a sign.
 
     No lock is needed: CPython changes a dict in one step.
     """
@@ -92,8 +97,10 @@ class Busy:
         return answer
 
     def is_stuck(self) -> bool:
-        """Whether nothing can be answered: no thread is left, and none has ended a request for STUCK_SECONDS; or the
-        event loop, asked by the call before, has given no sign for as long."""
+        """Whether nothing can be answered: no thread is left, and none has ended a request for
+        STUCK_SECONDS; or the event loop, asked by the call before, has given no sign for as
+        long.
+        """
         late = time.monotonic() - STUCK_SECONDS
         began = list(self.since.values())
         is_deaf = self.waited_since is not None and self.waited_since < late
@@ -107,9 +114,11 @@ class Busy:
 
 
 class Link:
-    """The worker's end of the channel: it tells the parent how it is, and stops when the parent says so, or has ended.
+    """The worker's end of the channel: it tells the parent how it is, and stops when the parent
+    says so, or has ended.
 
-    A thread of its own does both, so it is Python as a whole that stands still when nothing is heard.
+    A thread of its own does both, so it is Python as a whole that stands still when nothing is
+    heard.
     """
 
     def __init__(self, channel: socket.socket, busy: Busy) -> None:
@@ -162,7 +171,9 @@ def _obeying(link: Link) -> None:
 
 
 class _Granian(MPServer):
-    """Granian's server, with this process for its only worker and a socket that listens already."""
+    """Granian's server, with this process for its only worker and a socket that listens
+    already.
+    """
 
     listener: socket.socket
     number: int
@@ -175,7 +186,9 @@ class _Granian(MPServer):
 
 
 def _load(factory: str, busy: Busy, link: Link, http: str) -> Any:
-    """The callable, ready to answer: loading it took the time that the first request would have waited."""
+    """The callable, ready to answer: loading it took the time that the first request would have
+    waited.
+    """
     module, _, function = factory.partition(":")
     front = getattr(import_module(module), function)()
     if http == WSGI:
@@ -188,12 +201,18 @@ def _load(factory: str, busy: Busy, link: Link, http: str) -> Any:
 
 
 def work(
-    factory: str, listener: socket.socket, channel: socket.socket, number: int, threads: int, clients: int, http: str
+    factory: str,
+    listener: socket.socket,
+    channel: socket.socket,
+    number: int,
+    threads: int,
+    clients: int,
+    http: str,
 ) -> None:
     """Answer requests until the parent says that it is enough, or has ended.
 
-    ``factory``: `module:function`, which makes a service.wsgi.Front, or for ``http`` `wsgi` any WSGI callable.
-    ``number`` counts from 0.
+    ``factory``: `module:function`, which makes a service.wsgi.Front, or for ``http`` `wsgi` any
+    WSGI callable. ``number`` counts from 0.
     """
     busy = Busy(threads)
     link = Link(channel, busy)

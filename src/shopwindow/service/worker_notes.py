@@ -1,7 +1,9 @@
-"""What each worker says of itself, in a file of its own beside the metrics: the admin address is another process's.
+"""What each worker says of itself, in a file of its own beside the metrics: the admin address
+is another process's.
 
-The folder is that of PROMETHEUS_MULTIPROC_DIR. What a worker that has ended leaves there is removed, and what it
-counted goes on counting: a total that fell would look like a restart to Prometheus.
+The folder is that of PROMETHEUS_MULTIPROC_DIR. What a worker that has ended leaves there is
+removed, and what it counted goes on counting: a total that fell would look like a restart to
+Prometheus.
 """
 
 import os
@@ -18,16 +20,22 @@ from prometheus_client.mmap_dict import MmapedDict
 from shopwindow.service.serving import Serving
 
 ENDED = "ended"
-"""Stands for a process number in the name of the file that holds the counts of all workers that have ended."""
+"""Stands for a process number in the name of the file that holds the counts of all workers that
+have ended.
+"""
 
 COUNTED = ("counter", "histogram", "summary")
-"""Types of metrics whose values add up; prometheus_client keeps one file of each a process, `counter_123.db`."""
+"""Types of metrics whose values add up; prometheus_client keeps one file of each a process,
+`counter_123.db`.
+"""
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker's last note: the id of the release that it serves (empty: none), since when (seconds since 1970), why
-    nothing newer (empty: there is nothing newer), and its figures (service.metrics.Metrics.figures)."""
+    """A worker's last note: the id of the release that it serves (empty: none), since when
+    (seconds since 1970), why nothing newer (empty: there is nothing newer), and its figures
+    (service.metrics.Metrics.figures).
+    """
 
     pid: int
     id: str
@@ -52,8 +60,16 @@ class Workers:
 
     def tell(self, serving: Serving | None, fault: str) -> None:
         """Note what this process serves, and why nothing newer."""
-        told = fault.encode(errors="backslashreplace").decode()  # it may name a path that is no UTF-8
-        self._write({"id": serving.id if serving else "", "loaded": serving.loaded if serving else 0.0, "fault": told})
+        told = fault.encode(
+            errors="backslashreplace"
+        ).decode()  # it may name a path that is no UTF-8
+        self._write(
+            {
+                "id": serving.id if serving else "",
+                "loaded": serving.loaded if serving else 0.0,
+                "fault": told,
+            }
+        )
 
     def report(self, figures: Mapping[str, float]) -> None:
         """Note how busy this process is."""
@@ -78,12 +94,16 @@ class Workers:
             with suppress(OSError, ValueError):  # it has ended since
                 if _lives(pid):
                     note = orjson.loads(path.read_bytes())
-                    yield Worker(pid, note["id"], note["loaded"], note["fault"], note.get("figures", {}))
+                    yield Worker(
+                        pid, note["id"], note["loaded"], note["fault"], note.get("figures", {})
+                    )
 
     def remove_ended(self) -> None:
-        """Remove the files of workers that have ended; their counts are added to those of all that ended before.
+        """Remove the files of workers that have ended; their counts are added to those of all
+        that ended before.
 
-        One thread calls this, and reads the metrics only in between: half-way a count may be there twice.
+        One thread calls this, and reads the metrics only in between: half-way a count may be
+        there twice.
         """
         for path in self._folder.glob("worker-*"):
             if not _lives(int(path.name.removeprefix("worker-"))):

@@ -1,4 +1,6 @@
-"""The WSGI callable (PEP 3333): an HTTP request becomes a Request, a Response becomes HTTP. Decides nothing."""
+"""The WSGI callable (PEP 3333): an HTTP request becomes a Request, a Response becomes HTTP.
+Decides nothing.
+"""
 
 import os
 import time
@@ -19,7 +21,14 @@ from shopwindow.service import journal, probe, requestid
 from shopwindow.service import metrics as counts
 from shopwindow.service.database.database import CONNECTIONS, Load
 from shopwindow.service.database.late import late_database
-from shopwindow.service.exchange import MAX_BODY, at_once, exchange, is_damaged, malformed, refused
+from shopwindow.service.exchange import (
+    MAX_BODY,
+    at_once,
+    exchange,
+    is_damaged,
+    malformed,
+    refused,
+)
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.metrics import DatabaseMeter, Metrics
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
@@ -50,15 +59,18 @@ _BODILESS = (204, 304)
 """Statuses without a body (RFC 9110 §6.4.1)."""
 
 MAX_UNWANTED = 2 * 1024 * 1024
-"""Bytes of a body that are received though nobody asks for them; our configuration of nginx lets no more through."""
+"""Bytes of a body that are received though nobody asks for them; our configuration of nginx
+lets no more through.
+"""
 
 
 @dataclass(frozen=True)
 class Front:
-    """The WSGI callable, and its parts for a server that has another interface (service.intake).
+    """The WSGI callable, and its parts for a server that has another interface
+    (service.intake).
 
-    ``source`` is called with the WSGI environment, or with an empty one. The parts write a request's ``id`` into each
-    line of the log; none of them raises.
+    ``source`` is called with the WSGI environment, or with an empty one. The parts write a
+    request's ``id`` into each line of the log; none of them raises.
     """
 
     source: Source
@@ -88,10 +100,14 @@ class Front:
             self.end()
         start_response(_STATUS_LINES[done.response.status], headers_of(done.response, id))
         self.note(done, method, started)
-        return [] if method == "HEAD" else [done.response.body]  # a list: Granian is fast for no other iterable
+        return (
+            [] if method == "HEAD" else [done.response.body]
+        )  # a list: Granian is fast for no other iterable
 
     def at_once(self, request: Request) -> Exchange | None:
-        """The answer to a request of which the head is there, where that is enough (exchange.at_once)."""
+        """The answer to a request of which the head is there, where that is enough
+        (exchange.at_once).
+        """
         try:
             return at_once(request, self.source({}))
         except Exception as error:
@@ -113,7 +129,9 @@ class Front:
             self.end()
 
     def probed(self) -> Exchange:
-        """The answer to the admin address, which wants to know whether this worker answers reads; counted nowhere."""
+        """The answer to the admin address, which wants to know whether this worker answers
+        reads; counted nowhere.
+        """
         serving = self.source({})
         try:
             fault = probe.read(serving)
@@ -123,7 +141,11 @@ class Front:
                 serving.leave(str(error))
         body = fault.encode(errors="backslashreplace") or b"ok"
         media_type = "text/plain"
-        return Exchange(Response(503 if fault else 200, media_type, body, headers=(("Content-Type", media_type),)))
+        return Exchange(
+            Response(
+                503 if fault else 200, media_type, body, headers=(("Content-Type", media_type),)
+            )
+        )
 
     def begin(self) -> None:
         """The current thread begins to answer a request."""
@@ -155,7 +177,9 @@ def application(
     backstage: Backstage | None = None,
     trusted: Proxies | None = None,
 ) -> Front:
-    """The WSGI callable that answers from what ``source`` gives for a request. ``trusted``: by default, on loopback."""
+    """The WSGI callable that answers from what ``source`` gives for a request. ``trusted``: by
+    default, on loopback.
+    """
     trusted = trusted or proxies(LOOPBACK)
     return Front(source, metrics, replace(backstage or Backstage(), trusted=trusted), trusted)
 
@@ -163,23 +187,33 @@ def application(
 def make() -> Front:
     """The callable for a server's factory, by the environment.
 
-    SHOPWINDOW_INTERFACE, SHOPWINDOW_OUT, SHOPWINDOW_DATABASE and SHOPWINDOW_LOG_DIR (empty: none),
-    SHOPWINDOW_CONNECTIONS (to a database server), SHOPWINDOW_MEMO (MiB a worker), SHOPWINDOW_TRUSTED_PROXIES,
-    SHOPWINDOW_CODE_SECRET and SHOPWINDOW_ACCESS_LOG. Raises Failure for variables of the project's former name.
+    SHOPWINDOW_INTERFACE, SHOPWINDOW_OUT, SHOPWINDOW_DATABASE and SHOPWINDOW_LOG_DIR (empty:
+    none), SHOPWINDOW_CONNECTIONS (to a database server), SHOPWINDOW_MEMO (MiB a worker),
+    SHOPWINDOW_TRUSTED_PROXIES, SHOPWINDOW_CODE_SECRET and SHOPWINDOW_ACCESS_LOG. Raises Failure
+    for variables of the project's former name.
     """
     refuse_former_variables(os.environ)
-    memo = int(os.environ["SHOPWINDOW_MEMO"]) << 20 if "SHOPWINDOW_MEMO" in os.environ else MEMO_BYTES
+    memo = (
+        int(os.environ["SHOPWINDOW_MEMO"]) << 20
+        if "SHOPWINDOW_MEMO" in os.environ
+        else MEMO_BYTES
+    )
     shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
     workers = Workers(Path(shared)) if shared else None
     counts.begin()
-    out, tell = Path(os.environ.get("SHOPWINDOW_OUT", "dist")), workers.tell if workers else None
+    out, tell = (
+        Path(os.environ.get("SHOPWINDOW_OUT", "dist")),
+        workers.tell if workers else None,
+    )
     interface = from_environment(os.environ)
     watch = Watch(out, interface, memo, tell=tell, failed=counts.count_load_failure)
     url, connections = (
         os.environ.get("SHOPWINDOW_DATABASE", ""),
         int(os.environ.get("SHOPWINDOW_CONNECTIONS", CONNECTIONS)),
     )
-    database = late_database(url, interface.tables, DatabaseMeter(), connections) if url else None
+    database = (
+        late_database(url, interface.tables, DatabaseMeter(), connections) if url else None
+    )
     metrics = Metrics(
         log=os.environ.get("SHOPWINDOW_ACCESS_LOG", "1") != "0",
         load=database.load if database else Load,
@@ -208,7 +242,9 @@ def _request(environ: Environ, trusted: Proxies) -> Request:
     if "HTTP_X_FORWARDED_FOR" in environ:
         address = trusted.client(address, environ["HTTP_X_FORWARDED_FOR"])
     host = headers.get("host")
-    hosts = 0 if host is None else 1 + host.count(",")  # servers join two lines with a comma, which no host has
+    hosts = (
+        0 if host is None else 1 + host.count(",")
+    )  # servers join two lines with a comma, which no host has
     coding = environ.get("HTTP_TRANSFER_ENCODING", "")
     return Request(
         _text(environ.get("PATH_INFO", "")).removeprefix("/"),
@@ -223,7 +259,9 @@ def _request(environ: Environ, trusted: Proxies) -> Request:
 
 
 def _drain(environ: Environ, length: int) -> None:
-    """Read a body that nobody wanted: a proxy that is still sending it takes our answer for a failure."""
+    """Read a body that nobody wanted: a proxy that is still sending it takes our answer for a
+    failure.
+    """
     if length <= MAX_UNWANTED:
         environ["wsgi.input"].read(length)
 
@@ -231,7 +269,11 @@ def _drain(environ: Environ, length: int) -> None:
 def _length(environ: Environ) -> int:
     """Bytes of the body; 0 where nothing is said, or nothing that is a number."""
     length: str | None = environ.get("CONTENT_LENGTH")
-    return int(length) if length and length.isascii() and length.isdecimal() and len(length) <= 18 else 0
+    return (
+        int(length)
+        if length and length.isascii() and length.isdecimal() and len(length) <= 18
+        else 0
+    )
 
 
 def _text(native: str) -> str:
@@ -244,4 +286,8 @@ def _failed(error: Exception, accept: str | None) -> Exchange:
     journal.failure(error)
     format = negotiate(accept) or JSON
     response = refuse(Refusal("internal"), format, shipped_schemas())
-    return Exchange(response._replace(headers=(("Content-Type", response.media_type), ("Cache-Control", "no-store"))))
+    return Exchange(
+        response._replace(
+            headers=(("Content-Type", response.media_type), ("Cache-Control", "no-store"))
+        )
+    )

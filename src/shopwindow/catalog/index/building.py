@@ -1,4 +1,6 @@
-"""The catalog's Index: catalog.sqlite built from checked feeds, opened, and compared with another."""
+"""The catalog's Index: catalog.sqlite built from checked feeds, opened, and compared with
+another.
+"""
 
 import errno
 import resource
@@ -13,7 +15,15 @@ from typing import Literal
 
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.check import check as check_feeds
-from shopwindow.catalog.index.opened import INDEX_FORMAT, Opened, RecordedIndex, Sources, open_index, renderer, write
+from shopwindow.catalog.index.opened import (
+    INDEX_FORMAT,
+    Opened,
+    RecordedIndex,
+    Sources,
+    open_index,
+    renderer,
+    write,
+)
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.documents import Content
 from shopwindow.content.feeds import FeedReport, Unstreamed
@@ -34,7 +44,9 @@ class CatalogIndex:
     format: int = INDEX_FORMAT
     kinds: tuple[Kind, ...] = KINDS
 
-    def check(self, sources: Sequence[Source], beside: Unstreamed) -> tuple[CheckedCatalog | None, FeedReport]:
+    def check(
+        self, sources: Sequence[Source], beside: Unstreamed
+    ) -> tuple[CheckedCatalog | None, FeedReport]:
         """Check the catalog's files; catalog.check says how."""
         return check_feeds(sources, beside)
 
@@ -43,7 +55,9 @@ class CatalogIndex:
         return feeds.digest()
 
     def beside(self, feeds: CheckedCatalog, content: Content) -> Json:
-        """Return what answers show around products: settings, promotions, and the names that expressions use."""
+        """Return what answers show around products: settings, promotions, and the names that
+        expressions use.
+        """
         settings = content.setting("catalog"), content.setting("bags")
         return [settings, content.documents("promotion"), dict(feeds.names)]
 
@@ -56,7 +70,9 @@ class CatalogIndex:
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> str:
-        """Write catalog.sqlite, and return the digest of its rows. Raises OSError for a full disk."""
+        """Write catalog.sqlite, and return the digest of its rows. Raises OSError for a full
+        disk.
+        """
         sources = Sources(
             content.site,
             feeds.categories,
@@ -68,7 +84,9 @@ class CatalogIndex:
             feeds.synonyms,
         )
         try:
-            written = write(path.resolve(), sources, renderer(content), jobs, progress, previous)
+            written = write(
+                path.resolve(), sources, renderer(content), jobs, progress, previous
+            )
         except sqlite3.Error as error:
             raise OSError(_number(error), str(error), str(path)) from error
         return written.partition(":")[2]
@@ -85,7 +103,9 @@ class CatalogIndex:
         opened.product_ids(limit=1)
 
     def differences(self, old: Opened | None, new: Opened | None) -> Iterator[tuple[str, str]]:
-        """Yield the categories and products that differ; of products also what answers show around them counts."""
+        """Yield the categories and products that differ; of products also what answers show
+        around them counts.
+        """
         for kind in COMPARED:
             before, after = (opened.digests(kind) if opened else () for opened in (old, new))
             for id, was, now in sorted_together(before, after):
@@ -96,7 +116,11 @@ class CatalogIndex:
         """Return a product or category as editors write it, with what is computed for it."""
         if opened is None:
             return None
-        return opened.product(int(identity)) if kind == "product" else opened.category(int(identity))
+        return (
+            opened.product(int(identity))
+            if kind == "product"
+            else opened.category(int(identity))
+        )
 
 
 CATALOG = CatalogIndex()
@@ -106,7 +130,9 @@ COMPARED: tuple[Literal["category", "product"], ...] = ("category", "product")
 
 
 def _number(error: sqlite3.Error) -> int:
-    """The system's own number for what kept SQLite from writing: it only tells that the file did not grow."""
+    """The system's own number for what kept SQLite from writing: it only tells that the file
+    did not grow.
+    """
     if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
         return errno.EIO
     limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
@@ -117,7 +143,9 @@ def sorted_together(
     old: Iterable[tuple[int, bytes]], new: Iterable[tuple[int, bytes]]
 ) -> Iterator[tuple[int, bytes | None, bytes | None]]:
     """Two ordered streams of ids and digests as one; None where one of them has not the id."""
-    both = merge(((id, 0, digest) for id, digest in old), ((id, 1, digest) for id, digest in new))
+    both = merge(
+        ((id, 0, digest) for id, digest in old), ((id, 1, digest) for id, digest in new)
+    )
     for id, group in groupby(both, itemgetter(0)):
         sides: list[bytes | None] = [None, None]
         for _, side, digest in group:

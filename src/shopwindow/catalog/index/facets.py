@@ -16,16 +16,23 @@ from shopwindow.catalog.protocol import PRICE
 BASIC = {"BRAND": "Brand", "COLOR": "Color", "SIZE": "Size"}
 """The facets that every catalog has, with the names that are shown."""
 
-RANGES: tuple[tuple[float, float | None], ...] = ((0, 49.99), (50, 99.99), (100, 249.99), (250, 499.99), (500, None))
+RANGES: tuple[tuple[float, float | None], ...] = (
+    (0, 49.99),
+    (50, 99.99),
+    (100, 249.99),
+    (250, 499.99),
+    (500, None),
+)
 PRICE_STEPS = (5000, 10000, 25000, 50000)
 """Cents at which the second and the later ranges begin."""
 
 
 class Combinations:
-    """One facet: every product has a combination of values; few combinations stand for many products.
+    """One facet: every product has a combination of values; few combinations stand for many
+    products.
 
-    ``column``: rank → combination; a combination's values are ``codes[starts[c]:starts[c + 1]]``, indexes of
-    ``values``. Combination 0 is empty.
+    ``column``: rank → combination; a combination's values are ``codes[starts[c]:starts[c +
+    1]]``, indexes of ``values``. Combination 0 is empty.
     """
 
     def __init__(self, name: str, displayname: str) -> None:
@@ -53,7 +60,13 @@ class Combinations:
         return code
 
     def encoded(self) -> tuple[str, str, bytes, bytes, bytes]:
-        return self.name, self.displayname, orjson.dumps(self.values), self.starts.tobytes(), self.codes.tobytes()
+        return (
+            self.name,
+            self.displayname,
+            orjson.dumps(self.values),
+            self.starts.tobytes(),
+            self.codes.tobytes(),
+        )
 
     @classmethod
     def decoded(cls, row: Sequence[Any], column: "array[int]") -> "Combinations":
@@ -87,7 +100,10 @@ class Combinations:
         totals, values = self._totals(ranks), self.values
         if absent:
             totals = self._whole - totals
-        return sorted(((values[code], found) for code, found in totals.items()), key=lambda pair: (-pair[1], pair[0]))
+        return sorted(
+            ((values[code], found) for code, found in totals.items()),
+            key=lambda pair: (-pair[1], pair[0]),
+        )
 
     @cached_property
     def _whole(self) -> Counter[int]:
@@ -121,7 +137,9 @@ class FacetColumns:
 
     def drop(self, most: int) -> None:
         """Attributes with more values than ``most`` are no facets."""
-        self.facets = [facet for facet in self.facets if facet.name in BASIC or len(facet.values) <= most]
+        self.facets = [
+            facet for facet in self.facets if facet.name in BASIC or len(facet.values) <= most
+        ]
 
     def encoded(self) -> Iterator[tuple[str, bytes]]:
         yield "id", self.ids.tobytes()
@@ -139,21 +157,30 @@ def displayed(name: str) -> str:
 def ranges(
     bands: bytes | bytearray, ranks: Iterable[int], *, absent: bool = False
 ) -> list[tuple[float, float | None, int]]:
-    """How many of some products cost what: the ranges that some do. ``bands``: rank → index of `RANGES`.
+    """How many of some products cost what: the ranges that some do. ``bands``: rank → index of
+    `RANGES`.
 
     ``absent``: of all products but these.
     """
     counts = Counter(map(bands.__getitem__, ranks))
     if absent:
         counts = Counter({band: bands.count(band, 1) for band in range(len(RANGES))}) - counts
-    return [(low, high, counts[band]) for band, (low, high) in enumerate(RANGES) if counts[band]]
+    return [
+        (low, high, counts[band]) for band, (low, high) in enumerate(RANGES) if counts[band]
+    ]
 
 
 def counted(ranks: Sequence[int], active: int) -> tuple[Sequence[int], bool]:
-    """What is looked at to count a result: itself, or the products that it lacks where they are fewer, and True."""
+    """What is looked at to count a result: itself, or the products that it lacks where they are
+    fewer, and True.
+    """
     if 2 * len(ranks) <= active or any(map(gt, ranks, islice(ranks, 1, None))):
         return ranks, False
-    lacking = [range(before + 1, after) for before, after in pairwise((0, *ranks, active + 1)) if after - before > 1]
+    lacking = [
+        range(before + 1, after)
+        for before, after in pairwise((0, *ranks, active + 1))
+        if after - before > 1
+    ]
     return list(chain.from_iterable(lacking)), True
 
 
@@ -163,9 +190,14 @@ def count(
     ranks: Sequence[int],
     own: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Any]:
-    """All facets of a result: name, name shown, values, ranges. ``own``: the ranks that one of them counts instead."""
+    """All facets of a result: name, name shown, values, ranges. ``own``: the ranks that one of
+    them counts instead.
+    """
     active = len(bands) - 1
-    usual, special = counted(ranks, active), {name: counted(each, active) for name, each in (own or {}).items()}
+    usual, special = (
+        counted(ranks, active),
+        {name: counted(each, active) for name, each in (own or {}).items()},
+    )
     found: list[Any] = []
     for facet in facets:
         looked_at, absent = special.get(facet.name, usual)

@@ -1,4 +1,6 @@
-"""SQLite files: how the catalog's build writes them, and how one is opened that nobody changes any more."""
+"""SQLite files: how the catalog's build writes them, and how one is opened that nobody changes
+any more.
+"""
 
 import sqlite3
 from pathlib import Path
@@ -10,9 +12,16 @@ _VERSION = slice(96, 100)
 
 
 def create(path: Path, script: str, old: Path | None = None) -> sqlite3.Connection:
-    """A new database, in a transaction, without what would save it from a crash; it knows the file ``old`` as `old`."""
+    """A new database, in a transaction, without what would save it from a crash; it knows the
+    file ``old`` as `old`.
+    """
     connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None)
-    for pragma in (f"page_size={PAGE_SIZE}", "journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+    for pragma in (
+        f"page_size={PAGE_SIZE}",
+        "journal_mode=OFF",
+        "synchronous=OFF",
+        "locking_mode=EXCLUSIVE",
+    ):
         connection.execute(f"PRAGMA {pragma}")
     connection.execute("PRAGMA cache_size=-65536")
     connection.executescript(script)
@@ -32,7 +41,9 @@ def _unchanging(path: Path) -> str:
 
 
 def written_here(path: Path) -> bool:
-    """Whether this version of SQLite wrote a file: another may lay out the same rows otherwise. Raises OSError."""
+    """Whether this version of SQLite wrote a file: another may lay out the same rows otherwise.
+    Raises OSError.
+    """
     with open(path, "rb") as file:
         written_by = int.from_bytes(file.read(100)[_VERSION], "big")
     major, minor, patch = sqlite3.sqlite_version_info

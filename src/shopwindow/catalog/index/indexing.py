@@ -1,8 +1,10 @@
-"""catalog.sqlite is written: streams of documents → one file, in bounded memory, the same bytes for the same content.
+"""catalog.sqlite is written: streams of documents → one file, in bounded memory, the same bytes
+for the same content.
 
-Every stream is read once, into files beside the one being written. Products are numbered by a static rank (active
-ones first; best sellers, then by id); from then on everything is made and written in the order of its key, so that no
-table is ever in disorder, and what a list shows first lies side by side.
+Every stream is read once, into files beside the one being written. Products are numbered by a
+static rank (active ones first; best sellers, then by id); from then on everything is made and
+written in the order of its key, so that no table is ever in disorder, and what a list shows
+first lies side by side.
 """
 
 import os
@@ -25,7 +27,16 @@ from shopwindow.catalog.index import wording
 from shopwindow.catalog.index.facets import BASIC, FacetColumns, count
 from shopwindow.catalog.index.file import create, reading
 from shopwindow.catalog.index.previous import PreviousCatalog, usable
-from shopwindow.catalog.index.rows import IndexRow, Made, Referred, Render, Runs, categories, make_product, words_of
+from shopwindow.catalog.index.rows import (
+    IndexRow,
+    Made,
+    Referred,
+    Render,
+    Runs,
+    categories,
+    make_product,
+    words_of,
+)
 from shopwindow.catalog.index.wording import Worded
 from shopwindow.catalog.index.words import indexed
 from shopwindow.catalog.protocol import PRICE
@@ -38,7 +49,9 @@ INDEX_FORMAT = 2
 CHUNK = 500
 """Products that a process makes at a time."""
 CHUNKS_WORDED = 4
-"""So many times more products are worded at a time: the more there are, the more words they have in common."""
+"""So many times more products are worded at a time: the more there are, the more words they
+have in common.
+"""
 
 MAX_FACETS = 8
 """Attributes that are facets: the ones that most products carry."""
@@ -100,12 +113,15 @@ RANK_ORDERS = {
     "newness_descending": "days IS NULL, days, id",
     "bestseller_descending": "best IS NULL, best DESC, id",
 }
-"""How each of the port's SORTS orders what is listed; bestseller_ascending is the rank itself."""
+"""How each of the port's SORTS orders what is listed; bestseller_ascending is the rank itself.
+"""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What a catalog is made of; the iterables are read once each. ``categories`` as trees or with `parent`."""
+    """What a catalog is made of; the iterables are read once each. ``categories`` as trees or
+    with `parent`.
+    """
 
     site: Mapping[str, Json] = field(default_factory=dict)
     categories: Iterable[Json] = ()
@@ -125,16 +141,19 @@ def write(
     progress: Progress | None = None,
     previous: Path | None = None,
 ) -> str:
-    """Write the catalog; the digest of its rows is returned, with `FORMAT` before it. ``path`` must not exist.
+    """Write the catalog; the digest of its rows is returned, with `FORMAT` before it. ``path``
+    must not exist.
 
-    ``previous``: a catalog that this program made with the same ``render``. What is in it already is taken from there;
-    the bytes are the same as without it.
+    ``previous``: a catalog that this program made with the same ``render``. What is in it
+    already is taken from there; the bytes are the same as without it.
     """
     path = path.absolute()  # a URI names nothing else
     index = PreviousCatalog(previous) if previous and usable(previous, INDEX_FORMAT) else None
     with TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder:
         own = render or (lambda product: {})
-        return _IndexWriter(path, Path(folder), sources, own, jobs or processors(), progress, index).write()
+        return _IndexWriter(
+            path, Path(folder), sources, own, jobs or processors(), progress, index
+        ).write()
 
 
 class _IndexWriter:
@@ -156,7 +175,10 @@ class _IndexWriter:
         self.limit: int = settings.get("limited_quantity", LIMITED_QUANTITY)
         self.brand_url: str | None = settings.get("brand_url")
         self.shop = Referred(
-            categories(sources.categories), {each["name"]: each for each in sources.brands}, (), render
+            categories(sources.categories),
+            {each["name"]: each for each in sources.brands},
+            (),
+            render,
         )
         self.locations: dict[int, int] = {}
         self.attributes: Counter[str] = Counter()
@@ -185,12 +207,23 @@ class _IndexWriter:
     def _read(self) -> sqlite3.Connection:
         facts = create(self.folder / "facts", FACTS)
         self._read_products(facts)
-        facts.executemany("INSERT INTO stock VALUES (?, ?, ?)", map(self._stock, self.sources.inventory))
-        facts.execute("CREATE TABLE stocked (upc INTEGER PRIMARY KEY, online INTEGER, stores BLOB)")
-        facts.execute("INSERT OR IGNORE INTO stocked SELECT upc, online, stores FROM stock ORDER BY upc, rowid")
+        facts.executemany(
+            "INSERT INTO stock VALUES (?, ?, ?)", map(self._stock, self.sources.inventory)
+        )
+        facts.execute(
+            "CREATE TABLE stocked (upc INTEGER PRIMARY KEY, online INTEGER, stores BLOB)"
+        )
+        facts.execute(
+            "INSERT OR IGNORE INTO stocked SELECT upc, online, stores FROM stock ORDER BY upc, rowid"
+        )
         facts.execute("DROP TABLE stock")
-        facts.executemany("INSERT INTO opinion VALUES (?, ?, ?, ?, ?)", map(_opinion, self.sources.reviews))
-        given = ((each["product"], orjson.dumps(each["products"])) for each in self.sources.recommendations)
+        facts.executemany(
+            "INSERT INTO opinion VALUES (?, ?, ?, ?, ?)", map(_opinion, self.sources.reviews)
+        )
+        given = (
+            (each["product"], orjson.dumps(each["products"]))
+            for each in self.sources.recommendations
+        )
         facts.executemany("INSERT INTO recommendation VALUES (?, ?)", given)
         return facts
 
@@ -202,8 +235,16 @@ class _IndexWriter:
                 for product in self.sources.products:
                     data = orjson.dumps(product)
                     file.write(data)
-                    self.attributes.update({name.upper() for name in product.get("attributes", ())})
-                    yield product["id"], product.get("active", True), product.get("bestSeller"), start, len(data)
+                    self.attributes.update(
+                        {name.upper() for name in product.get("attributes", ())}
+                    )
+                    yield (
+                        product["id"],
+                        product.get("active", True),
+                        product.get("bestSeller"),
+                        start,
+                        len(data),
+                    )
                     start += len(data)
 
             facts.executemany("INSERT INTO product VALUES (NULL, ?, ?, ?, ?, ?)", staged())
@@ -230,16 +271,24 @@ class _IndexWriter:
         total = len(self.starts) - 1
         carried = max(2, total / CARRIED_BY)
         names = sorted(self.attributes, key=lambda name: (-self.attributes[name], name))
-        facets = [name for name in names if self.attributes[name] >= carried and name not in (*BASIC, PRICE)]
+        facets = [
+            name
+            for name in names
+            if self.attributes[name] >= carried and name not in (*BASIC, PRICE)
+        ]
         self.shop = replace(self.shop, facets=facets[:MAX_FACETS])
         return total, active
 
     def _reviews(self, facts: sqlite3.Connection) -> None:
-        """Each product's reviews side by side, the newest first; where they begin, and how many have how many stars."""
+        """Each product's reviews side by side, the newest first; where they begin, and how many
+        have how many stars.
+        """
         order = "SELECT document FROM opinion ORDER BY product, date DESC, id"
         self._copy("INSERT INTO review VALUES (NULL, ?)", facts.execute(order))
         stars = ", ".join(f"sum(rating = {number})" for number in range(1, 6))
-        facts.execute(f"INSERT INTO rating SELECT product, {stars} FROM opinion GROUP BY product ORDER BY product")
+        facts.execute(
+            f"INSERT INTO rating SELECT product, {stars} FROM opinion GROUP BY product ORDER BY product"
+        )
         facts.execute("DROP TABLE opinion")
         first = 1
 
@@ -269,7 +318,9 @@ class _IndexWriter:
 
     def _products(self, total: int, active: int) -> FacetColumns:
         columns = FacetColumns(active, self.shop.facets)
-        runs = [range(start, min(start + CHUNK, total + 1)) for start in range(1, total + 1, CHUNK)]
+        runs = [
+            range(start, min(start + CHUNK, total + 1)) for start in range(1, total + 1, CHUNK)
+        ]
         self.postings: dict[int, array[int]] = {id: array("I") for id in self.shop.categories}
         with shared(partial(map, self._make), runs, self.jobs) as results:
             for run, made in zip(runs, results, strict=True):
@@ -294,7 +345,9 @@ class _IndexWriter:
 
     def _product(self, rank: int) -> Json:
         # not mapped: its pages would count as memory of the build
-        return orjson.loads(os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank]))
+        return orjson.loads(
+            os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank])
+        )
 
     def _take(self, first: int, made: Made, columns: FacetColumns) -> None:
         """What was made of the products from rank ``first`` on."""
@@ -318,7 +371,9 @@ class _IndexWriter:
         rows = iter(made.rows.get(table, ()))
         for products, was in made.stored:
             if was is None:
-                self.out.executemany(f"INSERT INTO {table} VALUES (?, ?)", islice(rows, products))
+                self.out.executemany(
+                    f"INSERT INTO {table} VALUES (?, ?)", islice(rows, products)
+                )
             else:
                 taken = f"INSERT INTO {table} SELECT rank + ?, data FROM old.{table} WHERE rank BETWEEN ? AND ?"
                 self.out.execute(taken, (first - was, was, was + products - 1))
@@ -328,7 +383,10 @@ class _IndexWriter:
 
     def _sorted_tables(self) -> None:
         later = self.later
-        self._copy("INSERT INTO number VALUES (?, ?, ?, ?)", later.execute("SELECT * FROM number ORDER BY id"))
+        self._copy(
+            "INSERT INTO number VALUES (?, ?, ?, ?)",
+            later.execute("SELECT * FROM number ORDER BY id"),
+        )
         facts = reading(self.folder / "facts")
         stores = facts.execute("SELECT upc, stores FROM stocked ORDER BY upc")
         rows = later.execute("SELECT * FROM upc ORDER BY upc")
@@ -336,7 +394,10 @@ class _IndexWriter:
         order = "SELECT sku, product, upc FROM upc ORDER BY sku"
         self.out.executemany("INSERT OR IGNORE INTO sku VALUES (?, ?, ?)", later.execute(order))
         facts.close()
-        merged = ((brand["name"], brand["id"], brand["url"]) for _, brand in sorted(self.shop.brands.items()))
+        merged = (
+            (brand["name"], brand["id"], brand["url"])
+            for _, brand in sorted(self.shop.brands.items())
+        )
         self._copy("INSERT INTO brand VALUES (?, ?, ?)", merged)
         self._copy("INSERT INTO family VALUES (?, ?, ?)", _families(later))
 
@@ -344,34 +405,48 @@ class _IndexWriter:
         """Columns by rank, the orders of lists, and each category's products and facets."""
         for name, order in RANK_ORDERS.items():
             places = array("I", bytes(4 * (active + 1)))
-            for place, (rank,) in enumerate(self.later.execute(f"SELECT rank FROM listed ORDER BY {order}")):
+            for place, (rank,) in enumerate(
+                self.later.execute(f"SELECT rank FROM listed ORDER BY {order}")
+            ):
                 places[rank] = place
             self.out.execute("INSERT INTO col VALUES (?, ?)", (name, places.tobytes()))
         columns.drop(MAX_FACET_VALUES)
         for name, data in columns.encoded():
             self.out.execute("INSERT INTO col VALUES (?, ?)", (name, data))
         for number, facet in enumerate(columns.facets):
-            self.out.execute("INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)", (number, *facet.encoded()))
+            self.out.execute(
+                "INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)", (number, *facet.encoded())
+            )
         for id, category in sorted(self.shop.categories.items()):
             facets = count(columns.facets, columns.bands, self.postings[id])
-            above: Json = {"parent": category.parent, "depth": len(category.line), "children": category.children}
+            above: Json = {
+                "parent": category.parent,
+                "depth": len(category.line),
+                "children": category.children,
+            }
             document = orjson.dumps(category.document | above)
             row = (id, document, self.postings[id].tobytes(), orjson.dumps(facets))
             self.out.execute("INSERT INTO category VALUES (?, ?, ?, ?)", row)
             self.digest.update(document)
 
     def _words(self, active: int) -> None:
-        """What products are found by; where the order and the words of all are as they were, nothing is made."""
+        """What products are found by; where the order and the words of all are as they were,
+        nothing is made.
+        """
         previous = self.previous
         same = all(runs == [(len(ranks), ranks[0])] for ranks, runs in self.worded)
         if previous and previous.active == active and same:
-            wording.take(self.out, (range(run[0][0][0], run[-1][0][-1] + 1) for run in self._together()))
+            wording.take(
+                self.out, (range(run[0][0][0], run[-1][0][-1] + 1) for run in self._together())
+            )
             return
         made = sum(number for _, runs in self.worded for number, was in runs if was is None)
         if not previous or made > active / 2:
             self.previous = None
             self.worded = [(ranks, Runs([(len(ranks), None)])) for ranks, _ in self.worded]
-        wording.make(self.out, self.folder, self._all_worded(active), old=self.previous is not None)
+        wording.make(
+            self.out, self.folder, self._all_worded(active), old=self.previous is not None
+        )
 
     def _all_worded(self, active: int) -> Iterator[Worded]:
         if self.previous:
@@ -380,7 +455,10 @@ class _IndexWriter:
             yield from results
 
     def _together(self) -> list[list[tuple[range, Runs]]]:
-        return [self.worded[start : start + CHUNKS_WORDED] for start in range(0, len(self.worded), CHUNKS_WORDED)]
+        return [
+            self.worded[start : start + CHUNKS_WORDED]
+            for start in range(0, len(self.worded), CHUNKS_WORDED)
+        ]
 
     def _unworded(self, previous: PreviousCatalog, active: int) -> Worded:
         """The words of products that are gone, or no longer active."""
@@ -418,7 +496,9 @@ class _IndexWriter:
                     self._forget(self.previous, product["id"], worded)
 
     def _finish(self, active: int) -> str:
-        synonyms = [[" ".join(indexed(text)) for text in group] for group in self.sources.synonyms]
+        synonyms = [
+            [" ".join(indexed(text)) for text in group] for group in self.sources.synonyms
+        ]
         roots = [id for id, category in self.shop.categories.items() if category.parent is None]
         meta = {
             "format": INDEX_FORMAT,
@@ -437,10 +517,18 @@ class _IndexWriter:
 
 
 def _opinion(review: Json) -> tuple[Any, ...]:
-    return review["product"], review["date"], review["id"], review["rating"], orjson.dumps(review)
+    return (
+        review["product"],
+        review["date"],
+        review["id"],
+        review["rating"],
+        orjson.dumps(review),
+    )
 
 
-def _joined(rows: Iterable[tuple[Any, ...]], stores: Iterator[tuple[int, bytes]]) -> Iterator[tuple[Any, ...]]:
+def _joined(
+    rows: Iterable[tuple[Any, ...]], stores: Iterator[tuple[int, bytes]]
+) -> Iterator[tuple[Any, ...]]:
     """UPCs and what stores have of them: both in order."""
     upc, stock = next(stores, (None, None))
     for row in rows:

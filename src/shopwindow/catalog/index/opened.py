@@ -1,8 +1,9 @@
-"""The catalog of a release: the verbs of catalog.protocol.Catalog, from one read-only SQLite file.
+"""The catalog of a release: the verbs of catalog.protocol.Catalog, from one read-only SQLite
+file.
 
-The file never changes, so it is opened immutable and without locks; as much of it as SQLite can map is mapped, the rest
-lies in the system's page cache: all processes share both. Each thread has a connection of its own, and a forked process
-makes new ones.
+The file never changes, so it is opened immutable and without locks; as much of it as SQLite can
+map is mapped, the rest lies in the system's page cache: all processes share both. Each thread
+has a connection of its own, and a forked process makes new ones.
 """
 
 import os
@@ -36,7 +37,9 @@ from shopwindow.retail.articles import Status
 __all__ = ["INDEX_FORMAT", "Opened", "Sources", "open_index", "renderer", "write"]
 
 MAPPED = 1 << 40
-"""Bytes of the file that may be mapped: all of it. SQLite keeps to its own limit, usually 2 GiB."""
+"""Bytes of the file that may be mapped: all of it. SQLite keeps to its own limit, usually 2
+GiB.
+"""
 
 CACHED = -16384
 """KiB of pages beyond those that a connection keeps: the upper levels of every tree."""
@@ -49,25 +52,38 @@ MARKS = 900
 
 Ranking = Callable[[Sequence[int], int], Sequence[int]]
 
-STATUS: tuple[Status, Status, Status, Status] = ("UNAVAILABLE", "LIMITED", "AVAILABLE", "AVAILABLE")
+STATUS: tuple[Status, Status, Status, Status] = (
+    "UNAVAILABLE",
+    "LIMITED",
+    "AVAILABLE",
+    "AVAILABLE",
+)
 
 
 def open_index(path: Path) -> "Opened":
-    """The catalog in a file. Raises ValueError where it is of another format, sqlite3.Error where it is none."""
+    """The catalog in a file. Raises ValueError where it is of another format, sqlite3.Error
+    where it is none.
+    """
     index = Opened(path)
     if index.meta["format"] != INDEX_FORMAT:
-        raise ValueError(f"{path}: format {index.meta['format']}, not {INDEX_FORMAT}; build the release again")
+        raise ValueError(
+            f"{path}: format {index.meta['format']}, not {INDEX_FORMAT}; build the release again"
+        )
     return index
 
 
 def renderer(content: Content) -> Render:
     """What makes the parts of products' answers that the index stores."""
     around = surroundings(content)
-    return lambda product: {name: orjson.dumps(make(product, around)) for name, make in PART_VIEWS.items()}
+    return lambda product: {
+        name: orjson.dumps(make(product, around)) for name, make in PART_VIEWS.items()
+    }
 
 
 class Opened:
-    """The port Catalog. Ranks are the products' numbers within the file, ids those that everyone knows."""
+    """The port Catalog. Ranks are the products' numbers within the file, ids those that
+    everyone knows.
+    """
 
     def __init__(self, path: Path) -> None:
         self._uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
@@ -108,7 +124,11 @@ class Opened:
             return self.rows(statement.replace("IN ({})", "= ?"), values)
         values = [value for value in values if -TOO_LARGE <= value < TOO_LARGE]
         runs = [values[start : start + MARKS] for start in range(0, len(values), MARKS)]
-        return [row for run in runs for row in self.rows(statement.format(",".join("?" * len(run))), run)]
+        return [
+            row
+            for run in runs
+            for row in self.rows(statement.format(",".join("?" * len(run))), run)
+        ]
 
     # -- products --
 
@@ -125,11 +145,17 @@ class Opened:
         return {id: orjson.loads(data) for id, data in self._parts(ids, f"part_{part}")}
 
     def _parts(self, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
-        return self._many(f"SELECT id, data FROM number JOIN {table} USING (rank) WHERE id IN ({{}})", ids)
+        return self._many(
+            f"SELECT id, data FROM number JOIN {table} USING (rank) WHERE id IN ({{}})", ids
+        )
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
-        numbers = {upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14}
-        found = dict(self._many("SELECT upc, product FROM upc WHERE upc IN ({})", list(numbers.values())))
+        numbers = {
+            upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14
+        }
+        found = dict(
+            self._many("SELECT upc, product FROM upc WHERE upc IN ({})", list(numbers.values()))
+        )
         return {upc: found[number] for upc, number in numbers.items() if number in found}
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
@@ -139,14 +165,23 @@ class Opened:
             return None
         return product, next(entry for entry in product["upcs"] if entry["sku"] == sku)
 
-    def product_ids(self, since: str | None = None, offset: int = 0, limit: int | None = None) -> tuple[int, list[int]]:
+    def product_ids(
+        self, since: str | None = None, offset: int = 0, limit: int | None = None
+    ) -> tuple[int, list[int]]:
         where, values = "rank <= ?", [self.active]
         if since is not None:
             where += " AND (updated IS NULL OR updated >= ?)"
             values.append(round(datetime.fromisoformat(since).timestamp() * 1000))
-        total = self.active if since is None else self._one(f"SELECT count(*) FROM number WHERE {where}", *values)
+        total = (
+            self.active
+            if since is None
+            else self._one(f"SELECT count(*) FROM number WHERE {where}", *values)
+        )
         statement = f"SELECT id FROM number WHERE {where} ORDER BY id LIMIT ? OFFSET ?"
-        return total, [id for (id,) in self.rows(statement, (*values, -1 if limit is None else limit, offset))]
+        return total, [
+            id
+            for (id,) in self.rows(statement, (*values, -1 if limit is None else limit, offset))
+        ]
 
     def featured(self) -> Sequence[int]:
         found: list[int] = orjson.loads(self.meta["featured"])
@@ -156,10 +191,15 @@ class Opened:
         if self._kin.isdisjoint(ids):
             return {}
         rows = self._many("SELECT id, members, collections FROM family WHERE id IN ({})", ids)
-        return {id: (orjson.loads(members), orjson.loads(collections)) for id, members, collections in rows}
+        return {
+            id: (orjson.loads(members), orjson.loads(collections))
+            for id, members, collections in rows
+        }
 
     def digests(self, kind: Literal["category", "product"]) -> Iterator[tuple[int, bytes]]:
-        """Ids in order, each with bytes that differ exactly where a document or what is rendered of it differs."""
+        """Ids in order, each with bytes that differ exactly where a document or what is
+        rendered of it differs.
+        """
         yield from self.database.execute(DIGEST_QUERIES[kind])
 
     # -- categories and lists --
@@ -186,7 +226,11 @@ class Opened:
         direct = self._direct(phrase)
         sought, limit = search.priced(phrase)
         found = search.find(self, sought)
-        ranks = [direct, *(rank for rank in found.ranks if rank != direct)] if direct else found.ranks
+        ranks = (
+            [direct, *(rank for rank in found.ranks if rank != direct)]
+            if direct
+            else found.ranks
+        )
         if limit:
             ranks = self.narrowed(ranks, Question(price=(limit,)))
 
@@ -196,7 +240,11 @@ class Opened:
             return search.ordered(self, found, narrowed, most)
 
         page = self.page(ranks, question, order)
-        return replace(page, corrected=found.corrected + phrase[len(sought) :]) if found.corrected else page
+        return (
+            replace(page, corrected=found.corrected + phrase[len(sought) :])
+            if found.corrected
+            else page
+        )
 
     def _direct(self, phrase: str) -> int | None:
         """The rank of the product whose id, UPC or sku a phrase is."""
@@ -211,8 +259,11 @@ class Opened:
         found = (self._one(statement, int(number)) for statement in statements)
         return next((rank for rank in found if rank is not None and rank <= self.active), None)
 
-    def page(self, ranks: Sequence[int], question: Question, order: Ranking | None = None) -> Page:
-        """A page of some products, in their order or another, narrowed by the question's filters.
+    def page(
+        self, ranks: Sequence[int], question: Question, order: Ranking | None = None
+    ) -> Page:
+        """A page of some products, in their order or another, narrowed by the question's
+        filters.
 
         ``order``: puts the first so many of the narrowed products into their own order.
         """
@@ -223,7 +274,9 @@ class Opened:
             narrowed = order(narrowed, question.page * question.perpage)
         return Page(total, self.ids(narrowed, question), facets)
 
-    def narrowed(self, ranks: Sequence[int], question: Question, but: str | None = None) -> Sequence[int]:
+    def narrowed(
+        self, ranks: Sequence[int], question: Question, but: str | None = None
+    ) -> Sequence[int]:
         """The products that pass all filters, or all but one of them."""
         for name, values in question.filters.items():
             if name != but:
@@ -234,7 +287,9 @@ class Opened:
             ranks = [rank for rank in ranks if _within(prices[rank], question.price)]
         return ranks
 
-    def _counted(self, ranks: Sequence[int], narrowed: Sequence[int], question: Question) -> tuple[Facet, ...]:
+    def _counted(
+        self, ranks: Sequence[int], narrowed: Sequence[int], question: Question
+    ) -> tuple[Facet, ...]:
         """Each facet of a result, without its own filter."""
         own = {name: self.narrowed(ranks, question, name) for name in question.filters}
         if question.price:
@@ -262,7 +317,9 @@ class Opened:
             return nsmallest(most, ranks, key=places.__getitem__)
         return sorted(ranks, key=places.__getitem__)
 
-    def brands(self, categories: Sequence[int], reference: int | None = None) -> Sequence[tuple[str, str]]:
+    def brands(
+        self, categories: Sequence[int], reference: int | None = None
+    ) -> Sequence[tuple[str, str]]:
         found: set[int] = set()
         for category in categories:
             found.update(self._ranks(category))
@@ -272,48 +329,95 @@ class Opened:
         given: dict[str, str] = dict(self.rows("SELECT name, url FROM brand"))
         template = self.meta["brand_url"]
         urls = {
-            name: given.get(name) or (template.replace("{name}", quote(name, safe="")) if template else None)
+            name: given.get(name)
+            or (template.replace("{name}", quote(name, safe="")) if template else None)
             for name in names
         }
         return sorted((name, url) for name, url in urls.items() if url)
 
     def _ranks(self, category: int) -> Sequence[int]:
-        return array("I", self._one("SELECT products FROM category WHERE id = ?", category) or b"")
+        return array(
+            "I", self._one("SELECT products FROM category WHERE id = ?", category) or b""
+        )
 
     # -- beside a product --
 
     def reviews(self, product: int, page: int, number: int) -> Reviews:
-        row = self.rows("SELECT first, one, two, three, four, five FROM rating WHERE product = ?", (product,))
+        row = self.rows(
+            "SELECT first, one, two, three, four, five FROM rating WHERE product = ?",
+            (product,),
+        )
         if not row:
             return Reviews(0.0, 0, (0, 0, 0, 0, 0), ())
         first, *counts = row[0]
         start, total = first + (page - 1) * number, sum(counts)
         end = min(start + number, first + total)
-        statement = "SELECT document FROM review WHERE number >= ? AND number < ? ORDER BY number"
-        found = tuple([orjson.loads(data) for (data,) in self.rows(statement, (start, end))]) if start < end else ()
-        return Reviews(average(counts), total, (counts[0], counts[1], counts[2], counts[3], counts[4]), found)
+        statement = (
+            "SELECT document FROM review WHERE number >= ? AND number < ? ORDER BY number"
+        )
+        found = (
+            tuple([orjson.loads(data) for (data,) in self.rows(statement, (start, end))])
+            if start < end
+            else ()
+        )
+        return Reviews(
+            average(counts),
+            total,
+            (counts[0], counts[1], counts[2], counts[3], counts[4]),
+            found,
+        )
 
     def recommended(self, product: int, number: int) -> Sequence[int]:
-        given = orjson.loads(self._one("SELECT products FROM recommendation WHERE product = ?", product) or b"[]")
-        ranks = dict(self._many("SELECT id, rank FROM number WHERE id IN ({})", given)) if given else {}
-        found = [id for id in dict.fromkeys(given) if id != product and ranks.get(id, self.active + 1) <= self.active]
+        given = orjson.loads(
+            self._one("SELECT products FROM recommendation WHERE product = ?", product) or b"[]"
+        )
+        ranks = (
+            dict(self._many("SELECT id, rank FROM number WHERE id IN ({})", given))
+            if given
+            else {}
+        )
+        found = [
+            id
+            for id in dict.fromkeys(given)
+            if id != product and ranks.get(id, self.active + 1) <= self.active
+        ]
         document = self.product(product)
         if len(found) < number and document and "brand" in document:
-            ids, brand, column = self.column("id"), self._brand.having((document["brand"],)), self._brand.column
-            alike = (ids[rank] for rank in self._ranks(document["categories"][0]) if column[rank] in brand)
+            ids, brand, column = (
+                self.column("id"),
+                self._brand.having((document["brand"],)),
+                self._brand.column,
+            )
+            alike = (
+                ids[rank]
+                for rank in self._ranks(document["categories"][0])
+                if column[rank] in brand
+            )
             others = (id for id in alike if id != product and id not in ranks)
             found += islice(others, number - len(found))
         return found[:number]
 
-    def availability(self, upcs: Sequence[str], locations: Sequence[int]) -> Mapping[tuple[str, int], Status]:
-        numbers = {upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14}
-        rows = dict(self._many("SELECT upc, stores FROM upc WHERE upc IN ({})", list(numbers.values())))
-        places = [(location, self._places[location]) for location in locations if location in self._places]
+    def availability(
+        self, upcs: Sequence[str], locations: Sequence[int]
+    ) -> Mapping[tuple[str, int], Status]:
+        numbers = {
+            upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14
+        }
+        rows = dict(
+            self._many("SELECT upc, stores FROM upc WHERE upc IN ({})", list(numbers.values()))
+        )
+        places = [
+            (location, self._places[location])
+            for location in locations
+            if location in self._places
+        ]
         found: dict[tuple[str, int], Status] = {}
         for upc, number in numbers.items():
             stores = rows.get(number) or b""
             for location, place in places:
-                if place >> 2 < len(stores) and (status := stores[place >> 2] >> (place & 3) * 2 & 3):
+                if place >> 2 < len(stores) and (
+                    status := stores[place >> 2] >> (place & 3) * 2 & 3
+                ):
                     found[upc, location] = STATUS[status]
         return found
 
@@ -344,7 +448,9 @@ class Opened:
 
     @cached_property
     def facets(self) -> list[Combinations]:
-        rows = self.rows("SELECT name, displayname, vals, starts, codes FROM facet ORDER BY number")
+        rows = self.rows(
+            "SELECT name, displayname, vals, starts, codes FROM facet ORDER BY number"
+        )
         return [Combinations.decoded(row, self.column(f"facet {row[0]}")) for row in rows]
 
     def facet(self, name: str) -> Combinations | None:
@@ -366,19 +472,27 @@ class Opened:
 
     @cached_property
     def _kin(self) -> frozenset[int]:
-        """The products that are collections or stand in one: most are neither, and need no statement to say so."""
+        """The products that are collections or stand in one: most are neither, and need no
+        statement to say so.
+        """
         return frozenset(id for (id,) in self.rows("SELECT id FROM family"))
 
     @cached_property
     def _places(self) -> dict[int, int]:
-        return {location: place for place, location in enumerate(orjson.loads(self.meta["locations"]))}
+        return {
+            location: place
+            for place, location in enumerate(orjson.loads(self.meta["locations"]))
+        }
 
 
 DIGEST_QUERIES = {
     "category": "SELECT id, document FROM category ORDER BY id",
     "product": "SELECT id, digest FROM number ORDER BY id",
 }
-PART_OF_ONE = {part: f"SELECT data FROM number JOIN part_{part} USING (rank) WHERE id = ?" for part in PART_VIEWS}
+PART_OF_ONE = {
+    part: f"SELECT data FROM number JOIN part_{part} USING (rank) WHERE id = ?"
+    for part in PART_VIEWS
+}
 
 
 def _facets(found: Sequence[Any]) -> tuple[Facet, ...]:
@@ -390,7 +504,8 @@ def _facets(found: Sequence[Any]) -> tuple[Facet, ...]:
 
 def _within(cents: int, ranges: Sequence[Range]) -> bool:
     return any(
-        (low is None or cents >= round(low * 100)) and (high is None or cents <= round(high * 100))
+        (low is None or cents >= round(low * 100))
+        and (high is None or cents <= round(high * 100))
         for low, high in ranges
     )
 

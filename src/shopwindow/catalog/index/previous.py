@@ -1,4 +1,6 @@
-"""The previous release's catalog, as far as the next one's may be made from it: its file is the cache of its rows."""
+"""The previous release's catalog, as far as the next one's may be made from it: its file is the
+cache of its rows.
+"""
 
 import os
 import sqlite3
@@ -26,9 +28,11 @@ def usable(path: Path, format: int) -> bool:
 
 
 class PreviousCatalog:
-    """What is asked of it. ``categories``: its own, by id; ``active``: how many products, by rank, are.
+    """What is asked of it. ``categories``: its own, by id; ``active``: how many products, by
+    rank, are.
 
-    Each process opens it for itself; a connection of the process that it was forked from is left as it is.
+    Each process opens it for itself; a connection of the process that it was forked from is
+    left as it is.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,7 +41,9 @@ class PreviousCatalog:
         with closing(reading(path)) as database:
             rows = database.execute("SELECT document FROM category ORDER BY id")
             self.categories = categories(orjson.loads(data) for (data,) in rows)
-            (self.active,) = database.execute("SELECT value FROM meta WHERE name = 'active'").fetchone()
+            (self.active,) = database.execute(
+                "SELECT value FROM meta WHERE name = 'active'"
+            ).fetchone()
 
     @property
     def _database(self) -> sqlite3.Connection:

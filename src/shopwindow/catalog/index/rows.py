@@ -1,4 +1,6 @@
-"""One product → its rows in catalog.sqlite: what is worked out, rendered, listed and found of it. Pure."""
+"""One product → its rows in catalog.sqlite: what is worked out, rendered, listed and found of
+it. Pure.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,7 +47,9 @@ class Referred:
 
 
 class PreviousProduct(NamedTuple):
-    """A product as the previous catalog has it: its rank, the digest of all that is stored of it, and its document."""
+    """A product as the previous catalog has it: its rank, the digest of all that is stored of
+    it, and its document.
+    """
 
     rank: int
     digest: bytes
@@ -66,12 +70,18 @@ class PreviousProducts(Protocol):
 
 
 class Runs(list[tuple[int, int | None]]):
-    """Products by rank: how many in a row are made, with None, or from which rank on they are as before."""
+    """Products by rank: how many in a row are made, with None, or from which rank on they are
+    as before.
+    """
 
     def note(self, was: int | None) -> None:
         """The next product."""
         count, first = self[-1] if self else (0, None)
-        if count and (was is None) == (first is None) and (first is None or was == first + count):
+        if (
+            count
+            and (was is None) == (first is None)
+            and (first is None or was == first + count)
+        ):
             self[-1] = count + 1, first
         else:
             self.append((1, was))
@@ -81,8 +91,8 @@ class Runs(list[tuple[int, int | None]]):
 class Made:
     """What is made of a run of products: rows by table, and what lists need.
 
-    ``stored``: which documents and parts of answers are those of the catalog before; ``worded``: of the active
-    products, which words are.
+    ``stored``: which documents and parts of answers are those of the catalog before;
+    ``worded``: of the active products, which words are.
     """
 
     stored: Runs = field(default_factory=Runs)
@@ -117,18 +127,27 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
         line = [id]
         while (above := parents[line[-1]]) is not None and above not in line:
             line.append(above)
-        kept = {key: value for key, value in document.items() if key not in ("categories", "parent")}
+        kept = {
+            key: value for key, value in document.items() if key not in ("categories", "parent")
+        }
         text = " ".join(documents_by_id[one]["name"] for one in line)
         found[id] = Category(kept, parents[id], children[id], tuple(line), text)
     return found
 
 
 def make_product(
-    shop: Referred, known: PreviousRow, rank: int, product: Json, made: Made, previous: PreviousProducts | None = None
+    shop: Referred,
+    known: PreviousRow,
+    rank: int,
+    product: Json,
+    made: Made,
+    previous: PreviousProducts | None = None,
 ) -> None:
-    """Everything about one product but its words, into ``made``; ``product`` gets its computed members.
+    """Everything about one product but its words, into ``made``; ``product`` gets its computed
+    members.
 
-    Parts are made of a document and its surroundings alone: with the document they are as they were.
+    Parts are made of a document and its surroundings alone: with the document they are as they
+    were.
     """
     complete(shop, known, product)
     id, active = product["id"], product.get("active", True)
@@ -150,7 +169,12 @@ def make_product(
     if product.get("featured"):
         made.featured.append(id)
     _list(shop, rank, product, made)
-    kept = previous and was and was.rank <= previous.active and not _reworded(shop, previous, was, product, document)
+    kept = (
+        previous
+        and was
+        and was.rank <= previous.active
+        and not _reworded(shop, previous, was, product, document)
+    )
     made.worded.note(was.rank if was and kept else None)
 
 
@@ -164,7 +188,13 @@ def _store(shop: Referred, rank: int, product: Json, document: bytes, made: Made
     return digest.digest()[:16]
 
 
-def _reworded(shop: Referred, previous: PreviousProducts, was: PreviousProduct, product: Json, document: bytes) -> bool:
+def _reworded(
+    shop: Referred,
+    previous: PreviousProducts,
+    was: PreviousProduct,
+    product: Json,
+    document: bytes,
+) -> bool:
     """Whether a product's words are others than in the catalog before."""
     if was.document == document:
         old = previous.categories
@@ -177,11 +207,19 @@ def _reworded(shop: Referred, previous: PreviousProducts, was: PreviousProduct, 
 def _list(shop: Referred, rank: int, product: Json, made: Made) -> None:
     """What lists are ordered, counted and narrowed by."""
     id, low = product["id"], round(product["priceLow"] * 100)
-    best, days, rating = product.get("bestSeller"), product.get("startDays"), product.get("rating")
+    best, days, rating = (
+        product.get("bestSeller"),
+        product.get("startDays"),
+        product.get("rating"),
+    )
     stars = None if rating is None else round(rating * 10)
     order = (rank, id, low, stars, product["name"].casefold(), days, best)
     made.rows.setdefault("later.listed", []).append(order)
-    lines = (shop.categories[category].line for category in product["categories"] if category in shop.categories)
+    lines = (
+        shop.categories[category].line
+        for category in product["categories"]
+        if category in shop.categories
+    )
     colors = tuple(sorted({color["normal"] for color in product.get("colors", ())}))
     sizes = tuple(sorted({size["normal"] for size in product.get("sizes", ())}))
     brand = (product["brand"],) if "brand" in product else ()
@@ -197,13 +235,20 @@ def complete(shop: Referred, known: PreviousRow, product: Json) -> None:
     """The computed members of the port."""
     price = product["price"]
     low, high = ends(price.get("sale", price["regular"]))
-    stars = known("SELECT one, two, three, four, five FROM rating WHERE product = ?", product["id"]) or NO_STARS
+    stars = (
+        known("SELECT one, two, three, four, five FROM rating WHERE product = ?", product["id"])
+        or NO_STARS
+    )
     reviews = sum(stars)
     sold = product.get("active", True)
     available = sold and "upcs" not in product
     for entry in product.get("upcs", ()):
         stock = known("SELECT online FROM stocked WHERE upc = ?", int(entry["upc"]))
-        entry["available"] = sold and entry.get("active", True) and (stock is None or stock[0] is None or stock[0] > 0)
+        entry["available"] = (
+            sold
+            and entry.get("active", True)
+            and (stock is None or stock[0] is None or stock[0] > 0)
+        )
         available = available or entry["available"]
     product |= {"reviewCount": reviews, "available": available, "onsale": "sale" in price}
     product |= {"priceLow": float(low), "priceHigh": float(high)}
@@ -221,22 +266,34 @@ def average(stars: Sequence[int]) -> float:
     return (2 * tenths + total) // (2 * total) / 10 if total else 0.0
 
 
-def words_of(shop: Referred, product: Json) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
-    """The words that a product is found by: of its name, brand, kind, attributes and description."""
+def words_of(
+    shop: Referred, product: Json
+) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
+    """The words that a product is found by: of its name, brand, kind, attributes and
+    description.
+    """
     name, brand, kind, attributes, description = map(indexed, _texts(shop, product))
     return name, brand, kind, attributes, description
 
 
 def _texts(shop: Referred, product: Json) -> tuple[str, str, str, str, str]:
     """Name, brand, kind, attributes and description of a product."""
-    categories = (shop.categories[id].text for id in product["categories"] if id in shop.categories)
+    categories = (
+        shop.categories[id].text for id in product["categories"] if id in shop.categories
+    )
     kind = " ".join((product.get("typeName", ""), *categories))
     values = list(chain.from_iterable(product.get("attributes", {}).values()))
     for color in product.get("colors", ()):
         values += (color["name"], color["normal"])
     values += (size["name"] for size in product.get("sizes", ()))
     description = " ".join((product.get("description", ""), *product.get("bullets", ())))
-    return product["name"], product.get("brand", ""), kind, " ".join(dict.fromkeys(values)), description
+    return (
+        product["name"],
+        product.get("brand", ""),
+        kind,
+        " ".join(dict.fromkeys(values)),
+        description,
+    )
 
 
 def _milliseconds(instant: str | None) -> int | None:

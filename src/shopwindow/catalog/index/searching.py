@@ -1,4 +1,6 @@
-"""A shopper's phrase → the products it finds, the best first. The phrase is data: it never becomes query syntax."""
+"""A shopper's phrase → the products it finds, the best first. The phrase is data: it never
+becomes query syntax.
+"""
 
 import math
 import re
@@ -41,7 +43,9 @@ DERIVED = 3
 """Letters that a word made of another has more, at the most."""
 
 RANKED = 400
-"""How many products are put in order by how well they match; the others follow by their static rank."""
+"""How many products are put in order by how well they match; the others follow by their static
+rank.
+"""
 
 TRIED = 40
 """How many parts of a phrase are tried that finds nothing as a whole."""
@@ -58,7 +62,9 @@ AGAIN = 0.25
 NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
 HEAD_WEIGHT = 1.5
 WEIGHTS = (10.0, 5.0, 8.0, 4.0)
-"""Of name, brand, kind and attributes; what is found in none of them is in the description, and weighs 1."""
+"""Of name, brand, kind and attributes; what is found in none of them is in the description, and
+weighs 1.
+"""
 
 
 IN_NAME = "{name kind} : "
@@ -88,7 +94,8 @@ class IndexReader(Protocol):
 
 @dataclass(frozen=True)
 class Clause:
-    """A word of a phrase, or several that are or may be one, and what may stand for it: stems that must all be there.
+    """A word of a phrase, or several that are or may be one, and what may stand for it: stems
+    that must all be there.
 
     ``shown``: how it reads, where it was corrected.
     """
@@ -106,7 +113,8 @@ class Clause:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The ranks that a phrase finds, in order; by which clauses; and the phrase that was answered if it is another.
+    """The ranks that a phrase finds, in order; by which clauses; and the phrase that was
+    answered if it is another.
 
     ``first``: where few were found, and it was asked again more widely, those few.
     """
@@ -119,7 +127,8 @@ class SearchResult:
 
 
 def priced(phrase: str) -> tuple[str, Range | None]:
-    """A phrase without the prices at its end, and these, in whole cents: `earrings under 50`, `lamps over $1,000`.
+    """A phrase without the prices at its end, and these, in whole cents: `earrings under 50`,
+    `lamps over $1,000`.
 
     A number after `over` is a price only where it says so: `vitamins for women over 50`.
     """
@@ -143,12 +152,16 @@ def find(reader: IndexReader, phrase: str) -> SearchResult:
     whole = sum(len(clause.words) for clause in clauses) == len(asked)
     if whole and len(ranks) < FEW_RESULTS and (wider := _widened(reader, clauses, asked)):
         found = _matching(reader, wider)
-        return SearchResult(found, tuple(wider), head, _corrected(phrase, wider), frozenset(ranks))
+        return SearchResult(
+            found, tuple(wider), head, _corrected(phrase, wider), frozenset(ranks)
+        )
     return SearchResult(ranks, tuple(clauses), head, _corrected(phrase, clauses))
 
 
 def _asked(phrase: str) -> tuple[list[str], str, bool]:
-    """The words that matter; the one that names the thing; whether what stands after it leaves no doubt of that."""
+    """The words that matter; the one that names the thing; whether what stands after it leaves
+    no doubt of that.
+    """
     every = POLITE_OPENING.sub("", " ".join(words(phrase[:1000]))).split()
     asked = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
     head = ""
@@ -160,21 +173,31 @@ def _asked(phrase: str) -> tuple[list[str], str, bool]:
     return asked, head, False
 
 
-def _matching(reader: IndexReader, clauses: Sequence[Clause], columns: str = "", limit: int = -1) -> list[int]:
+def _matching(
+    reader: IndexReader, clauses: Sequence[Clause], columns: str = "", limit: int = -1
+) -> list[int]:
     """The ranks that satisfy all clauses, in order."""
     if not clauses:
         return []
     expression = " AND ".join(f"({clause.expression()})" for clause in clauses)
-    rows = reader.rows("SELECT rowid FROM text WHERE text MATCH ? LIMIT ?", (f"{columns}({expression})", limit))
+    rows = reader.rows(
+        "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?", (f"{columns}({expression})", limit)
+    )
     return list(chain.from_iterable(rows))
 
 
-def _best_part(reader: IndexReader, clauses: Sequence[Clause], head: str, told: bool) -> Sequence[Clause]:
-    """The largest part that finds something; then: in a name or kind, with the thing sought, rare words.
+def _best_part(
+    reader: IndexReader, clauses: Sequence[Clause], head: str, told: bool
+) -> Sequence[Clause]:
+    """The largest part that finds something; then: in a name or kind, with the thing sought,
+    rare words.
 
     ``told``: no doubt what is sought, so only parts with it.
     """
-    whole, clauses = list(clauses), [each for clause in clauses for each in _apart(reader, clause)]
+    whole, clauses = (
+        list(clauses),
+        [each for clause in clauses for each in _apart(reader, clause)],
+    )
     needed = told and _has(clauses, head)
     weights = {clause: _weight(reader, clause, head) for clause in clauses}
     tried = 0
@@ -206,8 +229,12 @@ def _apart(reader: IndexReader, clause: Clause) -> list[Clause]:
 
 
 def _weight(reader: IndexReader, clause: Clause, head: str) -> float:
-    """A rare word says more than one that many products have, and the thing sought more than what it is like."""
-    return math.log(1 + reader.active / (1 + clause.products)) * (HEAD_WEIGHT if head in clause.words else 1.0)
+    """A rare word says more than one that many products have, and the thing sought more than
+    what it is like.
+    """
+    return math.log(1 + reader.active / (1 + clause.products)) * (
+        HEAD_WEIGHT if head in clause.words else 1.0
+    )
 
 
 def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
@@ -217,7 +244,7 @@ def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
     return " ".join(shown.get((word,), word) for word in words(phrase[:1000]))
 
 
-# -- words → clauses ---------------------------------------------------------------------------------------------
+# -- words → clauses ---------------------------------------------------------------------------
 
 
 def _clauses(reader: IndexReader, asked: Sequence[str]) -> list[Clause]:
@@ -239,7 +266,9 @@ def _clauses(reader: IndexReader, asked: Sequence[str]) -> list[Clause]:
         last = place == len(asked) - 1
         begun = _begun(reader, asked[place]) if last else None
         meant = (
-            _meant(reader, asked[place], list(found.values())) if not begun or begun.products < FEW_RESULTS else None
+            _meant(reader, asked[place], list(found.values()))
+            if not begun or begun.products < FEW_RESULTS
+            else None
         )
         if clause := begun if begun and not _swapped(begun, meant) else meant:
             found[place] = clause
@@ -247,7 +276,9 @@ def _clauses(reader: IndexReader, asked: Sequence[str]) -> list[Clause]:
 
 
 def _swapped(begun: Clause, meant: Clause | None) -> bool:
-    """Whether a word is one that more products have with letters swapped: candel is candle, not candelabra."""
+    """Whether a word is one that more products have with letters swapped: candel is candle, not
+    candelabra.
+    """
     if meant is None or meant.shown is None:
         return False
     return sorted(meant.shown) == sorted(begun.words[0]) and meant.products > begun.products
@@ -256,23 +287,31 @@ def _swapped(begun: Clause, meant: Clause | None) -> bool:
 def _products(reader: IndexReader, stems: Collection[str]) -> dict[str, int]:
     """How many products have a stem; those that none has are left out."""
     marks = ",".join("?" * len(stems))
-    return dict(reader.rows(f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems)))
+    return dict(
+        reader.rows(f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems))
+    )
 
 
 def _known(reader: IndexReader, *asked: str) -> Clause | None:
-    """A word that some product has, or a synonym of it; likewise several words that are one name."""
+    """A word that some product has, or a synonym of it; likewise several words that are one
+    name.
+    """
     own = tuple(map(stem, asked))
     others = reader.synonyms.get(own, ())
     known = _products(reader, {part for stems in (own, *others) for part in stems})
     ways = ((own, NEARNESS["itself"]), *((other, NEARNESS["synonym"]) for other in others))
-    found = tuple((stems, nearness) for stems, nearness in ways if all(part in known for part in stems))
+    found = tuple(
+        (stems, nearness) for stems, nearness in ways if all(part in known for part in stems)
+    )
     if not found:
         return None
     return Clause(asked, found, sum(min(known[part] for part in stems) for stems, _ in found))
 
 
 def _named(reader: IndexReader, asked: Sequence[str]) -> Clause | None:
-    """The words at the beginning that are one name of what has others, too: a dressing gown is a robe."""
+    """The words at the beginning that are one name of what has others, too: a dressing gown is
+    a robe.
+    """
     for size in range(min(len(asked), MAX_NAME_WORDS), 1, -1):
         if tuple(map(stem, asked[:size])) in reader.synonyms:
             return _known(reader, *asked[:size])
@@ -310,8 +349,12 @@ def _begun(reader: IndexReader, word: str, letters: int | None = None) -> Clause
     return Clause((word,), tuple(((begun,), NEARNESS["begun"]) for begun in stems), total)
 
 
-def _widened(reader: IndexReader, clauses: Sequence[Clause], asked: Sequence[str]) -> list[Clause] | None:
-    """The same with the last word as the beginning of others, and with words made of the others: warmth of warm."""
+def _widened(
+    reader: IndexReader, clauses: Sequence[Clause], asked: Sequence[str]
+) -> list[Clause] | None:
+    """The same with the last word as the beginning of others, and with words made of the
+    others: warmth of warm.
+    """
     wider = [_wider(reader, clause, last=clause.words == (asked[-1],)) for clause in clauses]
     return wider if wider != list(clauses) else None
 
@@ -320,7 +363,13 @@ def _wider(reader: IndexReader, clause: Clause, last: bool) -> Clause:
     (word, *more), stems = clause.words, {stems for stems, _ in clause.alternatives}
     if more or clause.shown or clause.alternatives[0][1] == NEARNESS["begun"] or len(word) < 3:
         return clause
-    begun = _begun(reader, word) if last else _begun(reader, word, DERIVED) if len(word) > DERIVED else None
+    begun = (
+        _begun(reader, word)
+        if last
+        else _begun(reader, word, DERIVED)
+        if len(word) > DERIVED
+        else None
+    )
     others = tuple(pair for pair in begun.alternatives if pair[0] not in stems) if begun else ()
     return replace(clause, alternatives=clause.alternatives + others) if others else clause
 
@@ -340,8 +389,12 @@ def _split(reader: IndexReader, word: str) -> Iterator[Clause]:
     known = _products(reader, {stem(part) for pair in pairs for part in pair}) if pairs else {}
     for one, other in pairs:
         stems = stem(one), stem(other)
-        if min(len(one), len(other)) >= (2 if any(map(str.isdigit, word)) else 3) and all(s in known for s in stems):
-            clause = Clause((word,), ((stems, NEARNESS["itself"]),), min(known[s] for s in stems))
+        if min(len(one), len(other)) >= (2 if any(map(str.isdigit, word)) else 3) and all(
+            s in known for s in stems
+        ):
+            clause = Clause(
+                (word,), ((stems, NEARNESS["itself"]),), min(known[s] for s in stems)
+            )
             if _matching(reader, [clause], "{name} : ", limit=1):
                 yield clause
 
@@ -370,17 +423,23 @@ def _near(reader: IndexReader, word: str, limit: float) -> list[Clause]:
             costs.append((cost - FREQUENT * math.log(products), other, its_stem, products))
     found: dict[str, Clause] = {}
     for _, other, its_stem, products in sorted(costs):
-        found.setdefault(its_stem, Clause((word,), (((its_stem,), NEARNESS["corrected"]),), products, other))
+        found.setdefault(
+            its_stem, Clause((word,), (((its_stem,), NEARNESS["corrected"]),), products, other)
+        )
     return list(islice(found.values(), MEANT))
 
 
-# -- the best first ----------------------------------------------------------------------------------------------
+# -- the best first ----------------------------------------------------------------------------
 
 
-def ordered(reader: IndexReader, found: SearchResult, ranks: Sequence[int], most: int) -> list[int]:
-    """The first ``most`` of ``ranks``, which ``found`` gave and filters left: the best match first.
+def ordered(
+    reader: IndexReader, found: SearchResult, ranks: Sequence[int], most: int
+) -> list[int]:
+    """The first ``most`` of ``ranks``, which ``found`` gave and filters left: the best match
+    first.
 
-    Of many, those with the words in their names, and the best by their static rank, are compared.
+    Of many, those with the words in their names, and the best by their static rank, are
+    compared.
     """
     chosen: Sequence[int] = ranks
     if len(ranks) > RANKED:
@@ -388,7 +447,11 @@ def ordered(reader: IndexReader, found: SearchResult, ranks: Sequence[int], most
         named = _matching(reader, found.clauses, IN_NAME, RANKED // 2 if few else -1)
         left = set(ranks) if not few else None
         first = [rank for rank in named if left is None or rank in left][: RANKED // 2]
-        chosen = sorted(set(first).union(islice(ranks, RANKED - len(first)), found.first.intersection(ranks)))
+        chosen = sorted(
+            set(first).union(
+                islice(ranks, RANKED - len(first)), found.first.intersection(ranks)
+            )
+        )
     best = _ranked(reader, found, chosen)
     if len(best) < most and len(chosen) < len(ranks):
         compared = set(best)
@@ -407,14 +470,22 @@ def _ranked(reader: IndexReader, found: SearchResult, ranks: Sequence[int]) -> l
     exact = {word for clause in clauses for word in (*clause.words, clause.shown or "")}
     marks = ",".join("?" * len(ranks))
     rows = reader.rows(f"SELECT rank, text FROM short WHERE rank IN ({marks})", list(ranks))
-    scored = [(rank not in found.first, -_score(text, near, weights, exact), rank) for rank, text in rows]
+    scored = [
+        (rank not in found.first, -_score(text, near, weights, exact), rank)
+        for rank, text in rows
+    ]
     return [rank for *_, rank in sorted(scored)]
 
 
 def _score(
-    text: str, near: Mapping[str, Sequence[tuple[int, float]]], weights: Sequence[float], exact: set[str]
+    text: str,
+    near: Mapping[str, Sequence[tuple[int, float]]],
+    weights: Sequence[float],
+    exact: set[str],
 ) -> float:
-    """How well a product matches, from its name, brand, kind and attributes; 10 for all words in the name."""
+    """How well a product matches, from its name, brand, kind and attributes; 10 for all words
+    in the name.
+    """
     best, beside_it = [1.0] * len(weights), [0.0] * len(weights)
     name: Sequence[str] = ()
     places: list[tuple[int, int]] = []

@@ -1,4 +1,6 @@
-"""Words of shoppers and products: text → words → stems, the same for both; how near two words are. Pure."""
+"""Words of shoppers and products: text → words → stems, the same for both; how near two words
+are. Pure.
+"""
 
 import re
 import unicodedata
@@ -11,7 +13,9 @@ _APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
 _POSSESSIVE = re.compile("['’ʼ`´]s(?![a-z])")
 _HYPHENS = "-‐‑–"
 _JOINED = re.compile(rf"[^\W_]+(?:[{_HYPHENS}][^\W_]+)+")
-_LETTERS = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"})
+_LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ı": "i"}
+)
 
 _STOP_WORDS = (
     "a an and are as at be by for from has have i in into is it its me my of on or our some that the their them"
@@ -34,8 +38,9 @@ POLITE_OPENING = re.compile(
 
 PURPOSES = frozenset(("for", "with", "without"))
 PREPOSITIONS = PURPOSES.union(("in", "of", "from", "by", "on"))
-"""What stands before one of them is the thing sought, before one of `PURPOSES` without doubt: a lantern for camping is
-a lantern, but a set of knives may be knives."""
+"""What stands before one of them is the thing sought, before one of `PURPOSES` without doubt: a
+lantern for camping is a lantern, but a set of knives may be knives.
+"""
 
 IRREGULAR = {
     "knives": "knife", "wives": "wife", "lives": "life", "wolves": "wolf", "calves": "calf", "halves": "half",
@@ -60,7 +65,9 @@ IRREGULAR = {
     "kid": "child", "babies": "baby", "toddlers": "toddler", "tees": "tee", "tv": "television",
     "tvs": "television", "telly": "television",
 }  # fmt: skip
-"""Plurals that no rule gives, two spellings of one word, and the many words for whom a product is made."""
+"""Plurals that no rule gives, two spellings of one word, and the many words for whom a product
+is made.
+"""
 
 _WHOLE = (
     "lens canvas gas atlas bias christmas texas alias pancreas news series species chess dress glass brass cross"
@@ -70,7 +77,8 @@ _WHOLE = (
     " rug cutting filling housing railing siding shaving baking being"
 )
 WHOLE = frozenset(_WHOLE.split())
-"""Words that end as an inflected one does, and are words of their own: a dress is no dressing."""
+"""Words that end as an inflected one does, and are words of their own: a dress is no dressing.
+"""
 
 _VOWEL = re.compile("[aeiouy]")
 
@@ -99,10 +107,11 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=1 << 17)
 def stem(word: str) -> str:
-    """What a word's forms have in common: its plural, past and -ing form share it. Letters a-z and digits.
+    """What a word's forms have in common: its plural, past and -ing form share it. Letters a-z
+    and digits.
 
-    It is conservative: what shares a stem is the same thing in a shop. A word of another script is spelt by its bytes,
-    so that any reader of the index takes it for one word.
+    It is conservative: what shares a stem is the same thing in a shop. A word of another script
+    is spelt by its bytes, so that any reader of the index takes it for one word.
     """
     if not word.isascii():
         return "u" + word.encode().hex()
@@ -131,7 +140,9 @@ def _without_ending(word: str) -> str:
     for ending in ("ing", "ed"):
         kept = word.removesuffix(ending)
         if kept != word and _VOWEL.search(kept) and not kept.endswith("e"):
-            if kept[-2:-1] == kept[-1:] and (kept[-1] not in "lsz" or (kept[-1] == "l" and len(kept) > 5)):
+            if kept[-2:-1] == kept[-1:] and (
+                kept[-1] not in "lsz" or (kept[-1] == "l" and len(kept) > 5)
+            ):
                 kept = kept[:-1]
             return kept if len(kept) >= 4 else word
     return word
@@ -140,10 +151,12 @@ def _without_ending(word: str) -> str:
 def _without_e(word: str) -> str:
     if word.endswith("ie") and len(word) > 4:
         return word[:-2] + "y"
-    return word[:-1] if len(word) > 3 and word.endswith("e") and not word.endswith("ee") else word
+    return (
+        word[:-1] if len(word) > 3 and word.endswith("e") and not word.endswith("ee") else word
+    )
 
 
-# -- spelling ----------------------------------------------------------------------------------------------------
+# -- spelling ----------------------------------------------------------------------------------
 
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 """The rows of a keyboard; each is moved half a key to the right of the one above."""
@@ -170,25 +183,33 @@ FORM = 7
 """How many letters of a word its `forms` are made of."""
 
 FAR = {4: 0.65, 5: 0.85, 6: 1.0, 7: 1.3, 8: 1.5}
-"""By a word's length, how much it may cost to make another of it; longer words `FARTHEST`, shorter ones nothing.
+"""By a word's length, how much it may cost to make another of it; longer words `FARTHEST`,
+shorter ones nothing.
 
-A word that the shop does not know is more often something that it does not sell than a bad misspelling.
+A word that the shop does not know is more often something that it does not sell than a bad
+misspelling.
 """
 FARTHEST = 2.0
 FIRST = 0.8
-"""What it costs beside that the first letter is another, unless the first two are swapped: few err there."""
+"""What it costs beside that the first letter is another, unless the first two are swapped: few
+err there.
+"""
 
 _DOER = re.compile("[eo]rs?$")
 _DOUBLE = re.compile(r"(.)\1")
 _ALIKE = re.compile("(?:[eo]r|re)s?$")
 SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED = 0.5, 0.6, 0.6, 0.6, 0.7
 BESIDE, MISSING, LETTER, ANOTHER = 0.8, 0.85, 0.9, 1.6
-"""What one edit costs: y for i, two letters swapped, a letter doubled or not, a vowel left out or put in, one vowel for
-another; a letter whose key or sound is near, any letter left out, any put in, any for another."""
+"""What one edit costs: y for i, two letters swapped, a letter doubled or not, a vowel left out
+or put in, one vowel for another; a letter whose key or sound is near, any letter left out, any
+put in, any for another.
+"""
 
 
 def forms(word: str, deletions: int) -> set[str]:
-    """A word's first letters, and what is left of them when some are left out: near words have one in common."""
+    """A word's first letters, and what is left of them when some are left out: near words have
+    one in common.
+    """
     found = {word[:FORM]}
     last = found
     for _ in range(deletions):
@@ -198,7 +219,9 @@ def forms(word: str, deletions: int) -> set[str]:
 
 
 def numbers(word: str) -> list[str]:
-    """A word, and where it has six letters or more its other number: rasberry may be meant for raspberries."""
+    """A word, and where it has six letters or more its other number: rasberry may be meant for
+    raspberries.
+    """
     if len(word) < 6:
         return [word]
     if word.endswith("s"):
@@ -208,7 +231,13 @@ def numbers(word: str) -> list[str]:
 
 def reach(word: str) -> int:
     """How many edits a word may be away from what it was meant to be."""
-    return 0 if len(word) < 4 or not (word.isascii() and word.isalpha()) else 1 if len(word) < 6 else 2
+    return (
+        0
+        if len(word) < 4 or not (word.isascii() and word.isalpha())
+        else 1
+        if len(word) < 6
+        else 2
+    )
 
 
 def edits(one: str, other: str) -> float | None:
@@ -230,9 +259,16 @@ def edits(one: str, other: str) -> float | None:
             ways = [
                 _more(before[column], _single(one, line)),
                 _more(row[column - 1], _single(other, column, MISSING)),
-                before[column - 1] if letter == wanted else _more(before[column - 1], _replaced(letter, wanted)),
+                before[column - 1]
+                if letter == wanted
+                else _more(before[column - 1], _replaced(letter, wanted)),
             ]
-            if line > 1 and column > 1 and letter != wanted and (letter, one[line - 2]) == (other[column - 2], wanted):
+            if (
+                line > 1
+                and column > 1
+                and letter != wanted
+                and (letter, one[line - 2]) == (other[column - 2], wanted)
+            ):
                 ways.append(_more(last[column - 2], SWAPPED))
             row.append(min(ways, key=_cost))
     count, cost = row[-1]
@@ -262,5 +298,7 @@ def _replaced(letter: str, wanted: str) -> float:
         return VOWELS_CHANGED
     if {letter, wanted} == {"i", "y"}:
         return SAME_SOUND
-    near = wanted in NEIGHBOURS.get(letter, ()) or any(letter in sound and wanted in sound for sound in SOUNDS)
+    near = wanted in NEIGHBOURS.get(letter, ()) or any(
+        letter in sound and wanted in sound for sound in SOUNDS
+    )
     return BESIDE if near else ANOTHER

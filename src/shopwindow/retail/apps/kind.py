@@ -1,4 +1,6 @@
-"""What editors write about a mobile application: its keys and its configuration (interface 2.1, 5)."""
+"""What editors write about a mobile application: its keys and its configuration (interface 2.1,
+5).
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +22,9 @@ SUPPORTED_VERSIONS: Pointer = ("config", "appVersionInfo", "supportedVersions")
 
 
 def layout(case: Case, app: Document) -> Iterator[Finding]:
-    """appLayout names sections of appConfig, and each featureLayout names features of featureConfig."""
+    """appLayout names sections of appConfig, and each featureLayout names features of
+    featureConfig.
+    """
     sections, features = case.keys(app, SECTIONS), case.keys(app, FEATURE_CONFIG)
     if sections is None:
         return
@@ -32,12 +36,20 @@ def layout(case: Case, app: Document) -> Iterator[Finding]:
         yield from _named(case, app, pointer, features, "featureConfig")
 
 
-def _named(case: Case, app: Document, pointer: Pointer, names: list[str], where: str) -> Iterator[Finding]:
+def _named(
+    case: Case, app: Document, pointer: Pointer, names: list[str], where: str
+) -> Iterator[Finding]:
     """Yield what a list names that is no key of the map ``where``."""
     for index, name in case.entries(app, pointer):
         if name not in names:
             found = f"{name!r} is not a key of {where}"
-            yield Finding("app.layout", (*pointer, index), found, ", ".join(names), nearest=nearest(name, names))
+            yield Finding(
+                "app.layout",
+                (*pointer, index),
+                found,
+                ", ".join(names),
+                nearest=nearest(name, names),
+            )
 
 
 def versions(case: Case, app: Document) -> Iterator[Finding]:
@@ -47,7 +59,9 @@ def versions(case: Case, app: Document) -> Iterator[Finding]:
     current, supported = case.at(app, CURRENT_VERSION), case.at(app, SUPPORTED_VERSIONS)
     if current is not None and supported is not None and current not in supported:
         found = f"the appVersionNumber {current!r} is not among the supported versions"
-        yield Finding("app.version", SUPPORTED_VERSIONS, found, "a list that holds appVersionNumber")
+        yield Finding(
+            "app.version", SUPPORTED_VERSIONS, found, "a list that holds appVersionNumber"
+        )
 
 
 def version_raised(case: Case, app: Document, released: Mapping[str, Any]) -> Iterator[Finding]:
@@ -58,9 +72,18 @@ def version_raised(case: Case, app: Document, released: Mapping[str, Any]) -> It
     if not case.sound(app, ("config",)):
         return
     old, new = released["config"], app.value["config"]
-    if old.get("configVersion") == new["configVersion"] and orjson.dumps(old) != orjson.dumps(new):
-        found = f"the configuration changed, and configVersion is still {new['configVersion']!r}"
-        yield Finding("app.configVersion", ("config", "configVersion"), found, "a version not released before")
+    if old.get("configVersion") == new["configVersion"] and orjson.dumps(old) != orjson.dumps(
+        new
+    ):
+        found = (
+            f"the configuration changed, and configVersion is still {new['configVersion']!r}"
+        )
+        yield Finding(
+            "app.configVersion",
+            ("config", "configVersion"),
+            found,
+            "a version not released before",
+        )
 
 
 def to_be_done(case: Case, app: Document) -> Iterator[Finding]:
@@ -92,7 +115,9 @@ APP = Kind(
 
 
 def keys_once(case: Case) -> RuleFindings:
-    """No two applications have one API key, since a key decides which application asks (interface 5.3)."""
+    """No two applications have one API key, since a key decides which application asks
+    (interface 5.3).
+    """
     digests = [
         (app, ("apiKeys", index), digest)
         for app in case.having(APP.name)

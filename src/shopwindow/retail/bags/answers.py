@@ -1,4 +1,6 @@
-"""A bag as its answer tells it (wire shapes §5): its items, and what the catalog says of them where there is one."""
+"""A bag as its answer tells it (wire shapes §5): its items, and what the catalog says of them
+where there is one.
+"""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,13 +14,17 @@ CatalogItem = tuple[Json, Json]
 
 
 def answer_of(bag: Bag, catalog: Any, most: int, with_info: bool) -> Json:
-    """The answer of all four operations. Items stand by sequence number: the order in which they came into the bag.
+    """The answer of all four operations. Items stand by sequence number: the order in which
+    they came into the bag.
 
-    ``catalog``: the articles (retail.articles), or None, and then nothing is said of prices and products.
-    ``most``: pieces of an item that a bag may hold, where its product allows no fewer. ``with_info``: say of each item
-    what its product is.
+    ``catalog``: the articles (retail.articles), or None, and then nothing is said of prices and
+    products. ``most``: pieces of an item that a bag may hold, where its product allows no
+    fewer. ``with_info``: say of each item what its product is.
     """
-    entries = [(line, None if catalog is None else catalog.product_of_sku(line.upc)) for line in bag.lines]
+    entries = [
+        (line, None if catalog is None else catalog.product_of_sku(line.upc))
+        for line in bag.lines
+    ]
     summary: dict[str, Json] = {"itemCount": sum(line.quantity for line in bag.lines)}
     items = [_line(line) for line in bag.lines]
     if catalog is not None:
@@ -29,8 +35,17 @@ def answer_of(bag: Bag, catalog: Any, most: int, with_info: bool) -> Json:
         prices = [(line.quantity, price_of(entry)) for line, entry in entries if entry]
         total = sum(quantity * price.now for quantity, price in prices)
         saved = sum(quantity * (price.before - price.now) for quantity, price in prices)
-        summary |= {"merchandiseTotal": _money(total), "grandTotal": _money(total), "totalSaved": _money(saved)}
-    value = {"bagId": bag.id, "bagGUID": bag.guid, "owner": {"userId": bag.user}, "bagSummary": summary}
+        summary |= {
+            "merchandiseTotal": _money(total),
+            "grandTotal": _money(total),
+            "totalSaved": _money(saved),
+        }
+    value = {
+        "bagId": bag.id,
+        "bagGUID": bag.guid,
+        "owner": {"userId": bag.user},
+        "bagSummary": summary,
+    }
     return {"bag": {**value, **({"items": items} if items else {})}}
 
 
@@ -79,7 +94,9 @@ class Price:
 
 
 def price_of(entry: CatalogItem) -> Price:
-    """A UPC's own price, or its product's; of a range the high end, so that nobody is promised less than it costs."""
+    """A UPC's own price, or its product's; of a range the high end, so that nobody is promised
+    less than it costs.
+    """
     product, upc = entry
     price = upc.get("price", product["price"])
     before = _cents(price["regular"])
@@ -87,7 +104,11 @@ def price_of(entry: CatalogItem) -> Price:
 
 
 def _cents(amount: Json) -> int:
-    return int((Decimal(str(amount["high"] if isinstance(amount, dict) else amount)) * 100).to_integral_value())
+    return int(
+        (
+            Decimal(str(amount["high"] if isinstance(amount, dict) else amount)) * 100
+        ).to_integral_value()
+    )
 
 
 def _money(cents: int) -> float:

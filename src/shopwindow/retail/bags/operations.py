@@ -1,4 +1,6 @@
-"""Shopping bags (interface 2.7 and 4.8, wire shapes §5): lines are kept, what they cost is the catalog's to say."""
+"""Shopping bags (interface 2.7 and 4.8, wire shapes §5): lines are kept, what they cost is the
+catalog's to say.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +12,16 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import MAX_ID, Count, Guid, Words
-from shopwindow.interface.operation import Allowance, FromStore, Moment, OnlyOne, Operation, Outcome, Parameter, Rate
+from shopwindow.interface.operation import (
+    Allowance,
+    FromStore,
+    Moment,
+    OnlyOne,
+    Operation,
+    Outcome,
+    Parameter,
+    Rate,
+)
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import INDEX, most_of_one
@@ -23,7 +34,7 @@ MAX_ITEMS = 100
 NAMES = ("userId", "bagId", "bagGuid")
 PRODUCT_INFO = "INCLUDE_PRODUCTINFO"
 
-# -- the four operations -----------------------------------------------------------------------------------------
+# -- the four operations -----------------------------------------------------------------------
 
 
 def read(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
@@ -52,11 +63,22 @@ def update(tables: Tables, content: Content, call: Call, moment: Moment) -> Outc
         sequence, line = item["sequenceNumber"], lines.get(item["sequenceNumber"])
         where = f"item/{number}/"
         if line is None:
-            faults.append(Fault(f"{where}sequenceNumber", f"{sequence} is not in the bag; {_holds(lines)}"))
+            faults.append(
+                Fault(
+                    f"{where}sequenceNumber", f"{sequence} is not in the bag; {_holds(lines)}"
+                )
+            )
         elif line.upc != item["upcId"]:
-            faults.append(Fault(f"{where}upcId", f"item {sequence} of the bag is {line.upc}, not {item['upcId']}"))
+            faults.append(
+                Fault(
+                    f"{where}upcId",
+                    f"item {sequence} of the bag is {line.upc}, not {item['upcId']}",
+                )
+            )
         elif sequence in given[:number]:
-            faults.append(Fault(f"{where}sequenceNumber", f"{sequence} stands in the request twice"))
+            faults.append(
+                Fault(f"{where}sequenceNumber", f"{sequence} stands in the request twice")
+            )
         else:
             lines[sequence] = replace(line, quantity=item["quantity"])
     if faults:
@@ -79,11 +101,13 @@ def remove(tables: Tables, content: Content, call: Call, moment: Moment) -> Outc
     return _changed(tables, content, call, bag, lines.values())
 
 
-# -- which bag ---------------------------------------------------------------------------------------------------
+# -- which bag ---------------------------------------------------------------------------------
 
 
 def _found(tables: Tables, call: Call) -> Bag:
-    """The bag that a call names. Raises Refusal: another application's bag is as unknown as one that never was."""
+    """The bag that a call names. Raises Refusal: another application's bag is as unknown as one
+    that never was.
+    """
     name, value = next((name, value) for name, value in call.arguments if name in NAMES)
     bag = tables[BAGS].find(str(call.application), name, value)
     if bag is None:
@@ -92,7 +116,9 @@ def _found(tables: Tables, call: Call) -> Bag:
 
 
 def _taken(tables: Tables, call: Call, moment: Moment) -> Bag:
-    """The bag that a call names, to be changed: nobody else does, and what the caller expects of it still holds."""
+    """The bag that a call names, to be changed: nobody else does, and what the caller expects
+    of it still holds.
+    """
     found = _found(tables, call)
     bag = tables[BAGS].take(found, moment.now)
     if bag is None:  # forgotten since
@@ -106,7 +132,9 @@ def _no_bag(name: str, value: Any) -> Refusal:
 
 
 def _made(tables: Tables, application: str, moment: Moment) -> Bag:
-    """A new bag. Its GUID and both numbers are random: nobody can guess one. Numbers that are taken are drawn again."""
+    """A new bag. Its GUID and both numbers are random: nobody can guess one. Numbers that are
+    taken are drawn again.
+    """
     while True:
         guid = str(UUID(bytes=moment.random(16), version=4))
         id, user = (int.from_bytes(moment.random(7)) % MAX_ID + 1 for _ in range(2))
@@ -123,7 +151,8 @@ _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 
 
 def _precondition(call: Call, bag: Bag | None) -> None:
-    """Raises Refusal unless If-Match holds of the bag, None where there is none yet (RFC 9110 §13.1.1).
+    """Raises Refusal unless If-Match holds of the bag, None where there is none yet (RFC 9110
+    §13.1.1).
 
     Its tags are compared strongly: a weak one is never the bag's.
     """
@@ -136,11 +165,13 @@ def _precondition(call: Call, bag: Bag | None) -> None:
     raise Refusal("precondition", (Fault("If-Match", f"is {given[:100]}, but {found}"),))
 
 
-# -- what is in it -----------------------------------------------------------------------------------------------
+# -- what is in it -----------------------------------------------------------------------------
 
 
 def _raised(bag: Bag, items: Iterable[Json]) -> list[Line]:
-    """The bag's lines with more of what is there already, and what is new after them, in the order of the request."""
+    """The bag's lines with more of what is there already, and what is new after them, in the
+    order of the request.
+    """
     lines, last = {line.upc: line for line in bag.lines}, bag.last
     for item in items:
         upc = item["upcId"]
@@ -151,7 +182,9 @@ def _raised(bag: Bag, items: Iterable[Json]) -> list[Line]:
     return list(lines.values())
 
 
-def _changed(tables: Tables, content: Content, call: Call, bag: Bag, lines: Iterable[Line]) -> Outcome:
+def _changed(
+    tables: Tables, content: Content, call: Call, bag: Bag, lines: Iterable[Line]
+) -> Outcome:
     """Keep the lines, all of them or, where one may not be, none. Raises Refusal."""
     kept = [line for line in lines if line.quantity]
     if faults := tuple(_faults(bag, kept, content)):
@@ -160,7 +193,9 @@ def _changed(tables: Tables, content: Content, call: Call, bag: Bag, lines: Iter
 
 
 def _faults(bag: Bag, kept: Sequence[Line], content: Content) -> Iterator[Fault]:
-    """What is wrong with lines that are new or changed; a bag that was filled under wider limits may be emptied."""
+    """What is wrong with lines that are new or changed; a bag that was filled under wider
+    limits may be emptied.
+    """
     catalog, (most, items) = content.index(INDEX), _limits(content)
     for line in kept:
         if line in bag.lines:
@@ -170,7 +205,10 @@ def _faults(bag: Bag, kept: Sequence[Line], content: Content) -> Iterator[Fault]
             yield Fault("item", f"upcId {line.upc} is not in the catalog")
         limit = min(most, entry[0].get("maxQuantity", most)) if entry else most
         if line.quantity > limit:
-            yield Fault("item", f"{line.quantity} pieces of upcId {line.upc}; allowed: at most {limit} in a bag")
+            yield Fault(
+                "item",
+                f"{line.quantity} pieces of upcId {line.upc}; allowed: at most {limit} in a bag",
+            )
     if len(kept) > max(items, len(bag.lines)):
         yield Fault("item", f"{len(kept)} different items; allowed: at most {items} in a bag")
 
@@ -187,29 +225,48 @@ def _holds(lines: Mapping[int, Line]) -> str:
 
 def _told(bag: Bag, content: Content, call: Call) -> Outcome:
     most, _ = _limits(content)
-    return Outcome(answer_of(bag, content.index(INDEX), most, PRODUCT_INFO in (call["bagOptions"] or ())), etag(bag))
+    return Outcome(
+        answer_of(bag, content.index(INDEX), most, PRODUCT_INFO in (call["bagOptions"] or ())),
+        etag(bag),
+    )
 
 
-# -- operations --------------------------------------------------------------------------------------------------
+# -- operations --------------------------------------------------------------------------------
 
-_GUID = Parameter("bagGuid", Guid(), "GUID of the bag: its bagGUID.", example="9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c")
+_GUID = Parameter(
+    "bagGuid",
+    Guid(),
+    "GUID of the bag: its bagGUID.",
+    example="9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c",
+)
 _NAMED = (
     Parameter("userId", Count(), "Number of the guest user whose bag it is."),
     Parameter("bagId", Count(), "Number of the bag."),
     _GUID,
 )
-_OPTIONS = Parameter("bagOptions", Words((PRODUCT_INFO,)), "What to tell beside: of each item its product.")
+_OPTIONS = Parameter(
+    "bagOptions", Words((PRODUCT_INFO,)), "What to tell beside: of each item its product."
+)
 
 
 def _operation(
-    name: str, path: str, source: FromStore, about: str, parameters: Sequence[Parameter], **more: Any
+    name: str,
+    path: str,
+    source: FromStore,
+    about: str,
+    parameters: Sequence[Parameter],
+    **more: Any,
 ) -> Operation:
     parameters = (*parameters, _OPTIONS)
-    return Operation(name, path, source, "bag", about, parameters, by_application=True, tagged=True, **more)
+    return Operation(
+        name, path, source, "bag", about, parameters, by_application=True, tagged=True, **more
+    )
 
 
 def _cost(call: Call, keeps_answer: bool) -> int:
-    """What stays: a new bag, for months; the answer that is stored under an Idempotency-Key, for a day."""
+    """What stays: a new bag, for months; the answer that is stored under an Idempotency-Key,
+    for a day.
+    """
     is_new = all(call[name] is None for name in NAMES)
     return 1 if is_new or keeps_answer else 0
 
@@ -219,7 +276,8 @@ NEW_BAGS = Allowance(
     "new bags",
     # one address may be a mobile carrier's: two or three from each of 120 customers
     Rate(300, 10),
-    # 14 a second; a bag takes 250 bytes, and 100 an item, so that a full one takes 10 kB: at most 500 MB an hour
+    # 14 a second; a bag takes 250 bytes, and 100 an item, so that a full one takes 10 kB: at
+    # most 500 MB an hour
     Rate(50_000, 60),
     _cost,
 )
@@ -227,7 +285,12 @@ NEW_BAGS = Allowance(
 
 OPERATIONS = (
     _operation(
-        "bag", "order/v1/bags", FromStore(read, writes=False), "A shopping bag.", _NAMED, rules=(OnlyOne(NAMES),)
+        "bag",
+        "order/v1/bags",
+        FromStore(read, writes=False),
+        "A shopping bag.",
+        _NAMED,
+        rules=(OnlyOne(NAMES),),
     ),
     _operation(
         "bag_add",

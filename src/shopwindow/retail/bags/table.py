@@ -1,4 +1,6 @@
-"""Bags and their lines. A change takes the bag's row first, so changes of one bag follow one another."""
+"""Bags and their lines. A change takes the bag's row first, so changes of one bag follow one
+another.
+"""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from shopwindow.interface.table import Aging, Column, Personal, Row, Session, Step, Table, written
+from shopwindow.interface.table import (
+    Aging,
+    Column,
+    Personal,
+    Row,
+    Session,
+    Step,
+    Table,
+    written,
+)
 
 KEPT = timedelta(days=90)
 """How long a bag is kept that nobody changes: a season of the shop."""
@@ -32,7 +43,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Bag:
-    """A bag. Its lines stand by sequence number; ``last`` is the highest that a line of it ever had."""
+    """A bag. Its lines stand by sequence number; ``last`` is the highest that a line of it ever
+    had.
+    """
 
     guid: str
     id: int
@@ -48,7 +61,9 @@ class Bags:
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
-    def make(self, application: str, guid: str, bag: int, user: int, at: datetime) -> Bag | None:
+    def make(
+        self, application: str, guid: str, bag: int, user: int, at: datetime
+    ) -> Bag | None:
         """Return a new bag, empty; None where one of its numbers is another's."""
         made = self._run(
             f"INSERT INTO bags ({_COLUMNS}, application, made, changed) VALUES (?, ?, ?, 1, 0, ?, ?, ?)"
@@ -62,7 +77,9 @@ class Bags:
         return self._bag(self._run(_FIND[name], value, application))
 
     def take(self, bag: Bag, at: datetime) -> Bag | None:
-        """Return the bag as it is now, at its next revision; until the transaction ends nobody else changes it."""
+        """Return the bag as it is now, at its next revision; until the transaction ends nobody
+        else changes it.
+        """
         taken = self._run(
             f"UPDATE bags SET revision = revision + 1, changed = ? WHERE guid = ? RETURNING {_COLUMNS}",
             *(written(at), bag.guid),
@@ -74,7 +91,9 @@ class Bags:
         before = {line.sequence: line for line in bag.lines}
         after = {line.sequence: line for line in lines}
         for sequence in before.keys() - after.keys():
-            self._run("DELETE FROM bag_lines WHERE bag = ? AND sequence = ?", bag.guid, sequence)
+            self._run(
+                "DELETE FROM bag_lines WHERE bag = ? AND sequence = ?", bag.guid, sequence
+            )
         for line in after.values():
             if line != before.get(line.sequence):
                 self._run(
@@ -85,18 +104,30 @@ class Bags:
         last = max(bag.last, *after) if after else bag.last
         if last > bag.last:
             self._run("UPDATE bags SET last_sequence = ? WHERE guid = ?", last, bag.guid)
-        return Bag(bag.guid, bag.id, bag.user, bag.revision, last, tuple(after[each] for each in sorted(after)))
+        return Bag(
+            bag.guid,
+            bag.id,
+            bag.user,
+            bag.revision,
+            last,
+            tuple(after[each] for each in sorted(after)),
+        )
 
     def _bag(self, rows: list[Row]) -> Bag | None:
         if not rows:
             return None
         guid, id, user, revision, last = rows[0]
-        lines = self._run("SELECT sequence, upc_id, quantity FROM bag_lines WHERE bag = ? ORDER BY sequence", guid)
+        lines = self._run(
+            "SELECT sequence, upc_id, quantity FROM bag_lines WHERE bag = ? ORDER BY sequence",
+            guid,
+        )
         return Bag(guid, id, user, revision, last, tuple(Line(*line) for line in lines))
 
 
 def guest_number(text: str) -> int | None:
-    """Return the number of a guest user by its text, or None where that is no such number (interface 2.7)."""
+    """Return the number of a guest user by its text, or None where that is no such number
+    (interface 2.7).
+    """
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
@@ -132,6 +163,12 @@ BAGS = Table(
     ),
     verbs=Bags,
     # a request that makes a bag cannot name its guest user: the answer does (wire-shapes 5)
-    personal=(Personal("bags", user=Column("user_id", guest_number, quoted='"owner":{{"userId":{}}}'), called="bags"),),
+    personal=(
+        Personal(
+            "bags",
+            user=Column("user_id", guest_number, quoted='"owner":{{"userId":{}}}'),
+            called="bags",
+        ),
+    ),
     aging=(Aging("bags", ("guid",), "changed", KEPT, called="bags", option="bags"),),
 )

@@ -11,7 +11,9 @@ from shopwindow.retail.codes.table import CODES
 from shopwindow.retail.codes.text import MAX_CODE_LENGTH, mark, spelling
 
 _CODE = re.compile(r"[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*", re.ASCII)
-_PROMOTION_AND_CODE = re.compile(r"([1-9][0-9]{0,15})(?:[ \t]*[,;][ \t]*|[ \t]+)(\S.*)", re.ASCII)
+_PROMOTION_AND_CODE = re.compile(
+    r"([1-9][0-9]{0,15})(?:[ \t]*[,;][ \t]*|[ \t]+)(\S.*)", re.ASCII
+)
 
 
 class CodesExist(Exception):
@@ -22,13 +24,19 @@ class CodesExist(Exception):
         self.digests = digests
 
 
-def keep(database: Writer, codes: Mapping[int, Sequence[str]], secret: bytes, at: datetime) -> None:
-    """Keep promotions' codes by their digests. Raises CodesExist, or Failure: the database's have another secret."""
+def keep(
+    database: Writer, codes: Mapping[int, Sequence[str]], secret: bytes, at: datetime
+) -> None:
+    """Keep promotions' codes by their digests. Raises CodesExist, or Failure: the database's
+    have another secret.
+    """
 
     def work(tables: Tables) -> None:
         ours = mark(secret)
         if tables[CODES].claim(ours) != ours:
-            raise Failure(f"{SECRET} is not the one that the database's codes were issued under; use that one")
+            raise Failure(
+                f"{SECRET} is not the one that the database's codes were issued under; use that one"
+            )
         known: set[str] = set()
         for promotion, digests in codes.items():
             known |= tables[CODES].add(promotion, digests, at)
@@ -38,11 +46,15 @@ def keep(database: Writer, codes: Mapping[int, Sequence[str]], secret: bytes, at
     database.write(work)
 
 
-def read_lines(data: bytes, promotion: int | None = None) -> tuple[dict[int, tuple[int, str]], dict[int, str]]:
-    """Promotions and codes by the number of their line, and what is wrong with the others; blank lines are none.
+def read_lines(
+    data: bytes, promotion: int | None = None
+) -> tuple[dict[int, tuple[int, str]], dict[int, str]]:
+    """Promotions and codes by the number of their line, and what is wrong with the others;
+    blank lines are none.
 
-    With ``promotion`` each line is a code of that one; without, it says which: `880502 SUMMER-1`, or with a comma.
-    A line is read strictly, blanks within a code are a fault: of two columns no code could be made.
+    With ``promotion`` each line is a code of that one; without, it says which: `880502
+    SUMMER-1`, or with a comma. A line is read strictly, blanks within a code are a fault: of
+    two columns no code could be made.
     """
     codes: dict[int, tuple[int, str]] = {}
     bad: dict[int, str] = {}
@@ -60,11 +72,17 @@ def read_lines(data: bytes, promotion: int | None = None) -> tuple[dict[int, tup
                 continue
             of, text = int(match[1]), match[2]
         if not _CODE.fullmatch(text):
-            bad[number] = f"{text[:40]!r} is no code; allowed: letters and digits, with hyphens between them"
+            bad[number] = (
+                f"{text[:40]!r} is no code; allowed: letters and digits, with hyphens between them"
+            )
         elif len(text) > MAX_CODE_LENGTH:
-            bad[number] = f"a code of {len(text)} characters is too long; allowed: at most {MAX_CODE_LENGTH}"
+            bad[number] = (
+                f"a code of {len(text)} characters is too long; allowed: at most {MAX_CODE_LENGTH}"
+            )
         elif (same := first.setdefault(spelling(text), number)) != number:
-            bad[number] = f"the same code as in line {same}; case and hyphens mean nothing, and O is 0, I and L are 1"
+            bad[number] = (
+                f"the same code as in line {same}; case and hyphens mean nothing, and O is 0, I and L are 1"
+            )
         else:
             codes[number] = of, text
     return codes, bad

@@ -1,12 +1,15 @@
-"""The order host: single-use promotion codes, each expired by one order (interface 2.6 and 4.7, wire shapes §5).
+"""The order host: single-use promotion codes, each expired by one order (interface 2.6 and 4.7,
+wire shapes §5).
 
-Who guesses codes is slowed down three times. An address may be wrong so often in a while. The more wrong codes an
-application gets from wherever, the fewer every address of it may send. And beyond a last limit, nobody of the
-application is answered before some time has passed: even a million addresses try no more than 432,000 codes a day.
+Who guesses codes is slowed down three times. An address may be wrong so often in a while. The
+more wrong codes an application gets from wherever, the fewer every address of it may send. And
+beyond a last limit, nobody of the application is answered before some time has passed: even a
+million addresses try no more than 432,000 codes a day.
 
-A server of the shop's own (SHOPWINDOW_TRUSTED_PROXIES) that names no customer's address speaks for all of its
-customers. There wrong codes are counted by reservation, which the shop gives out itself, and the last limit does not
-apply: of one customer's wrong codes the next one notices nothing.
+A server of the shop's own (SHOPWINDOW_TRUSTED_PROXIES) that names no customer's address speaks
+for all of its customers. There wrong codes are counted by reservation, which the shop gives out
+itself, and the last limit does not apply: of one customer's wrong codes the next one notices
+nothing.
 """
 
 from collections.abc import Sequence
@@ -28,7 +31,9 @@ from shopwindow.retail.codes.text import digest, mark
 
 
 class _Guesses(NamedTuple):
-    """From so many wrong codes of the application on, each address may be wrong so often in so many seconds."""
+    """From so many wrong codes of the application on, each address may be wrong so often in so
+    many seconds.
+    """
 
     of_application: int
     most: int
@@ -39,12 +44,16 @@ TOGETHER_SECONDS = 600
 """The time in which an application's wrong codes are added up."""
 
 MOST_TOGETHER = 3000
-"""The last limit, 5 a second. Customers mistype some; a store with 100,000 orders a day gets perhaps one a minute."""
+"""The last limit, 5 a second. Customers mistype some; a store with 100,000 orders a day gets
+perhaps one a minute.
+"""
 
 _SLOWER = (
     _Guesses(1000, 1, TOGETHER_SECONDS),
     _Guesses(200, 5, 60),
-    _Guesses(0, 20, 60),  # a person types a code again and again, and several may share an address
+    _Guesses(
+        0, 20, 60
+    ),  # a person types a code again and again, and several may share an address
 )
 
 EXPIRED = Outcome({"success": True})
@@ -59,9 +68,11 @@ class _Guesser(NamedTuple):
 
 
 def supc(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
-    """Give a code to the order that asks first. The order and reservation that have it are told so again.
+    """Give a code to the order that asks first. The order and reservation that have it are told
+    so again.
 
-    Who has guessed too often is told nothing, of right codes neither: else guessing could go on.
+    Who has guessed too often is told nothing, of right codes neither: else guessing could go
+    on.
     """
     body, application = call.body, str(call.application)
     together = _together(tables, application, moment)
@@ -93,26 +104,37 @@ def _together(tables: Tables, application: str, moment: Moment) -> _Guesser:
 def _guessers(
     tables: Tables, application: str, reservation: str, together: _Guesser, moment: Moment
 ) -> Sequence[_Guesser]:
-    """Whose wrong code one of this request would be: the reservation's at a trusted server, else the address's."""
+    """Whose wrong code one of this request would be: the reservation's at a trusted server,
+    else the address's.
+    """
     number = tables[LIMITS].number(together.name, together.seconds, moment.now)
     _, most, seconds = next(level for level in _SLOWER if number >= level.of_application)
 
     def guesser(who: str, times: int = 1) -> _Guesser:
-        return _Guesser(counted(f"wrong codes of {application} from {who}", tables, moment), most * times, seconds)
+        return _Guesser(
+            counted(f"wrong codes of {application} from {who}", tables, moment),
+            most * times,
+            seconds,
+        )
 
     if moment.is_trusted:
         return (guesser(f"reservation {reservation}"),)
     return [guesser(name, times) for name, times in origins(moment.address)]
 
 
-def _unknown(tables: Tables, guessers: Sequence[_Guesser], together: _Guesser, moment: Moment) -> Outcome:
-    """Count a wrong code and say so; unless it may be right under the secret that this service should have.
+def _unknown(
+    tables: Tables, guessers: Sequence[_Guesser], together: _Guesser, moment: Moment
+) -> Outcome:
+    """Count a wrong code and say so; unless it may be right under the secret that this service
+    should have.
 
     Always in the same order, or two requests would wait for each other.
     """
     kept = tables[CODES].mark()
     if kept is not None and (not moment.secret or kept != mark(moment.secret)):
-        raise Failure(f"{SECRET} is missing, or not the one that the database's single-use codes were issued under")
+        raise Failure(
+            f"{SECRET} is missing, or not the one that the database's single-use codes were issued under"
+        )
     for guesser in guessers:
         if wait := tables[LIMITS].count(*guesser, moment.now):
             raise _too_many(wait)
@@ -123,14 +145,21 @@ def _unknown(tables: Tables, guessers: Sequence[_Guesser], together: _Guesser, m
 
 
 def _in_its_days(content: Content, id: int, now: datetime) -> None:
-    """Raises Refusal outside the promotion's days, which are days of site.yaml's zone, the first and the last included.
+    """Raises Refusal outside the promotion's days, which are days of site.yaml's zone, the
+    first and the last included.
 
-    Nobody can say of a promotion that is no longer in content whether it holds: its codes are declined.
+    Nobody can say of a promotion that is no longer in content whether it holds: its codes are
+    declined.
     """
     promotion = content.document("promotion", "promoId", id)
     if promotion is None:
         raise _refused("PROMOTION_WITHDRAWN")
-    today = now.astimezone(UTC).astimezone(zone(str(content.setting("time_zone")))).date().isoformat()
+    today = (
+        now.astimezone(UTC)
+        .astimezone(zone(str(content.setting("time_zone"))))
+        .date()
+        .isoformat()
+    )
     if today < promotion["effective"]:
         raise _refused("PROMOTION_NOT_STARTED")
     if today > promotion.get("expiry", today):
@@ -142,7 +171,9 @@ def _refused(reason: str) -> Refusal:
 
 
 def _too_many(wait: int) -> Refusal:
-    return Refusal("too_many", (Fault("", "TOO_MANY_INVALID_CODES"),), (("Retry-After", str(wait)),))
+    return Refusal(
+        "too_many", (Fault("", "TOO_MANY_INVALID_CODES"),), (("Retry-After", str(wait)),)
+    )
 
 
 OPERATIONS = (

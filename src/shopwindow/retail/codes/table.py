@@ -21,7 +21,9 @@ class SingleUseCode:
 
 @dataclass(frozen=True)
 class Issue:
-    """The codes of a promotion: how many there are and how many are used, and when; times are UTC, as ISO 8601."""
+    """The codes of a promotion: how many there are and how many are used, and when; times are
+    UTC, as ISO 8601.
+    """
 
     promotion: int
     issued: int
@@ -39,13 +41,19 @@ class Codes:
         self._run = session.run
 
     def mark(self) -> str | None:
-        """Return what tells the secret that the digests were made with; None before there are any."""
+        """Return what tells the secret that the digests were made with; None before there are
+        any.
+        """
         rows = self._run("SELECT mark FROM code_secrets WHERE id = 1")
         return str(rows[0][0]) if rows else None
 
     def claim(self, mark: str) -> str:
-        """Return the mark of the secret that the database keeps to: this one, if there is none yet."""
-        self._run("INSERT INTO code_secrets (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING", mark)
+        """Return the mark of the secret that the database keeps to: this one, if there is none
+        yet.
+        """
+        self._run(
+            "INSERT INTO code_secrets (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING", mark
+        )
         return self.mark() or mark
 
     def add(self, promotion: int, digests: Sequence[str], at: datetime) -> set[str]:
@@ -64,11 +72,17 @@ class Codes:
 
     def find(self, digest: str) -> SingleUseCode | None:
         """Return the code of a digest, or None."""
-        rows = self._run("SELECT promotion, order_number, reservation FROM codes WHERE digest = ?", digest)
+        rows = self._run(
+            "SELECT promotion, order_number, reservation FROM codes WHERE digest = ?", digest
+        )
         return SingleUseCode(*rows[0]) if rows else None
 
-    def use(self, digest: str, order: str, reservation: str, application: str, at: datetime) -> bool:
-        """Return whether the code was free, and is now this order's: of all who try, one is told so."""
+    def use(
+        self, digest: str, order: str, reservation: str, application: str, at: datetime
+    ) -> bool:
+        """Return whether the code was free, and is now this order's: of all who try, one is
+        told so.
+        """
         won = self._run(
             "UPDATE codes SET order_number = ?, reservation = ?, application = ?, used = ?"
             " WHERE digest = ? AND order_number IS NULL RETURNING 1",

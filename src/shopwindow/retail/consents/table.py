@@ -8,7 +8,9 @@ from shopwindow.interface.table import Column, Personal, Session, Step, Table, w
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice of the history. ``at`` is text, UTC with milliseconds; ``id`` tells choices of one instant apart."""
+    """One choice of the history. ``at`` is text, UTC with milliseconds; ``id`` tells choices of
+    one instant apart.
+    """
 
     at: str
     application: str
@@ -19,12 +21,22 @@ class Choice:
 
 
 class Consents:
-    """Who wants to be written to: the current choice of each application and device, and every choice before it."""
+    """Who wants to be written to: the current choice of each application and device, and every
+    choice before it.
+    """
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
-    def record(self, application: str, device: str, choice: str, user: str | None, at: datetime, key: str) -> None:
+    def record(
+        self,
+        application: str,
+        device: str,
+        choice: str,
+        user: str | None,
+        at: datetime,
+        key: str,
+    ) -> None:
         """Record a choice, IN or OUT. ``key`` is unguessable and unique."""
         when = written(at)
         self._run(
@@ -41,7 +53,11 @@ class Consents:
 
     def current(self, application: str, device: str) -> str | None:
         """Return IN, OUT, or None where nobody ever chose."""
-        rows = self._run("SELECT choice FROM consents WHERE application = ? AND device = ?", application, device)
+        rows = self._run(
+            "SELECT choice FROM consents WHERE application = ? AND device = ?",
+            application,
+            device,
+        )
         return rows[0][0] if rows else None
 
     def history(self, since: str, after: str = "", limit: int = 1000) -> list[Choice]:

@@ -23,12 +23,22 @@ def times(case: Case, event: Document) -> Iterator[Finding]:
             datetime.fromisoformat(text)
         except ValueError:
             exist = False
-            yield Finding("time.exists", (name,), f"{text!r} does not exist in the calendar", "a day that exists")
+            yield Finding(
+                "time.exists",
+                (name,),
+                f"{text!r} does not exist in the calendar",
+                "a day that exists",
+            )
     if len(sound) < 2 or not exist:
         return
     start, finish = event.value["start"], event.value["finish"]
     if start >= finish:
-        yield Finding("time.order", ("finish",), f"finish {finish} is not after start {start}", "a later time")
+        yield Finding(
+            "time.order",
+            ("finish",),
+            f"finish {finish} is not after start {start}",
+            "a later time",
+        )
 
 
 def dates(event: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, datetime]]:
@@ -43,7 +53,9 @@ EVENT = Kind(
     schema="event.json",
     ids=("id",),
     title=("name",),
-    references=tuple(Reference(("stores", number, EACH), "store", number) for number in STORE_NUMBERS),
+    references=tuple(
+        Reference(("stores", number, EACH), "store", number) for number in STORE_NUMBERS
+    ),
     dates=dates,
     rules=(times,),
 )

@@ -23,38 +23,59 @@ BY_APPOINTMENT = "By Appointment"
 
 def events_v1(content: Content, call: Call) -> Json:
     """Version 1: `{events: {event: […]}}`."""
-    return {"events": {"event": [_version_1(event, store) for event, store in _selected(content, call)]}}
+    return {
+        "events": {
+            "event": [_version_1(event, store) for event, store in _selected(content, call)]
+        }
+    }
 
 
 def events_v2(content: Content, call: Call) -> Json:
     """Version 2: `{storeEvents: […], success}`."""
-    return {"storeEvents": [_version_2(event, store) for event, store in _selected(content, call)], "success": True}
+    return {
+        "storeEvents": [_version_2(event, store) for event, store in _selected(content, call)],
+        "success": True,
+    }
 
 
 def _selected(content: Content, call: Call) -> list[tuple[Json, Json]]:
-    """Return the events that a Call asks for, each with its store, by start, id and location number.
+    """Return the events that a Call asks for, each with its store, by start, id and location
+    number.
 
-    Several selectors of stores intersect. Of a range of days, both ends included, an event counts that overlaps it;
-    days are compared as they are written, in the zone of the store.
+    Several selectors of stores intersect. Of a range of days, both ends included, an event
+    counts that overlaps it; days are compared as they are written, in the zone of the store.
     """
     arguments = dict(call.arguments)
-    first = arguments.get("startDate") or arguments.get("eventFrom")  # each version has its own names
+    first = arguments.get("startDate") or arguments.get(
+        "eventFrom"
+    )  # each version has its own names
     last = arguments.get("finishDate") or arguments.get("eventTo")
     events = content.derived(events_by_store)
     pairs = [
         (event, store)
         for store in _stores(content, arguments)
         for event in events.get(store["locationNumber"], ())
-        if (first is None or event["finish"][:10] >= first) and (last is None or event["start"][:10] <= last)
+        if (first is None or event["finish"][:10] >= first)
+        and (last is None or event["start"][:10] <= last)
     ]
-    return sorted(pairs, key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"]))
+    return sorted(
+        pairs, key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"])
+    )
 
 
 def _stores(content: Content, arguments: Arguments) -> list[Json]:
-    """Return the stores that all given selectors name. At least one selector is given (the operation's rules)."""
-    (name, values), *others = [(name, arguments[name]) for name in STORE_NUMBERS if name in arguments]
+    """Return the stores that all given selectors name. At least one selector is given (the
+    operation's rules).
+    """
+    (name, values), *others = [
+        (name, arguments[name]) for name in STORE_NUMBERS if name in arguments
+    ]
     named = [content.document("store", name, value) for value in values]
-    return [store for store in named if store is not None and all(store[other] in allowed for other, allowed in others)]
+    return [
+        store
+        for store in named
+        if store is not None and all(store[other] in allowed for other, allowed in others)
+    ]
 
 
 def _version_1(event: Json, store: Json) -> Json:
@@ -76,12 +97,16 @@ def _version_2(event: Json, store: Json) -> Json:
         "shortDesc": event["shortDesc"],
         "startDate": _date_time(event["start"]),
         "finishDate": _date_time(event["finish"]),
-        "attributes": [{"name": name, "values": values} for name, values in _attributes(event).items()],
+        "attributes": [
+            {"name": name, "values": values} for name, values in _attributes(event).items()
+        ],
     }
 
 
 def _attributes(event: Json) -> dict[str, list[str]]:
-    """The attributes as written, then those that come from the event's own fields unless they were written."""
+    """The attributes as written, then those that come from the event's own fields unless they
+    were written.
+    """
     attributes: dict[str, list[str]] = dict(event.get("attributes", ()))
     start = attributes.get("START_TIME") or [_clock(event["start"])]
     attributes.setdefault("SHORT_DESC", [event["shortDesc"]])
@@ -104,15 +129,23 @@ def _clock(text: str) -> str:
 
 
 _STORE_ID = Parameter("storeId", Ids(), "Store identifiers, comma-separated.", example="101")
-_STORE_NUMBER = Parameter("storeNumber", Ids(), "Store numbers (MST), comma-separated.", example="4001")
-_LOCATION_NUMBER = Parameter("locationNumber", Ids(), "Store location numbers, comma-separated.", example="10118")
+_STORE_NUMBER = Parameter(
+    "storeNumber", Ids(), "Store numbers (MST), comma-separated.", example="4001"
+)
+_LOCATION_NUMBER = Parameter(
+    "locationNumber", Ids(), "Store location numbers, comma-separated.", example="10118"
+)
 
 
 def _of_each_store(view: Callable[[Content, Call], Json], *numbers: str) -> FromContent:
     """Every store, asked for by each of its numbers."""
 
     def entries(content: Content) -> Iterable[Arguments]:
-        return ({number: (store[number],)} for store in content.documents("store") for number in numbers)
+        return (
+            {number: (store[number],)}
+            for store in content.documents("store")
+            for number in numbers
+        )
 
     return FromContent(view, entries, spellings=len(numbers))
 
@@ -128,12 +161,25 @@ OPERATIONS = (
             _STORE_ID,
             _STORE_NUMBER,
             _LOCATION_NUMBER,
-            Parameter("startDate", Day(), "First day of the range, as YYYY-MM-DD.", example="2013-06-21"),
-            Parameter("finishDate", Day(), "Last day of the range, as YYYY-MM-DD.", example="2013-06-30"),
+            Parameter(
+                "startDate",
+                Day(),
+                "First day of the range, as YYYY-MM-DD.",
+                example="2013-06-21",
+            ),
+            Parameter(
+                "finishDate",
+                Day(),
+                "Last day of the range, as YYYY-MM-DD.",
+                example="2013-06-30",
+            ),
             FIELDS,
             CALLBACK,
         ),
-        (AnyOf(("storeId", "storeNumber", "locationNumber")), Ordered("startDate", "finishDate")),
+        (
+            AnyOf(("storeId", "storeNumber", "locationNumber")),
+            Ordered("startDate", "finishDate"),
+        ),
         ("events", "event"),
     ),
     Operation(
@@ -146,9 +192,17 @@ OPERATIONS = (
             _STORE_ID,
             _STORE_NUMBER,
             Parameter(
-                "eventFrom", TextualDay(), "First day of the range, such as Jun 21, 2013.", example="Jun 21, 2013"
+                "eventFrom",
+                TextualDay(),
+                "First day of the range, such as Jun 21, 2013.",
+                example="Jun 21, 2013",
             ),
-            Parameter("eventTo", TextualDay(), "Last day of the range, such as Jun 21, 2013.", example="Jun 30, 2013"),
+            Parameter(
+                "eventTo",
+                TextualDay(),
+                "Last day of the range, such as Jun 21, 2013.",
+                example="Jun 30, 2013",
+            ),
             CALLBACK,
         ),
         (AnyOf(("storeId", "storeNumber")), Ordered("eventFrom", "eventTo")),

@@ -15,7 +15,9 @@ _LINE_PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One entry. ``timestamp`` is UTC, ISO 8601 with milliseconds; ``svc_uid`` is empty where there is no user."""
+    """One entry. ``timestamp`` is UTC, ISO 8601 with milliseconds; ``svc_uid`` is empty where
+    there is no user.
+    """
 
     timestamp: str
     client_app: str
@@ -29,10 +31,12 @@ class LogEntry:
 def write(entry: LogEntry) -> str:
     """The line, without its end: always six parts, whatever the values hold.
 
-    Each value stands as inside the quotes of a JSON string, with all that does not print escaped and the pipe, too;
-    in platform and device id also the blank, which parts them.
+    Each value stands as inside the quotes of a JSON string, with all that does not print
+    escaped and the pipe, too; in platform and device id also the blank, which parts them.
     """
-    platform, device = (_escaped(text).replace(" ", "\\u0020") for text in (entry.platform, entry.device_id))
+    platform, device = (
+        _escaped(text).replace(" ", "\\u0020") for text in (entry.platform, entry.device_id)
+    )
     return (
         f"{entry.timestamp}|clientApp={_escaped(entry.client_app)}|deviceId {platform} {device}"
         f"|svcUid={_escaped(entry.svc_uid)}|logLevel={_escaped(entry.log_level)}|logMessage={_escaped(entry.log_message)}"
@@ -49,14 +53,20 @@ def read(line: str) -> LogEntry:
 
 
 def _escaped(text: str) -> str:
-    """``isprintable`` is false for controls, for what turns or hides text, and for every blank but the plain one."""
+    """``isprintable`` is false for controls, for what turns or hides text, and for every blank
+    but the plain one.
+    """
     if text.isprintable() and not ("|" in text or "\\" in text or '"' in text):
         return text
-    return "".join([char if char.isprintable() and char not in '|\\"' else _escape(char) for char in text])
+    return "".join(
+        [char if char.isprintable() and char not in '|\\"' else _escape(char) for char in text]
+    )
 
 
 def _escape(char: str) -> str:
-    return _LINE_ESCAPES.get(char) or (f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1])
+    return _LINE_ESCAPES.get(char) or (
+        f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1]
+    )
 
 
 def _unescaped(value: str) -> str:

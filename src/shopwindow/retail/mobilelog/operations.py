@@ -1,4 +1,6 @@
-"""The mobile log (interface 2.3, 4.6): entries that an application's loggingInfo admits become lines."""
+"""The mobile log (interface 2.3, 4.6): entries that an application's loggingInfo admits become
+lines.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -7,7 +9,16 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Instant, Verbatim, Word
-from shopwindow.interface.operation import Allowance, AnyOf, FromRunning, Moment, Operation, Outcome, Parameter, Rate
+from shopwindow.interface.operation import (
+    Allowance,
+    AnyOf,
+    FromRunning,
+    Moment,
+    Operation,
+    Outcome,
+    Parameter,
+    Rate,
+)
 from shopwindow.interface.running import LogKeeping, Running
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.mobilelog import line as logline
@@ -18,7 +29,9 @@ MAX_ID, MAX_PLATFORM, MAX_MESSAGE = 200, 40, 4000
 
 def write_one(running: Running, content: Content, call: Call, moment: Moment) -> Outcome:
     """Log the entry that the query holds."""
-    return _log(running, content, call, moment, [{name: call[name] for name in call.operation.named}])
+    return _log(
+        running, content, call, moment, [{name: call[name] for name in call.operation.named}]
+    )
 
 
 def write_batch(running: Running, content: Content, call: Call, moment: Moment) -> Outcome:
@@ -26,7 +39,9 @@ def write_batch(running: Running, content: Content, call: Call, moment: Moment) 
     return _log(running, content, call, moment, call.body["entry"])
 
 
-def _log(running: Running, content: Content, call: Call, moment: Moment, entries: Sequence[Json]) -> Outcome:
+def _log(
+    running: Running, content: Content, call: Call, moment: Moment, entries: Sequence[Json]
+) -> Outcome:
     """All of the entries, or none: success tells of each of them."""
     name = str(call.application)
     application = content.document("app", "name", name)
@@ -63,8 +78,12 @@ def keeping(content: Content) -> LogKeeping:
     )
 
 
-def _lines(application: str, entries: Sequence[Json], moment: Moment, *, believed: bool) -> list[str]:
-    """The lines. ``believed``: an entry's own timestamp counts, where it has one. Raises Refusal for no instant."""
+def _lines(
+    application: str, entries: Sequence[Json], moment: Moment, *, believed: bool
+) -> list[str]:
+    """The lines. ``believed``: an entry's own timestamp counts, where it has one. Raises
+    Refusal for no instant.
+    """
     arrival, lines, faults = _arrived(moment.now), [], []
     for number, entry in enumerate(entries):
         try:
@@ -72,7 +91,13 @@ def _lines(application: str, entries: Sequence[Json], moment: Moment, *, believe
         except ValueError as error:
             faults.append(Fault(f"entry/{number}/timestamp", str(error)))
             continue
-        values = entry["platform"], entry["deviceId"], entry.get("svcUid", ""), entry["logLevel"], entry["logMessage"]
+        values = (
+            entry["platform"],
+            entry["deviceId"],
+            entry.get("svcUid", ""),
+            entry["logLevel"],
+            entry["logMessage"],
+        )
         timestamp = own if own and believed else arrival
         lines.append(logline.write(logline.LogEntry(timestamp, application, *values)))
     if faults:
@@ -88,16 +113,24 @@ KIBIBYTE = 1024
 
 
 def _cost(call: Call, keeps_answer: bool) -> int:
-    """One for each line, and one more for each KiB of its message beyond the first: what is limited fills a disk."""
-    messages = [entry["logMessage"] for entry in call.body["entry"]] if call.body else [call["logMessage"]]
-    return sum(1 + len(message.encode("utf-8", "surrogatepass")) // KIBIBYTE for message in messages)
+    """One for each line, and one more for each KiB of its message beyond the first: what is
+    limited fills a disk.
+    """
+    messages = (
+        [entry["logMessage"] for entry in call.body["entry"]]
+        if call.body
+        else [call["logMessage"]]
+    )
+    return sum(
+        1 + len(message.encode("utf-8", "surrogatepass")) // KIBIBYTE for message in messages
+    )
 
 
 LOG_LINE_ALLOWANCE = Allowance(
     "logLines",
     "log lines",
-    # one address may be a mobile carrier's: 80 lines from each of 120 customers, or five phones that were offline for
-    # long and send 2,000 lines each
+    # one address may be a mobile carrier's: 80 lines from each of 120 customers, or five phones
+    # that were offline for long and send 2,000 lines each
     Rate(10_000, 10),
     # of 200 bytes, as they are usual, 40 MB an hour; of the longest kind at most 250 MB
     Rate(200_000, 60),
@@ -115,11 +148,24 @@ OPERATIONS = (
         "mobilelog",
         "Write one entry to the mobile log.",
         (
-            Parameter("deviceId", Verbatim(MAX_ID), "Identifier of the phone.", example="7c1e0b52-phone"),
             Parameter(
-                "platform", Verbatim(MAX_PLATFORM), "What the phone runs, such as iPhone or Android.", example="iPhone"
+                "deviceId",
+                Verbatim(MAX_ID),
+                "Identifier of the phone.",
+                example="7c1e0b52-phone",
             ),
-            Parameter("svcUid", Verbatim(MAX_ID, 0), "The retailer's user id; empty or absent without a user.", ""),
+            Parameter(
+                "platform",
+                Verbatim(MAX_PLATFORM),
+                "What the phone runs, such as iPhone or Android.",
+                example="iPhone",
+            ),
+            Parameter(
+                "svcUid",
+                Verbatim(MAX_ID, 0),
+                "The retailer's user id; empty or absent without a user.",
+                "",
+            ),
             Parameter("logLevel", Word(LEVELS), "How grave it is."),
             Parameter(
                 "logMessage",

@@ -10,22 +10,36 @@ from unicodedata import combining, normalize
 
 from shopwindow.retail.places.distance import Point
 
-_SPELT_OUT = {"st": "saint", "ft": "fort", "mt": "mount", "n": "north", "s": "south", "e": "east", "w": "west"}
+_SPELT_OUT = {
+    "st": "saint",
+    "ft": "fort",
+    "mt": "mount",
+    "n": "north",
+    "s": "south",
+    "e": "east",
+    "w": "west",
+}
 
 
 class ZipCodes:
-    """Where a place is. The data live in the package's compiled module; only what is asked for becomes Python."""
+    """Where a place is. The data live in the package's compiled module; only what is asked for
+    becomes Python.
+    """
 
     def find_zip(self, code: str) -> Point | None:
         """The middle of a zip code, five digits, leading zero kept."""
         return _zip(code)
 
     def find_city(self, city: str, state: str | None) -> Point | None:
-        """The middle of a city; without a state, of the city of that name that has the most zip codes."""
+        """The middle of a city; without a state, of the city of that name that has the most zip
+        codes.
+        """
         return _city(" ".join(_plain(city).replace("'", " ").replace(".", " ").split()), state)
 
     def find_county(self, county: str, state: str | None) -> Point | None:
-        """The middle of a county; without a state, of the county of that name that has the most zip codes."""
+        """The middle of a county; without a state, of the county of that name that has the most
+        zip codes.
+        """
         name = _plain(county).removesuffix(" county").strip()
         return _county(name, state)
 
@@ -36,12 +50,15 @@ class ZipCodes:
 
 @cache
 def zip_codes() -> ZipCodes | None:
-    """Return the places of the package zipcodes; None where it is not installed, and stores' addresses must do."""
+    """Return the places of the package zipcodes; None where it is not installed, and stores'
+    addresses must do.
+    """
     return ZipCodes() if find_spec("zipcodes") else None
 
 
 def load() -> None:
-    """Read what the first search for a place would wait for: the package's data, and the names of suburbs.
+    """Read what the first search for a place would wait for: the package's data, and the names
+    of suburbs.
 
     It takes 1.1 s of processor time and 55 MiB in each process, measured with zipcodes 3.
     """
@@ -67,7 +84,9 @@ def _city(city: str, state: str | None) -> Point | None:
     with _MAKING:  # or each thread that asks first would make them, all more slowly
         suburbs = _suburbs()
     codes = (code for name in names for code in suburbs.get(_letters(name), ()))
-    return _largest([entry for code in codes for entry in _known(code) if state in (None, entry["state"])])
+    return _largest(
+        [entry for code in codes for entry in _known(code) if state in (None, entry["state"])]
+    )
 
 
 _MAKING = Lock()
@@ -75,10 +94,12 @@ _MAKING = Lock()
 
 @cache
 def _suburbs() -> Mapping[str, list[str]]:
-    """Places with the zip codes that the package has under a city near by: Davie is in those of Fort Lauderdale.
+    """Places with the zip codes that the package has under a city near by: Davie is in those of
+    Fort Lauderdale.
 
-    The entries are taken in ten parts. All of them at once take 100 MiB as Python values; a thousand parts take four
-    times as long (1.5 s), for the package looks through all entries for each.
+    The entries are taken in ten parts. All of them at once take 100 MiB as Python values; a
+    thousand parts take four times as long (1.5 s), for the package looks through all entries
+    for each.
     """
     codes: dict[str, list[str]] = {}
     for digit in "0123456789":
@@ -107,12 +128,20 @@ def _county(county: str, state: str | None) -> Point | None:
 
 
 def _spellings(name: str) -> Iterable[str]:
-    """How the package may write a name, as post offices do: Mc Lean, McAllen, Winston-salem, Wilkes Barre."""
+    """How the package may write a name, as post offices do: Mc Lean, McAllen, Winston-salem,
+    Wilkes Barre.
+    """
     title = name.title()
     gaelic = re.sub(r"\bMc(\w)", _capital, title)
     apart = re.sub(r"\bMc\B", "Mc ", gaelic)
     return dict.fromkeys(
-        (title, gaelic, apart, re.sub(r"-\w", lambda match: match[0].lower(), title), title.replace("-", " "))
+        (
+            title,
+            gaelic,
+            apart,
+            re.sub(r"-\w", lambda match: match[0].lower(), title),
+            title.replace("-", " "),
+        )
     )
 
 
@@ -142,7 +171,9 @@ def _filter(**wanted: str) -> list[dict[str, Any]]:
 
 
 def _largest(entries: list[dict[str, Any]]) -> Point | None:
-    """The middle of the entries of the state that has most of them (of the first by letters, where some have)."""
+    """The middle of the entries of the state that has most of them (of the first by letters,
+    where some have).
+    """
     states = sorted({entry["state"] for entry in entries})
     counts = {state: sum(entry["state"] == state for entry in entries) for state in states}
     best = max(states, key=lambda state: counts[state], default=None)
@@ -151,7 +182,11 @@ def _largest(entries: list[dict[str, Any]]) -> Point | None:
 
 def _middle(entries: list[dict[str, Any]]) -> Point | None:
     places = ((float(entry["lat"] or 0), float(entry["long"] or 0)) for entry in entries)
-    points = [place for place in places if place != (0, 0)]  # 872 entries, military ones and such, are nowhere
+    points = [
+        place for place in places if place != (0, 0)
+    ]  # 872 entries, military ones and such, are nowhere
     if not points:
         return None
-    return sum(point[0] for point in points) / len(points), sum(point[1] for point in points) / len(points)
+    return sum(point[0] for point in points) / len(points), sum(
+        point[1] for point in points
+    ) / len(points)

@@ -37,7 +37,12 @@ def display(case: Case, promotion: Document) -> Iterator[Finding]:
         try:
             moments[name] = text, datetime.fromisoformat(text).astimezone(UTC)
         except (ValueError, OverflowError):
-            yield Finding("time.exists", pointer, f"{text!r} does not exist in the calendar", "a time that exists")
+            yield Finding(
+                "time.exists",
+                pointer,
+                f"{text!r} does not exist in the calendar",
+                "a time that exists",
+            )
     if len(moments) == 2:
         (first, start), (last, end) = moments["displayStartDate"], moments["displayEndDate"]
         if start >= end:
@@ -46,10 +51,15 @@ def display(case: Case, promotion: Document) -> Iterator[Finding]:
 
 
 def dates(promotion: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, datetime]]:
-    """When a promotion and its coupon take effect and expire, for the calendar. The last day is included."""
+    """When a promotion and its coupon take effect and expire, for the calendar. The last day is
+    included.
+    """
     for label, value in (("", promotion), ("coupon ", promotion.get("coupon", {}))):
         if "effective" in value:
-            yield f"{label}takes effect", first_instant(date.fromisoformat(value["effective"]), zone)
+            yield (
+                f"{label}takes effect",
+                first_instant(date.fromisoformat(value["effective"]), zone),
+            )
         if "expiry" in value:
             day_after = date.fromisoformat(value["expiry"]) + timedelta(days=1)
             yield f"{label}expires", first_instant(day_after, zone)
@@ -76,7 +86,8 @@ def coupon_numbers_once(case: Case) -> RuleFindings:
     uses = [
         (promotion, pointer, number)
         for promotion in case.having(PROMOTION.name)
-        if case.sound(promotion, pointer) and (number := case.at(promotion, pointer)) is not None
+        if case.sound(promotion, pointer)
+        and (number := case.at(promotion, pointer)) is not None
     ]
     yield from once(case, PROMOTION, "couponNumber", uses)
 

@@ -41,7 +41,11 @@ def promotions_sorted(content: Content, call: Call) -> Json:
 
 def _found(content: Content, call: Call) -> list[Json]:
     """The promotions that satisfy every filter of the Call, by id."""
-    tests = [(_PROMOTION_FILTERS[name], value) for name, value in call.arguments if name in _PROMOTION_FILTERS]
+    tests = [
+        (_PROMOTION_FILTERS[name], value)
+        for name, value in call.arguments
+        if name in _PROMOTION_FILTERS
+    ]
     return [
         promotion
         for promotion in content.documents("promotion")
@@ -58,14 +62,20 @@ _PROMOTION_FILTERS: dict[str, Callable[[Json, Any], bool]] = {
     "promo_code": lambda promotion, text: promotion.get("promotionCode") == text,
     "channel": lambda promotion, channel: channel in promotion["channels"],
     "coupontype": lambda promotion, text: promotion.get("coupon", {}).get("couponType") == text,
-    "couponnumber": lambda promotion, text: promotion.get("coupon", {}).get("couponNumber") == text,
+    "couponnumber": lambda promotion, text: (
+        promotion.get("coupon", {}).get("couponNumber") == text
+    ),
 }
 _PROMOTION_FILTERS["promotionsourcecode"] = _PROMOTION_FILTERS["sourcecode"]
 _PROMOTION_FILTERS["promotype"] = _PROMOTION_FILTERS["type"]
 _PROMOTION_FILTERS["promocode"] = _PROMOTION_FILTERS["promo_code"]
 
-_PROMOTION_IDS = Parameter("promoid", Ids(), "Only the promotions with these ids, comma-separated.", example="880102")
-_GLOBAL = Parameter("global", Word(("Y", "N")), "Only promotions that are global (Y), or that are not (N).")
+_PROMOTION_IDS = Parameter(
+    "promoid", Ids(), "Only the promotions with these ids, comma-separated.", example="880102"
+)
+_GLOBAL = Parameter(
+    "global", Word(("Y", "N")), "Only promotions that are global (Y), or that are not (N)."
+)
 _CHANNEL = Parameter("channel", Word(CHANNELS), "Only promotions of this channel.")
 _SOURCE, _TYPE, _CODE = Word(("B", "Z", "D")), Text(), Text()
 
@@ -84,7 +94,12 @@ def _promotion(promotion: Json) -> Json:
         **_day("effective", promotion["effective"]),
         **_day("expiration", promotion.get("expiry")),
     }
-    for name in ("promotionCode", "promotionCodeIds", "promotionSources", "promotionSourceCode"):
+    for name in (
+        "promotionCode",
+        "promotionCodeIds",
+        "promotionSources",
+        "promotionSourceCode",
+    ):
         _keep(value, promotion, name)
     for name in ("legalDisclaimer", "offerDescription"):
         _keep(value, promotion, name)
@@ -95,7 +110,13 @@ def _with_coupon(promotion: Json) -> Json:
     value = _promotion(promotion)
     if coupon := promotion.get("coupon"):
         rendered: dict[str, Json] = {}
-        for name in ("couponUrl", "couponHeading", "couponSubHeading", "couponDescription", "couponShortCode"):
+        for name in (
+            "couponUrl",
+            "couponHeading",
+            "couponSubHeading",
+            "couponDescription",
+            "couponShortCode",
+        ):
             _keep(rendered, coupon, name)
         for name in ("couponNumber", "couponType"):
             _keep(rendered, coupon, name)
@@ -131,7 +152,9 @@ OPERATIONS = (
             _GLOBAL,
             Parameter("sourcecode", _SOURCE, "Only promotions from this source.", example="Z"),
             Parameter("type", _TYPE, "Only promotions of this type.", example="PERCENT_OFF"),
-            Parameter("promo_code", _CODE, "Only the promotion with this code.", example="SAVE10"),
+            Parameter(
+                "promo_code", _CODE, "Only the promotion with this code.", example="SAVE10"
+            ),
             CALLBACK,
         ),
     ),
@@ -140,29 +163,55 @@ OPERATIONS = (
         "v3/promotions",
         FromContent(
             promotions_v3,
-            lambda content: ({"show": shown} for shown in (PROMOTION_PARTS[:1], PROMOTION_PARTS[1:], PROMOTION_PARTS)),
+            lambda content: (
+                {"show": shown}
+                for shown in (PROMOTION_PARTS[:1], PROMOTION_PARTS[1:], PROMOTION_PARTS)
+            ),
         ),
         "promotions_v3",
         "Promotions, coupons or both.",
         (
             Parameter(
-                "show", Words(PROMOTION_PARTS), "What to show; without it, both.", default=PROMOTION_PARTS, always=True
+                "show",
+                Words(PROMOTION_PARTS),
+                "What to show; without it, both.",
+                default=PROMOTION_PARTS,
+                always=True,
             ),
             _PROMOTION_IDS,
             _GLOBAL,
-            Parameter("promotionsourcecode", _SOURCE, "Only promotions from this source.", example="Z"),
-            Parameter("promotype", _TYPE, "Only promotions of this type.", example="PERCENT_OFF"),
-            Parameter("promocode", _CODE, "Only the promotion with this code.", example="SAVE10"),
+            Parameter(
+                "promotionsourcecode", _SOURCE, "Only promotions from this source.", example="Z"
+            ),
+            Parameter(
+                "promotype", _TYPE, "Only promotions of this type.", example="PERCENT_OFF"
+            ),
+            Parameter(
+                "promocode", _CODE, "Only the promotion with this code.", example="SAVE10"
+            ),
             _CHANNEL,
-            Parameter("coupontype", Text(), "Only promotions with a coupon of this type.", example="STORE_AND_ONLINE"),
-            Parameter("couponnumber", Text(), "Only the promotion with this coupon.", example="400010000148"),
+            Parameter(
+                "coupontype",
+                Text(),
+                "Only promotions with a coupon of this type.",
+                example="STORE_AND_ONLINE",
+            ),
+            Parameter(
+                "couponnumber",
+                Text(),
+                "Only the promotion with this coupon.",
+                example="400010000148",
+            ),
             CALLBACK,
         ),
     ),
     Operation(
         "promotions_sorted",
         "v3/promotions/sorted",
-        FromContent(promotions_sorted, lambda content: ({}, *({"channel": channel} for channel in CHANNELS))),
+        FromContent(
+            promotions_sorted,
+            lambda content: ({}, *({"channel": channel} for channel in CHANNELS)),
+        ),
         "promotions_sorted",
         "Promotions grouped and sorted by product category.",
         (_CHANNEL, CALLBACK),

@@ -27,15 +27,24 @@ class Limit(NamedTuple):
 
 
 MAIL_LIMITS = {
-    "address": Limit(10, 60),  # a person shares with a few friends; an address is the one thing that costs money
-    "sender": Limit(20, 60),  # whatever address it is named from, for anybody may name any sender
-    "recipient": Limit(10, 24 * 60),  # more would be a nuisance to who gets them, whoever sends them
-    "application": Limit(1000, 60),  # what a mail server sends for a shop without taking it for a relay
+    "address": Limit(
+        10, 60
+    ),  # a person shares with a few friends; an address is the one thing that costs money
+    "sender": Limit(
+        20, 60
+    ),  # whatever address it is named from, for anybody may name any sender
+    "recipient": Limit(
+        10, 24 * 60
+    ),  # more would be a nuisance to who gets them, whoever sends them
+    "application": Limit(
+        1000, 60
+    ),  # what a mail server sends for a shop without taking it for a relay
 }
 """How many mails in how many minutes, where site.yaml says nothing else; counted in this order.
 
-Each refusal takes back what was counted before it. So one address can use up no more than its own limit of what all
-customers of an application share: it takes a hundred of them to use up all.
+Each refusal takes back what was counted before it. So one address can use up no more than its
+own limit of what all customers of an application share: it takes a hundred of them to use up
+all.
 """
 
 MAX_RECIPIENTS = 10
@@ -54,7 +63,9 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
     """Put a mail for each recipient into the outbox: for all of them, or for none."""
     body = {name: text for name, text in call.body.items() if text.strip()}
     settings = content.setting("share") or {}
-    limits = MAIL_LIMITS | {kind: Limit(**limit) for kind, limit in settings.get("limits", {}).items()}
+    limits = MAIL_LIMITS | {
+        kind: Limit(**limit) for kind, limit in settings.get("limits", {}).items()
+    }
     # more at once would be too many at any time
     most = min(limits["application"].most, limits["sender"].most, limits["address"].most)
     people = _people(body, min(most, settings.get("maxRecipients", MAX_RECIPIENTS)))
@@ -76,25 +87,47 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
     return Outcome({"success": True})
 
 
-_TOLD = ("promotionName", "description", "offerDescription", "promotionCode", "legalDisclaimer", "effective", "expiry")
+_TOLD = (
+    "promotionName",
+    "description",
+    "offerDescription",
+    "promotionCode",
+    "legalDisclaimer",
+    "effective",
+    "expiry",
+)
 _TOLD_OF_COUPON = (
-    *("couponUrl", "couponHeading", "couponSubHeading", "couponDescription", "couponShortCode", "couponNumber"),
+    *(
+        "couponUrl",
+        "couponHeading",
+        "couponSubHeading",
+        "couponDescription",
+        "couponShortCode",
+        "couponNumber",
+    ),
     *("effective", "expiry"),
 )
 
 
 def _told(source: Json, names: Sequence[str]) -> dict[str, Json]:
-    """What templates may use; what is absent is there as empty text, so that a misspelt name is a fault."""
+    """What templates may use; what is absent is there as empty text, so that a misspelt name is
+    a fault.
+    """
     return {name: source.get(name, "") for name in names}
 
 
 def _sent_by(content: Content, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Whom the mail is from: the shop. A receiver would refuse the sender's own address from our server (DMARC)."""
+    """Whom the mail is from: the shop. A receiver would refuse the sender's own address from
+    our server (DMARC).
+    """
     host = urlsplit(content.setting("base_url")).hostname
-    return {"address": settings.get("fromAddress", f"no-reply@{host}"), "name": settings.get("fromName", "")}
+    return {
+        "address": settings.get("fromAddress", f"no-reply@{host}"),
+        "name": settings.get("fromName", ""),
+    }
 
 
-# -- who ---------------------------------------------------------------------------------------------------------
+# -- who ---------------------------------------------------------------------------------------
 
 
 def _people(body: Mapping[str, str], most: int) -> _People:
@@ -119,7 +152,9 @@ def _people(body: Mapping[str, str], most: int) -> _People:
 
 
 class _Mail(NamedTuple):
-    """What one mail is counted as: ``times`` the limit of a kind, for whom; ``where`` a fault would be."""
+    """What one mail is counted as: ``times`` the limit of a kind, for whom; ``where`` a fault
+    would be.
+    """
 
     kind: str
     who: str
@@ -127,15 +162,27 @@ class _Mail(NamedTuple):
     times: int = 1
 
 
-def _limit(tables: Tables, limits: Mapping[str, Limit], application: str, people: _People, moment: Moment) -> None:
+def _limit(
+    tables: Tables,
+    limits: Mapping[str, Limit],
+    application: str,
+    people: _People,
+    moment: Moment,
+) -> None:
     """Count the mails from the address, of the sender, to each recipient, of the application.
 
-    Always in the same order, or two requests would wait for each other. Raises Refusal for one too many.
+    Always in the same order, or two requests would wait for each other. Raises Refusal for one
+    too many.
     """
     number = len(people.recipients)
-    mails = [_Mail("address", origin, "", times) for origin, times in origins(moment.address)] * number
+    mails = [
+        _Mail("address", origin, "", times) for origin, times in origins(moment.address)
+    ] * number
     mails += [_Mail("sender", people.sender.lower(), "senderEmailAddress")] * number
-    mails += [_Mail("recipient", who, "recipientEmailAddress") for who in sorted(map(str.lower, people.recipients))]
+    mails += [
+        _Mail("recipient", who, "recipientEmailAddress")
+        for who in sorted(map(str.lower, people.recipients))
+    ]
     mails += [_Mail("application", application, "")] * number
     for kind, who, where, times in mails:
         most, minutes = limits[kind].most * times, limits[kind].minutes
@@ -145,11 +192,13 @@ def _limit(tables: Tables, limits: Mapping[str, Limit], application: str, people
             raise Refusal("too_many", (Fault(where, words),), (("Retry-After", str(wait)),))
 
 
-# -- what --------------------------------------------------------------------------------------------------------
+# -- what --------------------------------------------------------------------------------------
 
 
 def _shared(content: Content, body: Mapping[str, str], today: str) -> tuple[Json, Json | None]:
-    """The promotion that is shared, and its coupon where that is. Raises Refusal unless both are live."""
+    """The promotion that is shared, and its coupon where that is. Raises Refusal unless both
+    are live.
+    """
     promotion, coupon = _found(content, body)
     channel = body.get("channel", "SITE")
     if channel not in promotion["channels"]:
@@ -179,7 +228,9 @@ def _found(content: Content, body: Mapping[str, str]) -> tuple[Json, Json | None
 
 
 def _is_open(document: Json, where: str, today: str) -> None:
-    """Whether a day is within a promotion's or coupon's days, both ends included (design 4, Time)."""
+    """Whether a day is within a promotion's or coupon's days, both ends included (design 4,
+    Time).
+    """
     if today < document["effective"]:
         raise _not_found(where, f"begins on {document['effective']} only")
     if today > document.get("expiry", today):

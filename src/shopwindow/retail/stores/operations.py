@@ -7,7 +7,14 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Ids, Number, Radius, Text, Words
-from shopwindow.interface.operation import CALLBACK, FIELDS, FromContent, Operation, Parameter, Together
+from shopwindow.interface.operation import (
+    CALLBACK,
+    FIELDS,
+    FromContent,
+    Operation,
+    Parameter,
+    Together,
+)
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.articles import INDEX, articles_of, products_of_upcs, upcs
 from shopwindow.retail.places import search as places
@@ -32,7 +39,11 @@ StoreAway = tuple[float | None, Json]
 def stores_by_location(content: Content, call: Call) -> Json:
     """The stores with the given location numbers."""
     numbers = call["locationNumber"]
-    found = ((None, store) for number in numbers if (store := content.document("store", "locationNumber", number)))
+    found = (
+        (None, store)
+        for number in numbers
+        if (store := content.document("store", "locationNumber", number))
+    )
     return _answer(content, call, _with_features(content, found, call["feature"]))
 
 
@@ -44,12 +55,18 @@ def stores(content: Content, call: Call) -> Json:
     else:
         found = near(content, *place, call["radius"])
     if (numbers := call["storeNumber"]) is not None:
-        found = [(distance, store) for distance, store in found if store["storeNumber"] in numbers]
-    return _answer(content, call, islice(_with_features(content, found, call["feature"]), call["_limit"]))
+        found = [
+            (distance, store) for distance, store in found if store["storeNumber"] in numbers
+        ]
+    return _answer(
+        content, call, islice(_with_features(content, found, call["feature"]), call["_limit"])
+    )
 
 
 def _place(content: Content, call: Call) -> Point | None:
-    """The point that a search is about; coordinates come before a search address. Raises Refusal."""
+    """The point that a search is about; coordinates come before a search address. Raises
+    Refusal.
+    """
     if call["latitude"] is not None:
         return call["latitude"], call["longitude"]
     text = call["searchAddress"]
@@ -58,16 +75,23 @@ def _place(content: Content, call: Call) -> Point | None:
     point = places.find(text, content)
     if point is None:
         allowed = "give a zip code, a city and its state, or a full address"
-        raise Refusal("invalid", (Fault("searchAddress", f"no place is known by {text[:80]!r}; {allowed}"),))
+        raise Refusal(
+            "invalid",
+            (Fault("searchAddress", f"no place is known by {text[:80]!r}; {allowed}"),),
+        )
     return point
 
 
-def _with_features(content: Content, found: Iterable[StoreAway], wanted: tuple[str, ...] | None) -> Iterable[StoreAway]:
+def _with_features(
+    content: Content, found: Iterable[StoreAway], wanted: tuple[str, ...] | None
+) -> Iterable[StoreAway]:
     """The stores that have all of the wanted features."""
     return _having(content, found, wanted) if wanted else found
 
 
-def _having(content: Content, found: Iterable[StoreAway], wanted: tuple[str, ...]) -> Iterator[StoreAway]:
+def _having(
+    content: Content, found: Iterable[StoreAway], wanted: tuple[str, ...]
+) -> Iterator[StoreAway]:
     for distance, store in found:
         if set(wanted) <= set(_features(content, store)):
             yield distance, store
@@ -93,7 +117,9 @@ def _answer(content: Content, call: Call, found: Iterable[StoreAway]) -> Json:
 
 
 def _wanted(content: Content, call: Call) -> list[str]:
-    """The UPCs whose availability is asked for: the one that is named, or else all of a product; none unknown."""
+    """The UPCs whose availability is asked for: the one that is named, or else all of a
+    product; none unknown.
+    """
     if content.index(INDEX) is None:
         return []
     number, product = call["upcNumber"], call["productId"]
@@ -104,14 +130,21 @@ def _wanted(content: Content, call: Call) -> list[str]:
     texts = upcs((number,)) if number is not None else None
     document = None if product is None else articles_of(content).product(product)
     found = document.get("upcs", ()) if document else ()
-    return sorted((each["upc"] for each in found if texts is None or each["upc"] in texts), key=int)
+    return sorted(
+        (each["upc"] for each in found if texts is None or each["upc"] in texts), key=int
+    )
 
 
 def _with_inventories(
-    content: Content, stores: Sequence[Json], distances: Sequence[float | None], wanted: Sequence[str]
+    content: Content,
+    stores: Sequence[Json],
+    distances: Sequence[float | None],
+    wanted: Sequence[str],
 ) -> list[Json]:
     """Stores with what they have of some UPCs."""
-    has = articles_of(content).availability(wanted, [store["locationNumber"] for store in stores])
+    has = articles_of(content).availability(
+        wanted, [store["locationNumber"] for store in stores]
+    )
     rendered = []
     for store, distance in zip(stores, distances, strict=True):
         inventory = [
@@ -123,7 +156,9 @@ def _with_inventories(
             }
             for upc in wanted
         ]
-        rendered.append(_store(content, store, distance) | {"inventories": {"inventory": inventory}})
+        rendered.append(
+            _store(content, store, distance) | {"inventories": {"inventory": inventory}}
+        )
     return rendered
 
 
@@ -140,15 +175,28 @@ def _store(content: Content, store: Json, distance: float | None = None) -> Json
         "location": store["location"],
         **({} if distance is None else {"distance": distance, "units": "mi"}),
         "features": {"feature": features} if features else {},
-        "attributes": {"attribute": [{"name": name, "values": values} for name, values in attributes(store).items()]},
+        "attributes": {
+            "attribute": [
+                {"name": name, "values": values} for name, values in attributes(store).items()
+            ]
+        },
         "schedule": {"workingHours": hours(store, content.derived_whole(days), "date")},
     }
 
 
-_FEATURE = Parameter("feature", Words(STORE_FEATURES), "Only stores that have all of these features, comma-separated.")
-_UPC = Parameter("upcNumber", Count(), "What the stores have of this UPC.", example="474396002526")
+_FEATURE = Parameter(
+    "feature",
+    Words(STORE_FEATURES),
+    "Only stores that have all of these features, comma-separated.",
+)
+_UPC = Parameter(
+    "upcNumber", Count(), "What the stores have of this UPC.", example="474396002526"
+)
 _PRODUCT_ID = Parameter(
-    "productId", Count(), "What the stores have of this product's UPCs, unless a UPC is named.", example="520100"
+    "productId",
+    Count(),
+    "What the stores have of this product's UPCs, unless a UPC is named.",
+    example="520100",
 )
 
 OPERATIONS = (
@@ -157,12 +205,17 @@ OPERATIONS = (
         "store/v2/stores/{locationNumber}",
         FromContent(
             stores_by_location,
-            lambda content: ({"locationNumber": (store["locationNumber"],)} for store in content.documents("store")),
+            lambda content: (
+                {"locationNumber": (store["locationNumber"],)}
+                for store in content.documents("store")
+            ),
         ),
         "stores",
         "Stores by location number.",
         (
-            Parameter("locationNumber", Ids(), "Location numbers, comma-separated.", example="10118"),
+            Parameter(
+                "locationNumber", Ids(), "Location numbers, comma-separated.", example="10118"
+            ),
             _FEATURE,
             FIELDS,
             _UPC,
@@ -178,7 +231,9 @@ OPERATIONS = (
         "stores",
         "Stores; without a place, all of them.",
         (
-            Parameter("storeNumber", Ids(), "Store numbers (MST), comma-separated.", example="4001"),
+            Parameter(
+                "storeNumber", Ids(), "Store numbers (MST), comma-separated.", example="4001"
+            ),
             Parameter(
                 "searchAddress",
                 Text(),
@@ -186,9 +241,17 @@ OPERATIONS = (
                 example="New York, NY",
             ),
             Parameter(
-                "latitude", Number(-90, 90), "Degrees north; with longitude, before searchAddress.", example="40.7536"
+                "latitude",
+                Number(-90, 90),
+                "Degrees north; with longitude, before searchAddress.",
+                example="40.7536",
             ),
-            Parameter("longitude", Number(-180, 180), "Degrees east; with latitude.", example="-73.9889"),
+            Parameter(
+                "longitude",
+                Number(-180, 180),
+                "Degrees east; with latitude.",
+                example="-73.9889",
+            ),
             Parameter(
                 "radius",
                 Radius(MAX_RADIUS),
@@ -197,7 +260,12 @@ OPERATIONS = (
                 example="M25",
             ),
             _FEATURE,
-            Parameter("_limit", Count(), "At most so many stores; without it, all within the radius.", example="5"),
+            Parameter(
+                "_limit",
+                Count(),
+                "At most so many stores; without it, all within the radius.",
+                example="5",
+            ),
             FIELDS,
             _UPC,
             _PRODUCT_ID,

@@ -1,8 +1,9 @@
 """Addresses of databases: how one is read, and how messages speak of one.
 
-An address may hold a password in several places, and people mistype addresses. So what cannot be read for certain is
-never shown, not even in part: a message quotes the scheme, the host and the name of a database, and nothing else.
-libpq's own messages about an address quote all of it; they are replaced here before anybody sees them.
+An address may hold a password in several places, and people mistype addresses. So what cannot
+be read for certain is never shown, not even in part: a message quotes the scheme, the host and
+the name of a database, and nothing else. libpq's own messages about an address quote all of it;
+they are replaced here before anybody sees them.
 """
 
 import os
@@ -24,10 +25,17 @@ _SERVER = re.compile(
     r"(?:\?(?P<query>[^#\s]*))?",
     re.IGNORECASE,
 )
-"""An address that libpq reads as we do (its manual, 34.1.1.2). libpq is laxer: it takes a host for a password's end."""
+"""An address that libpq reads as we do (its manual, 34.1.1.2). libpq is laxer: it takes a host
+for a password's end.
+"""
 
-_SHOWN = re.compile(rf"(?P<scheme>(?:jdbc:)?[a-z][a-z0-9]{{0,20}})://(?P<place>{_HOST}(?:/[A-Za-z0-9_.-]*)?)", re.I)
-"""What is left of an address without its person and query, where nothing in it could be part of a password."""
+_SHOWN = re.compile(
+    rf"(?P<scheme>(?:jdbc:)?[a-z][a-z0-9]{{0,20}})://(?P<place>{_HOST}(?:/[A-Za-z0-9_.-]*)?)",
+    re.I,
+)
+"""What is left of an address without its person and query, where nothing in it could be part of
+a password.
+"""
 
 _FILE = re.compile(r"sqlite:///(?P<path>.*)", re.IGNORECASE | re.DOTALL)
 
@@ -57,7 +65,9 @@ def sqlite_path(address: str) -> Path | None:
 
 def _path(text: str) -> Path:
     if "?" in text or "#" in text:
-        name, mark = re.split(r"([?#])", text, maxsplit=1)[:2]  # what follows may be a key, such as SQLCipher's
+        name, mark = re.split(r"([?#])", text, maxsplit=1)[
+            :2
+        ]  # what follows may be a key, such as SQLCipher's
         raise Failure(
             f"--database sqlite:///{name}{mark}…: has no parts after ? or #; in the name of a file they are %3F and %23"
         )
@@ -70,7 +80,8 @@ def _path(text: str) -> Path:
 
 
 def server_address(address: str) -> str:
-    """A PostgreSQL server's address as libpq takes it, which knows its scheme in lower case only.
+    """A PostgreSQL server's address as libpq takes it, which knows its scheme in lower case
+    only.
 
     Raises:
         Failure: libpq cannot read it.
@@ -82,7 +93,10 @@ def server_address(address: str) -> str:
     lower = f"{scheme.lower()}://{rest}"
     try:
         conninfo_to_dict(lower)
-    except (ProgrammingError, UnicodeError):  # which quotes the address, or the part that it does not know
+    except (
+        ProgrammingError,
+        UnicodeError,
+    ):  # which quotes the address, or the part that it does not know
         raise Failure(
             f"--database {shown(address)}: PostgreSQL's library cannot read it; after % come two hexadecimal digits,"
             " and after ? connection parameters as in its manual, such as ?sslmode=require"
@@ -91,7 +105,9 @@ def server_address(address: str) -> str:
 
 
 def shown(address: str) -> str:
-    """An address for a message: its scheme, host and name; `…` where these cannot be told from a password."""
+    """An address for a message: its scheme, host and name; `…` where these cannot be told from
+    a password.
+    """
     before_query = re.split(r"[?#]", address, maxsplit=1)[0]
     scheme, separator, rest = before_query.partition("://")
     place = _SHOWN.fullmatch(f"{scheme}{separator}{rest.rpartition('@')[2]}")
@@ -104,7 +120,9 @@ _QUOTES = (('"', '"'), ("'", "'"), ("»", "«"), ("„", "“"), ("“", "”"),
 
 
 def without_secrets(message: str, address: str) -> str:
-    """A message of libpq or of a server about a connection, without user and password of the connection's address."""
+    """A message of libpq or of a server about a connection, without user and password of the
+    connection's address.
+    """
     from psycopg.conninfo import conninfo_to_dict
 
     parts = conninfo_to_dict(address)
@@ -124,6 +142,8 @@ def _without_users(message: str) -> str:
 
 
 def hide_users(record: LogRecord) -> bool:
-    """A filter of Python's logging: psycopg's pool logs what a server said, which names the user."""
+    """A filter of Python's logging: psycopg's pool logs what a server said, which names the
+    user.
+    """
     record.msg, record.args = _without_users(record.getMessage()), ()
     return True

@@ -1,8 +1,9 @@
 """The time of a database's server, known without asking for it each time.
 
-Hosts that share a database may disagree about the time; whatever they count, lease or store together goes by the
-server's. Each new connection brings the server's time along. From then on the host's monotonic clock counts, which
-nobody sets; a pool renews its connections within the hour, in which such a clock drifts by less than 0.2 s.
+Hosts that share a database may disagree about the time; whatever they count, lease or store
+together goes by the server's. Each new connection brings the server's time along. From then on
+the host's monotonic clock counts, which nobody sets; a pool renews its connections within the
+hour, in which such a clock drifts by less than 0.2 s.
 """
 
 import sys
@@ -12,7 +13,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 TOLERATED = timedelta(seconds=1)
-"""So far a host may be off before it says so: far more than NTP leaves, far less than any limit or lease lasts."""
+"""So far a host may be off before it says so: far more than NTP leaves, far less than any limit
+or lease lasts.
+"""
 
 
 class Clock:
@@ -42,7 +45,8 @@ class Clock:
         return server + timedelta(seconds=time.monotonic() - at)
 
     def set(self, server: datetime, asked: float) -> None:
-        """Take over the server's time, which was asked for at ``asked`` (time.monotonic) and has just come.
+        """Take over the server's time, which was asked for at ``asked`` (time.monotonic) and
+        has just come.
 
         A host that is off by more than a second says so, once.
         """

@@ -14,7 +14,9 @@ from shopwindow.service.database.tables import Declared, declared
 Result = TypeVar("Result")
 RETRY_AFTER = (("Retry-After", "1"),)
 PATIENCE_SECONDS = 10.0
-"""How long a request waits for a database that does not answer, before it is told to come again."""
+"""How long a request waits for a database that does not answer, before it is told to come
+again.
+"""
 
 CONNECTIONS = 16
 """Connections of one process to a server, at most, unless something else is said."""
@@ -28,8 +30,9 @@ UNKNOWN = "it is not known whether this was kept"
 class Load:
     """How busy a process's way to its database is.
 
-    ``waiting``: actions that wait for the writer thread or for a connection, or are being written; ``oldest``: seconds
-    that the first of them has waited; ``used`` and ``idle``: connections to a database server.
+    ``waiting``: actions that wait for the writer thread or for a connection, or are being
+    written; ``oldest``: seconds that the first of them has waited; ``used`` and ``idle``:
+    connections to a database server.
     """
 
     waiting: int = 0
@@ -39,7 +42,9 @@ class Load:
 
 
 class Meter(Protocol):
-    """What is reported of each transaction. Its methods never raise: a fault of a metric must cost no write."""
+    """What is reported of each transaction. Its methods never raise: a fault of a metric must
+    cost no write.
+    """
 
     def wrote(self, actions: int, seconds: float) -> None:
         """A transaction of so many actions was kept."""
@@ -69,7 +74,9 @@ class Unmetered:
 
 
 class Database(Protocol):
-    """The database of a service process. Its threads share it; after a fork the child has connections of its own."""
+    """The database of a service process. Its threads share it; after a fork the child has
+    connections of its own.
+    """
 
     @property
     def tables(self) -> Declared:
@@ -77,11 +84,13 @@ class Database(Protocol):
         ...
 
     def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
-        """What ``work`` returns, once all that it wrote is durable. What it raises rolls back what it wrote.
+        """What ``work`` returns, once all that it wrote is durable. What it raises rolls back
+        what it wrote.
 
-        ``work`` may be called again where its transaction is known to be rolled back. ``repeatable``: it may also be
-        called again after it may have been kept, because it finds out by itself. Raises Refusal ``unavailable`` where
-        the database cannot keep it now.
+        ``work`` may be called again where its transaction is known to be rolled back.
+        ``repeatable``: it may also be called again after it may have been kept, because it
+        finds out by itself. Raises Refusal ``unavailable`` where the database cannot keep it
+        now.
         """
         ...
 
@@ -90,11 +99,15 @@ class Database(Protocol):
         ...
 
     def migrate(self) -> list[str]:
-        """Bring the database to the form of its tables, all steps or none; the steps taken. Raises Failure."""
+        """Bring the database to the form of its tables, all steps or none; the steps taken.
+        Raises Failure.
+        """
         ...
 
     def now(self) -> datetime:
-        """The time by the database's clock, which all hosts share; by this host's, while the database is away."""
+        """The time by the database's clock, which all hosts share; by this host's, while the
+        database is away.
+        """
         ...
 
     def fault(self) -> str:
@@ -119,14 +132,19 @@ def lacking(database: Database) -> str:
         steps = database.read(lambda tables: reached(tables.session))
     except Refusal:
         raise
-    except Exception as error:  # not even the table of steps; each engine says so with an exception of its own
+    except (
+        Exception
+    ) as error:  # not even the table of steps; each engine says so with an exception of its own
         return f"{database.fault() or error}; {HOW_TO_MIGRATE}"
     behind = missing(steps, database.tables)
     return f"in the database {', '.join(behind)}; {HOW_TO_MIGRATE}" if behind else ""
 
 
 def open_database(
-    url: str, tables: Iterable[Table[Any]], meter: Meter | None = None, connections: int = CONNECTIONS
+    url: str,
+    tables: Iterable[Table[Any]],
+    meter: Meter | None = None,
+    connections: int = CONNECTIONS,
 ) -> Database:
     """Return the database that a URL names: `sqlite:///path` or `postgresql://…`.
 
@@ -146,7 +164,9 @@ def open_database(
         from shopwindow.service.database.postgresql import PostgreSQL
     except ModuleNotFoundError as error:
         install = "install shopwindow with the extra postgresql, as the README says"
-        raise Failure(f"{error.name} is not installed, and PostgreSQL needs it: {install}") from None
+        raise Failure(
+            f"{error.name} is not installed, and PostgreSQL needs it: {install}"
+        ) from None
     return PostgreSQL(server_address(url), named, meter or Unmetered(), connections)
 
 

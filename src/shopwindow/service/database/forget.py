@@ -55,7 +55,9 @@ def _remove_rows(tables: Tables, rows: str, column: Column, person: str) -> int:
     value = column.value(person)
     if value is None:
         return 0
-    return len(tables.session.run(f"DELETE FROM {rows} WHERE {column.name} = ? RETURNING 1", value))
+    return len(
+        tables.session.run(f"DELETE FROM {rows} WHERE {column.name} = ? RETURNING 1", value)
+    )
 
 
 def _remove_answers(tables: Tables, column: Column, person: str) -> int:

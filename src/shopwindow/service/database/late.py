@@ -1,4 +1,6 @@
-"""A database that may be out of reach when the service starts: reads from content do not wait for it."""
+"""A database that may be out of reach when the service starts: reads from content do not wait
+for it.
+"""
 
 import threading
 import time
@@ -9,11 +11,21 @@ from typing import Any
 from shopwindow.interface.table import Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.service import journal
-from shopwindow.service.database.database import CONNECTIONS, Database, Load, Meter, Result, open_database, unavailable
+from shopwindow.service.database.database import (
+    CONNECTIONS,
+    Database,
+    Load,
+    Meter,
+    Result,
+    open_database,
+    unavailable,
+)
 from shopwindow.service.database.tables import Declared, declared
 
 PAUSES = (1.0, 2.0, 5.0, 10.0)
-"""Seconds between tries, the last again and again: a host that restarts its database is back within a minute."""
+"""Seconds between tries, the last again and again: a host that restarts its database is back
+within a minute.
+"""
 
 
 def late_database(
@@ -24,11 +36,12 @@ def late_database(
     *,
     migrate: bool = False,
 ) -> Database:
-    """The database that ``url`` names, opened now or, while it is out of reach, as soon as it can be.
+    """The database that ``url`` names, opened now or, while it is out of reach, as soon as it
+    can be.
 
-    ``tables``: what actions write there (Interface.tables). ``migrate``: it is brought to their form before it is used.
-    Raises Failure for what waiting does not mend:
-    a wrong URL, a newer database.
+    ``tables``: what actions write there (Interface.tables). ``migrate``: it is brought to their
+    form before it is used. Raises Failure for what waiting does not mend: a wrong URL, a newer
+    database.
     """
 
     listed = tuple(tables)
@@ -60,13 +73,17 @@ def _migrated(database: Database) -> None:
     try:
         database.migrate()
     except Failure as failure:
-        if database.fault():  # it cannot be reached; otherwise it is there, and not fit for this program
+        if (
+            database.fault()
+        ):  # it cannot be reached; otherwise it is there, and not fit for this program
             raise _OutOfReach(str(failure)) from failure
         raise
 
 
 class Late:
-    """The port Database, on one that a thread tries to open. Until it has, all that is asked is refused."""
+    """The port Database, on one that a thread tries to open. Until it has, all that is asked is
+    refused.
+    """
 
     def __init__(self, open: Callable[[], Database], tables: Declared, reason: str) -> None:
         self.tables = tables
@@ -74,7 +91,10 @@ class Late:
         self._reason = reason
         self._database: Database | None = None
         self._closing = threading.Event()
-        journal.error("database", f"{reason}; reads are answered, writes are refused, and it is tried again")
+        journal.error(
+            "database",
+            f"{reason}; reads are answered, writes are refused, and it is tried again",
+        )
         threading.Thread(target=self._run, name="late-database", daemon=True).start()
 
     def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
@@ -117,7 +137,9 @@ class Late:
                     journal.error("database", f"{error}; it is tried again")
                 continue
             self._database = database
-            journal.info("database", f"the database can be used, after {time.monotonic() - began:.0f} s")
+            journal.info(
+                "database", f"the database can be used, after {time.monotonic() - began:.0f} s"
+            )
             if self._closing.is_set():
                 database.close()
             return

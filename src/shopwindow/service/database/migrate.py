@@ -1,8 +1,10 @@
-"""The steps that bring a database to the form of its tables: forward only, all of one `migrate` in one transaction.
+"""The steps that bring a database to the form of its tables: forward only, all of one `migrate`
+in one transaction.
 
-`table_steps` holds the steps that a database has taken, by table. Until form 5 all tables shared one list of numbers,
-in `migrations`. Such a database is taken over: a step that says which number it had (Step.formerly) counts as taken
-where the list has that number. The list is left as it is, for older programs look at it.
+`table_steps` holds the steps that a database has taken, by table. Until form 5 all tables
+shared one list of numbers, in `migrations`. Such a database is taken over: a step that says
+which number it had (Step.formerly) counts as taken where the list has that number. The list is
+left as it is, for older programs look at it.
 """
 
 import re
@@ -17,11 +19,15 @@ HOW_TO_MIGRATE = "`shopwindow migrate` brings the database to this program's for
 
 STEPS_TABLE, FORMER_TABLE = "table_steps", "migrations"
 LAST_FORMER_NUMBER = 5
-"""The last number that a step had while all tables shared one list. Nobody has made a database with a higher one."""
+"""The last number that a step had while all tables shared one list. Nobody has made a database
+with a higher one.
+"""
 
 
 class Inspected(Session, Protocol):
-    """A transaction that can say which SQL tables there are: each engine is asked in its own words."""
+    """A transaction that can say which SQL tables there are: each engine is asked in its own
+    words.
+    """
 
     def has_table(self, name: str) -> bool:
         """Return whether there is an SQL table of that name."""
@@ -56,7 +62,9 @@ def migrate(session: Inspected, tables: Declared) -> list[str]:
                 line += " (taken over)"
             else:
                 _take(session, step)
-            session.run(f"INSERT INTO {STEPS_TABLE} (name, step) VALUES (?, ?)", table.name, number)
+            session.run(
+                f"INSERT INTO {STEPS_TABLE} (name, step) VALUES (?, ?)", table.name, number
+            )
             done.append(line)
     return done
 
@@ -67,7 +75,9 @@ def _take(session: Session, step: Step) -> None:
 
 
 def former_steps(session: Inspected) -> Mapping[int, str]:
-    """Return the names of the steps in the former list of a database, by number. Raises Failure for a newer one."""
+    """Return the names of the steps in the former list of a database, by number. Raises Failure
+    for a newer one.
+    """
     if not session.has_table(FORMER_TABLE):
         return {}
     former: dict[int, str] = dict(session.run(f"SELECT number, name FROM {FORMER_TABLE}"))
@@ -82,11 +92,15 @@ def former_steps(session: Inspected) -> Mapping[int, str]:
 
 def reached(session: Session) -> dict[str, int]:
     """Return the last step that the database has taken of each table."""
-    return dict(session.run(f"SELECT name, max(step) FROM {STEPS_TABLE} GROUP BY name ORDER BY name"))
+    return dict(
+        session.run(f"SELECT name, max(step) FROM {STEPS_TABLE} GROUP BY name ORDER BY name")
+    )
 
 
 def refuse_newer(steps: Mapping[str, int], tables: Declared) -> None:
-    """Raise Failure where a database has taken steps of a table that this program does not know."""
+    """Raise Failure where a database has taken steps of a table that this program does not
+    know.
+    """
     for name, number in steps.items():
         table = tables.get(name)
         if table is not None and number > len(table.steps):
@@ -106,7 +120,9 @@ def missing(steps: Mapping[str, int], tables: Declared) -> list[str]:
 
 
 def left_alone(session: Session, tables: Declared) -> list[str]:
-    """Return the names of tables that the database has and the Interface lacks. Nothing is done to them."""
+    """Return the names of tables that the database has and the Interface lacks. Nothing is done
+    to them.
+    """
     return [name for name in reached(session) if name not in tables]
 
 

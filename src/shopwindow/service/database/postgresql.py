@@ -1,4 +1,6 @@
-"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for that, and it is safe."""
+"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for
+that, and it is safe.
+"""
 
 import logging
 import os
@@ -44,16 +46,24 @@ RACES = 20
 """How often one transaction may find a row that another made meanwhile."""
 
 TOGETHER_ATTEMPTS = 3
-"""So often a transaction is tried beside others; then those that failed so often take turns, so that each succeeds."""
+"""So often a transaction is tried beside others; then those that failed so often take turns, so
+that each succeeds.
+"""
 
 IMPATIENCE_SECONDS = 0.5
-"""How long a request waits while the database has been out of reach: threads that wait cannot answer reads."""
+"""How long a request waits while the database has been out of reach: threads that wait cannot
+answer reads.
+"""
 
 SILENCE_SECONDS = PATIENCE_SECONDS + 1.0
-"""After which a server that says nothing is given up. One that runs has said by then that a statement took too long."""
+"""After which a server that says nothing is given up. One that runs has said by then that a
+statement took too long.
+"""
 
 RECONNECT_SECONDS = 2.0
-"""After which the pool gives a connection up; the next request makes it try again, with no growing pause."""
+"""After which the pool gives a connection up; the next request makes it try again, with no
+growing pause.
+"""
 
 MIGRATION_LOCK = 0x76697472
 """Of `pg_advisory_xact_lock`: one program migrates at a time."""
@@ -71,7 +81,9 @@ _CONFIGURE = """
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')
 UNION ALL SELECT set_config('statement_timeout', '10s', false) WHERE current_setting('statement_timeout') = '0'
 """
-"""An answer promises that it was kept, whatever the server's default is; and no request waits for ever for a lock."""
+"""An answer promises that it was kept, whatever the server's default is; and no request waits
+for ever for a lock.
+"""
 
 
 _ALLOWED = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
@@ -81,7 +93,8 @@ _ALLOWED = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout
 class Connection(psycopg.Connection[Row]):
     """A connection that is closed when its server falls silent.
 
-    A server that is stopped, or hangs, keeps no statement_timeout, and its kernel keeps TCP alive.
+    A server that is stopped, or hangs, keeps no statement_timeout, and its kernel keeps TCP
+    alive.
     """
 
     patience = SILENCE_SECONDS
@@ -92,7 +105,9 @@ class Connection(psycopg.Connection[Row]):
         return super().wait(self._heard(gen), *arguments, **named)
 
     def _heard(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """What ``gen`` does. Whoever waits for the socket looks in every tenth of a second, with nothing ready."""
+        """What ``gen`` does. Whoever waits for the socket looks in every tenth of a second,
+        with nothing ready.
+        """
         try:
             wanted = next(gen)
             until = time.monotonic() + self.patience
@@ -104,7 +119,9 @@ class Connection(psycopg.Connection[Row]):
                     self.fell_silent = True
                     gen.close()
                     self.close()
-                    raise psycopg.OperationalError(f"the server has said nothing for {self.patience:g} s")
+                    raise psycopg.OperationalError(
+                        f"the server has said nothing for {self.patience:g} s"
+                    )
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value
@@ -125,7 +142,9 @@ class _Unknown(Exception):
 
 
 _READ_ONLY = (ReadOnlySqlTransaction, FeatureNotSupported)
-"""A server that takes no writes: because it is told so; because it is a standby, which does nothing SERIALIZABLE."""
+"""A server that takes no writes: because it is told so; because it is a standby, which does
+nothing SERIALIZABLE.
+"""
 
 
 @cache
@@ -146,7 +165,8 @@ def _gives_rows(sql: str) -> bool:
 class _Session:
     """The port Session on one connection.
 
-    Within a pipeline, a statement without rows is sent on with the next one, and what is wrong with it is raised then.
+    Within a pipeline, a statement without rows is sent on with the next one, and what is wrong
+    with it is raised then.
     """
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
@@ -193,7 +213,7 @@ class PostgreSQL:
             _ABANDONED.append(self._opened)
         self._begin()
 
-    # -- the port --------------------------------------------------------------------------------------------
+    # -- the port ------------------------------------------------------------------------------
 
     def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
         started = time.perf_counter()
@@ -219,7 +239,9 @@ class PostgreSQL:
                 session.run("SELECT pg_advisory_xact_lock(?)", MIGRATION_LOCK)
                 return migrate(session, self.tables)
         except psycopg.Error as error:
-            raise Failure(f"the database cannot be brought to this program's form: {self._words(error)}") from None
+            raise Failure(
+                f"the database cannot be brought to this program's form: {self._words(error)}"
+            ) from None
 
     def now(self) -> datetime:
         if not self._clock.is_set:
@@ -256,10 +278,13 @@ class PostgreSQL:
             if self._opened is not None:
                 self._opened.close()
 
-    # -- transactions ----------------------------------------------------------------------------------------
+    # -- transactions --------------------------------------------------------------------------
 
-    def _done(self, transact: Callable[[Connection, bool], Result], *, repeatable: bool) -> Result:
-        """Try until it is done, or there is no time left. Raises _Given, and what ``transact`` raises.
+    def _done(
+        self, transact: Callable[[Connection, bool], Result], *, repeatable: bool
+    ) -> Result:
+        """Try until it is done, or there is no time left. Raises _Given, and what ``transact``
+        raises.
 
         ``transact`` is told whether it has failed so often that it is to take turns.
         """
@@ -297,15 +322,20 @@ class PostgreSQL:
                     self._away_until = time.monotonic() + PATIENCE_SECONDS
                 raise _Given(self._told(last, "the database cannot be reached now")) from last
 
-    def _look(self, work: Callable[[Tables], Result], connection: Connection, in_turn: bool) -> Result:
+    def _look(
+        self, work: Callable[[Tables], Result], connection: Connection, in_turn: bool
+    ) -> Result:
         _begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
         return work(Tables(_Session(connection), self.tables))
 
-    def _act(self, work: Callable[[Tables], Result], connection: Connection, in_turn: bool) -> Result:
+    def _act(
+        self, work: Callable[[Tables], Result], connection: Connection, in_turn: bool
+    ) -> Result:
         """Run an action in a transaction.
 
-        A pipeline (libpq 34.5) sends BEGIN and what needs no answer on its way together: an opt-in takes two ways to
-        the server instead of four. It ends before COMMIT is sent: what fails until then is known not to be kept.
+        A pipeline (libpq 34.5) sends BEGIN and what needs no answer on its way together: an
+        opt-in takes two ways to the server instead of four. It ends before COMMIT is sent: what
+        fails until then is known not to be kept.
         """
         _begin(connection, IsolationLevel.SERIALIZABLE, reads=False)
         with connection.pipeline():
@@ -414,7 +444,9 @@ def _committing() -> Iterator[None]:
 
 
 def _rolled_back(error: psycopg.Error) -> bool:
-    """Whether the server said that a transaction failed. That it ends itself (57P0x) it may say after a COMMIT."""
+    """Whether the server said that a transaction failed. That it ends itself (57P0x) it may say
+    after a COMMIT.
+    """
     state = error.sqlstate
     return state is not None and not state.startswith(("08", "57P", "58", "XX"))
 

@@ -1,4 +1,6 @@
-"""What a database keeps for a while only: removed in small transactions, so that requests are not kept waiting."""
+"""What a database keeps for a while only: removed in small transactions, so that requests are
+not kept waiting.
+"""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -9,10 +11,14 @@ from shopwindow.service.database.database import Database
 from shopwindow.service.database.tables import Declared
 
 BATCH_ROWS = 500
-"""Rows removed in one transaction, which takes some milliseconds: a request that waits for it does not notice."""
+"""Rows removed in one transaction, which takes some milliseconds: a request that waits for it
+does not notice.
+"""
 
 
-def prune(database: Database, now: datetime, kept: Mapping[str, timedelta] | None = None) -> Iterator[tuple[str, int]]:
+def prune(
+    database: Database, now: datetime, kept: Mapping[str, timedelta] | None = None
+) -> Iterator[tuple[str, int]]:
     """Remove all rows of all tables that are too old at an instant.
 
     Args:
@@ -35,7 +41,8 @@ def prune(database: Database, now: datetime, kept: Mapping[str, timedelta] | Non
 
 
 def lifetimes(declared: Declared, kept: Mapping[str, timedelta]) -> dict[str, timedelta]:
-    """Return how long rows are kept, by the option of their Aging: as ``kept`` says, else as their table does.
+    """Return how long rows are kept, by the option of their Aging: as ``kept`` says, else as
+    their table does.
 
     Raises:
         Failure: no rows go by a name in ``kept``.
@@ -44,7 +51,9 @@ def lifetimes(declared: Declared, kept: Mapping[str, timedelta]) -> dict[str, ti
     usual = {aging.option: aging.kept for aging in agings if aging.option}
     for name in kept:
         if name not in usual:
-            allowed = ", ".join(sorted(usual)) or "none; all rows of this interface have a fixed time"
+            allowed = (
+                ", ".join(sorted(usual)) or "none; all rows of this interface have a fixed time"
+            )
             raise Failure(f"--keep {name}=…: no rows go by that name; allowed: {allowed}")
     return {**usual, **kept}
 

@@ -1,7 +1,9 @@
-"""How much of a rate is used up, for rates that many requests share: one number a name, whatever the rate.
+"""How much of a rate is used up, for rates that many requests share: one number a name,
+whatever the rate.
 
-This is the generic cell rate algorithm (ITU-T I.371, annex A). A rate of 600 in 10 minutes admits 600 at once, and
-gives one back each second. What is stored is the instant at which all of it will be there again.
+This is the generic cell rate algorithm (ITU-T I.371, annex A). A rate of 600 in 10 minutes
+admits 600 at once, and gives one back each second. What is stored is the instant at which all
+of it will be there again.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -14,7 +16,9 @@ _SECOND = 1_000_000
 
 
 class Taken(NamedTuple):
-    """How many were admitted; or none, the seconds until they will be, and when all are there again (µs)."""
+    """How many were admitted; or none, the seconds until they will be, and when all are there
+    again (µs).
+    """
 
     number: int
     wait: int
@@ -51,10 +55,13 @@ class Rates:
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
-    def take(self, name: str, least: int, wanted: int, most: int, seconds: int, at: datetime) -> Taken:
+    def take(
+        self, name: str, least: int, wanted: int, most: int, seconds: int, at: datetime
+    ) -> Taken:
         """The same under a name, exactly, however many processes and hosts take."""
         now = microseconds(at)
-        # the conflict's update changes nothing, and makes everybody else who takes under this name wait for us
+        # the conflict's update changes nothing, and makes everybody else who takes under this
+        # name wait for us
         ((full_at,),) = self._run(
             "INSERT INTO rates (name, full_at) VALUES (?, ?)"
             " ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING full_at",
@@ -83,5 +90,14 @@ RATES = Table(
         ),
     ),
     verbs=Rates,
-    aging=(Aging("rates", ("name",), "full_at", timedelta(0), called="used-up rates", stored=microseconds),),
+    aging=(
+        Aging(
+            "rates",
+            ("name",),
+            "full_at",
+            timedelta(0),
+            called="used-up rates",
+            stored=microseconds,
+        ),
+    ),
 )

@@ -15,9 +15,14 @@ class Removals:
         self._run = session.run
 
     def add(self, id: str, by: str, removed: Mapping[str, int], at: datetime) -> None:
-        """Note how many rows of each sort were removed, of a person known by `device` or by `user`."""
+        """Note how many rows of each sort were removed, of a person known by `device` or by
+        `user`.
+        """
         text = orjson.dumps(removed).decode()
-        self._run("INSERT INTO removals (id, known_by, removed, at) VALUES (?, ?, ?, ?)", *(id, by, text, written(at)))
+        self._run(
+            "INSERT INTO removals (id, known_by, removed, at) VALUES (?, ?, ?, ?)",
+            *(id, by, text, written(at)),
+        )
 
 
 REMOVALS = Table(

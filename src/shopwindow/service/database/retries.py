@@ -1,4 +1,6 @@
-"""Answers kept for clients that repeat a request under an Idempotency-Key. The engine's own table."""
+"""Answers kept for clients that repeat a request under an Idempotency-Key. The engine's own
+table.
+"""
 
 import re
 from dataclasses import dataclass
@@ -19,9 +21,10 @@ KEPT = timedelta(hours=24)
 class Retry:
     """A request that may be repeated: whose, what for, its key, and a digest of what it asks.
 
-    ``device`` and ``user``: the person that the request names, so that the answer can be forgotten with them.
-    ``sender``: a digest of whom the key holds for; the same key of anybody else is another. It stands before the key
-    in its column: programs of before this digest share the table while a new one is brought in.
+    ``device`` and ``user``: the person that the request names, so that the answer can be
+    forgotten with them. ``sender``: a digest of whom the key holds for; the same key of anybody
+    else is another. It stands before the key in its column: programs of before this digest
+    share the table while a new one is brought in.
     """
 
     application: str
@@ -47,7 +50,8 @@ class Retries:
         self._run = session.run
 
     def begin(self, retry: Retry, at: datetime) -> Outcome | None:
-        """The first answer, or None where this is the first request; another one waits until it has been answered.
+        """The first answer, or None where this is the first request; another one waits until it
+        has been answered.
 
         Raises Refusal where the key was used for another request.
         """
@@ -67,7 +71,10 @@ class Retries:
             *scope,
         )
         if digest != retry.digest:
-            fault = Fault("Idempotency-Key", "was used with another body; use a new key for another request")
+            fault = Fault(
+                "Idempotency-Key",
+                "was used with another body; use a new key for another request",
+            )
             raise Refusal("repeated_otherwise", (fault,))
         value: dict[str, Json] = orjson.loads(outcome)
         return Outcome(value["value"], value["etag"])
@@ -81,9 +88,16 @@ class Retries:
         )
 
     def remove_naming(self, text: str) -> int:
-        """Remove the stored answers that hold a text, and return how many: they name a person, the request did not."""
+        """Remove the stored answers that hold a text, and return how many: they name a person,
+        the request did not.
+        """
         pattern = re.sub("([!%_])", r"!\1", text)
-        return len(self._run("DELETE FROM retries WHERE outcome LIKE ? ESCAPE '!' RETURNING 1", f"%{pattern}%"))
+        return len(
+            self._run(
+                "DELETE FROM retries WHERE outcome LIKE ? ESCAPE '!' RETURNING 1",
+                f"%{pattern}%",
+            )
+        )
 
 
 RETRIES = Table(
@@ -111,5 +125,13 @@ RETRIES = Table(
     ),
     verbs=Retries,
     personal=(Personal("retries", Column("device"), Column("user_id"), called="kept answers"),),
-    aging=(Aging("retries", ("application", "method", "path", "idempotency_key"), "at", KEPT, called="kept answers"),),
+    aging=(
+        Aging(
+            "retries",
+            ("application", "method", "path", "idempotency_key"),
+            "at",
+            KEPT,
+            called="kept answers",
+        ),
+    ),
 )

@@ -1,7 +1,9 @@
-"""SQLite: one writer thread a process runs all that waits in one transaction; processes take turns by a lock file.
+"""SQLite: one writer thread a process runs all that waits in one transaction; processes take
+turns by a lock file.
 
-A commit costs one fdatasync, however many actions it holds, so whoever waits while one commit runs shares the next one.
-Each action runs once, under a savepoint of its own: what it raises takes back its own writes and nothing else.
+A commit costs one fdatasync, however many actions it holds, so whoever waits while one commit
+runs shares the next one. Each action runs once, under a savepoint of its own: what it raises
+takes back its own writes and nothing else.
 """
 
 import os
@@ -18,26 +20,39 @@ from typing import Any
 from shopwindow.interface.table import Row, Tables
 from shopwindow.problems import Failure, Refusal
 from shopwindow.service import journal
-from shopwindow.service.database.database import PATIENCE_SECONDS, UNKNOWN, Load, Meter, Result, Unmetered, unavailable
+from shopwindow.service.database.database import (
+    PATIENCE_SECONDS,
+    UNKNOWN,
+    Load,
+    Meter,
+    Result,
+    Unmetered,
+    unavailable,
+)
 from shopwindow.service.database.migrate import migrate, reached
 from shopwindow.service.database.sqlite_file import Locks, make, refuse_network
 from shopwindow.service.database.tables import Declared
 
 BATCH_ACTIONS = 256
-"""Actions of one transaction at most: as many as a worker may have threads, so nobody waits for a second turn."""
+"""Actions of one transaction at most: as many as a worker may have threads, so nobody waits for
+a second turn.
+"""
 
 LOOK_SECONDS = 1.0
 """How often a thread that waits for the writer looks whether the writer is there at all."""
 
 UNKNOWN_AFTER = 3
-"""How many times its patience a write waits once it has begun, whatever the disk does: with 10 s it is answered before
-nginx gives up (proxy_read_timeout, 60 s) and says less."""
+"""How many times its patience a write waits once it has begun, whatever the disk does: with 10
+s it is answered before nginx gives up (proxy_read_timeout, 60 s) and says less.
+"""
 
 BUSY_MILLISECONDS = 5000
 """A backstop: whoever writes beside the service (the sqlite3 shell) knows nothing of turns."""
 
 OWN_FAULTS = {1, 18, 19, 20, 21, 25}
-"""SQLITE_ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE: one action's. Others (FULL, IOERR …) end all of them."""
+"""SQLITE_ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE: one action's. Others (FULL, IOERR
+…) end all of them.
+"""
 
 
 class _Session:
@@ -50,11 +65,15 @@ class _Session:
         return self._connection.execute(sql, values).fetchall()
 
     def has_table(self, name: str) -> bool:
-        return bool(self.run("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name))
+        return bool(
+            self.run("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name)
+        )
 
 
 class _Waiting:
-    """An action that waits for the writer thread, and what became of it: ``done`` is released once that is clear."""
+    """An action that waits for the writer thread, and what became of it: ``done`` is released
+    once that is clear.
+    """
 
     __slots__ = ("done", "error", "result", "since", "work")
 
@@ -71,9 +90,15 @@ class SQLite:
     """The port Database on a file, made with its folders where it is missing. Raises Failure."""
 
     def __init__(
-        self, path: Path, tables: Declared, meter: Meter | None = None, patience: float = PATIENCE_SECONDS
+        self,
+        path: Path,
+        tables: Declared,
+        meter: Meter | None = None,
+        patience: float = PATIENCE_SECONDS,
     ) -> None:
-        """``patience``: seconds that a write waits for its turn; three times that once it has begun."""
+        """``patience``: seconds that a write waits for its turn; three times that once it has
+        begun.
+        """
         self.tables = tables
         self._path = path
         self._patience = patience
@@ -94,7 +119,8 @@ class SQLite:
         self._thread: threading.Thread | None = None
 
     def _after_fork(self) -> None:
-        """A child has none of the threads, and must neither use nor close its parent's connections (sqlite.org/faq).
+        """A child has none of the threads, and must neither use nor close its parent's
+        connections (sqlite.org/faq).
 
         What waits in the parent is the parent's to do.
         """
@@ -103,7 +129,7 @@ class SQLite:
             self._locks = self._locks.reopened()
             self._begin()
 
-    # -- the port --------------------------------------------------------------------------------------------
+    # -- the port ------------------------------------------------------------------------------
 
     def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
         waiting = _Waiting(work)
@@ -135,13 +161,19 @@ class SQLite:
                 connection.execute("ROLLBACK")
                 self._readers.append(connection)
         except sqlite3.Error as error:
-            if _own_fault(error) or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY:
+            if (
+                _own_fault(error)
+                or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY
+            ):
                 raise
             raise self._unavailable(error, "read") from error
 
     def migrate(self) -> list[str]:
         try:
-            with self._locks.turn(), closing(self._connect()) as connection:  # who makes a file's WAL waits for nobody
+            with (
+                self._locks.turn(),
+                closing(self._connect()) as connection,
+            ):  # who makes a file's WAL waits for nobody
                 connection.execute("BEGIN IMMEDIATE")
                 done = migrate(_Session(connection), self.tables)
                 connection.execute("COMMIT")
@@ -182,13 +214,14 @@ class SQLite:
             self._closed = True
             self._locks.close()
 
-    # -- who waits for the writer ------------------------------------------------------------------------------
+    # -- who waits for the writer --------------------------------------------------------------
 
     def _ensure_writer(self) -> None:
-        """Start the writer thread where there is none; called with ``_wake`` held. Raises Refusal.
+        """Start the writer thread where there is none; called with ``_wake`` held. Raises
+        Refusal.
 
-        A writer thread ends only by a fault of this program. What it had taken may have been kept or not, and its
-        clients are told so; what waits goes to the new thread.
+        A writer thread ends only by a fault of this program. What it had taken may have been
+        kept or not, and its clients are told so; what waits goes to the new thread.
         """
         if self._thread is not None:
             if self._thread.is_alive():
@@ -197,12 +230,17 @@ class SQLite:
         thread = threading.Thread(target=self._serve, name="database-writer", daemon=True)
         try:
             thread.start()
-        except RuntimeError as error:  # the system has no thread to give (RLIMIT_NPROC, a cgroup's pids.max)
+        except (
+            RuntimeError
+        ) as error:  # the system has no thread to give (RLIMIT_NPROC, a cgroup's pids.max)
             raise self._unavailable(error, "written to") from error
         self._thread = thread
 
     def _abandon_batch(self) -> None:
-        journal.error("writer_ended", f"{self._path}: the writer thread ended by itself; another one is started")
+        journal.error(
+            "writer_ended",
+            f"{self._path}: the writer thread ended by itself; another one is started",
+        )
         self._meter.restarted()
         batch, self._batch = self._batch, []
         for waiting in batch:
@@ -210,7 +248,9 @@ class SQLite:
             waiting.done.release()
 
     def _wait_for(self, waiting: _Waiting) -> None:
-        """Return once it is clear what became of an action. Raises Refusal where that takes too long."""
+        """Return once it is clear what became of an action. Raises Refusal where that takes too
+        long.
+        """
         pause = min(LOOK_SECONDS, self._patience)
         while not waiting.done.acquire(timeout=pause):
             waited = time.monotonic() - waiting.since
@@ -231,10 +271,13 @@ class SQLite:
                 raise self._unavailable(TimeoutError("no turn to write in time"), "written to")
             if waited >= UNKNOWN_AFTER * self._patience:
                 self._meter.failed(1)
-                journal.error("write_unknown", f"{self._path}: a transaction has not ended after {waited:.0f} s")
+                journal.error(
+                    "write_unknown",
+                    f"{self._path}: a transaction has not ended after {waited:.0f} s",
+                )
                 raise unavailable(UNKNOWN)
 
-    # -- the writer thread -------------------------------------------------------------------------------------
+    # -- the writer thread ---------------------------------------------------------------------
 
     def _serve(self) -> None:
         """Do what waits until the database is closed; after a failure with a new connection."""
@@ -262,14 +305,18 @@ class SQLite:
             connection.close()
 
     def _await(self) -> bool:
-        """Whether an action waits, once one does; False when the database is closed and none waits any more."""
+        """Whether an action waits, once one does; False when the database is closed and none
+        waits any more.
+        """
         with self._wake:
             while not self._queue and not self._closing:
                 self._wake.wait()
             return bool(self._queue)
 
     def _take(self) -> None:
-        """Take what waits by now: more than when the turn was asked for, where other processes had theirs."""
+        """Take what waits by now: more than when the turn was asked for, where other processes
+        had theirs.
+        """
         with self._wake:
             number = min(len(self._queue), BATCH_ACTIONS)
             self._batch = [self._queue.popleft() for _ in range(number)]
@@ -300,7 +347,9 @@ class SQLite:
         connection.execute("COMMIT")
 
     def _fail(self, batch: list[_Waiting], error: BaseException) -> None:
-        """Refuse every action of a transaction of which nothing was kept, whatever became of it by itself."""
+        """Refuse every action of a transaction of which nothing was kept, whatever became of it
+        by itself.
+        """
         if not isinstance(error, sqlite3.Error | OSError):
             journal.failure(error)
         self._meter.failed(len(batch))
@@ -311,7 +360,12 @@ class SQLite:
     def _connect(self, *more: str) -> sqlite3.Connection:
         make(self._path)
         connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
-        pragmas = ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON")
+        pragmas = (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+            "secure_delete = ON",
+        )
         for pragma in (f"busy_timeout = {BUSY_MILLISECONDS}", *pragmas):
             connection.execute(f"PRAGMA {pragma}")
         for statement in more:
@@ -324,10 +378,13 @@ class SQLite:
 
 
 _ABANDONED: list[deque[sqlite3.Connection]] = []
-"""Connections of a parent process, kept from being closed: that would drop the parent's locks."""
+"""Connections of a parent process, kept from being closed: that would drop the parent's locks.
+"""
 
 
 def _own_fault(error: sqlite3.Error) -> bool:
     """Whether an error concerns one action alone, and its transaction goes on."""
-    code = getattr(error, "sqlite_errorcode", None)  # None: found by Python, before SQLite was asked
+    code = getattr(
+        error, "sqlite_errorcode", None
+    )  # None: found by Python, before SQLite was asked
     return code is None or code & 0xFF in OWN_FAULTS

@@ -19,13 +19,15 @@ NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|lustre|gpfs|beegfs|gfs2|ocfs2|ncpfs|coda|orangefs|virtiofs"
     r"|fuse\.(sshfs|glusterfs|ceph|s3fs|rclone|davfs2?|juicefs|gcsfuse|blobfuse2?|mount-s3|goofys|nfs)"
 )
-"""File systems that several hosts may share: SQLite's locks and its shared memory do not reach across hosts."""
+"""File systems that several hosts may share: SQLite's locks and its shared memory do not reach
+across hosts.
+"""
 
 BESIDE = ("-wal", "-shm", "-journal", ".lock", ".held")
 """The ends of the names of what SQLite and this program put beside a database."""
 
 
-# -- where it may lie --------------------------------------------------------------------------------------------
+# -- where it may lie --------------------------------------------------------------------------
 
 
 def refuse_network(path: Path) -> None:
@@ -43,23 +45,29 @@ def refuse_network(path: Path) -> None:
 
 
 def file_system(mounts: str, folder: str) -> str:
-    """The type of the file system that holds a folder, by the text of /proc/self/mountinfo (proc(5)); empty: unknown.
+    """The type of the file system that holds a folder, by the text of /proc/self/mountinfo
+    (proc(5)); empty: unknown.
 
-    The longest mount point above the folder decides, the last of them where one was mounted over another.
+    The longest mount point above the folder decides, the last of them where one was mounted
+    over another.
     """
     found = longest = ""
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
-        point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields.split(" ")[4])
+        point = re.sub(
+            r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields.split(" ")[4]
+        )
         if f"{folder}/".startswith(point.rstrip("/") + "/") and len(point) >= len(longest):
             found, longest = rest.partition(" ")[0], point
     return found
 
 
 def make(path: Path) -> None:
-    """An empty file that nobody but its owner may read, where there is none: SQLite's own would be as the umask has it.
+    """An empty file that nobody but its owner may read, where there is none: SQLite's own would
+    be as the umask has it.
 
-    What SQLite puts beside it gets the same mode. What is in the way of making it, SQLite says when it opens it.
+    What SQLite puts beside it gets the same mode. What is in the way of making it, SQLite says
+    when it opens it.
     """
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -68,11 +76,13 @@ def make(path: Path) -> None:
 
 
 def _hand_over(descriptor: int, beside: Path) -> None:
-    """Give a new file to whom the database belongs, or its folder where there is no database yet.
+    """Give a new file to whom the database belongs, or its folder where there is no database
+    yet.
 
-    Operators call `migrate` and `restore` as root; the service is another user, and must be able to open what they
-    leave. SQLite does the same with what it puts beside a database. Only an empty file that has no other name is given
-    away: whoever owns the folder might have put a link there to a file of root's.
+    Operators call `migrate` and `restore` as root; the service is another user, and must be
+    able to open what they leave. SQLite does the same with what it puts beside a database. Only
+    an empty file that has no other name is given away: whoever owns the folder might have put a
+    link there to a file of root's.
     """
     if os.geteuid() != 0:
         return
@@ -85,11 +95,12 @@ def _hand_over(descriptor: int, beside: Path) -> None:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
-# -- who holds it ------------------------------------------------------------------------------------------------
+# -- who holds it ------------------------------------------------------------------------------
 
 
 class Locks:
-    """Two lock files beside the database: `.lock`, whose turn it is to write; `.held`, who has the database open.
+    """Two lock files beside the database: `.lock`, whose turn it is to write; `.held`, who has
+    the database open.
 
     A forked child shares its parent's locks, so it opens files of its own (``reopened``).
     """
@@ -100,7 +111,9 @@ class Locks:
         self._held = self._open("held")
         if not _locked(self._held, fcntl.LOCK_SH | fcntl.LOCK_NB):
             self.close()
-            raise Failure(f"{path} is being restored by another process; try again when that is done")
+            raise Failure(
+                f"{path} is being restored by another process; try again when that is done"
+            )
 
     def _open(self, kind: str) -> int:
         return _open_lock(self._path, kind)
@@ -137,7 +150,9 @@ def alone(path: Path) -> Iterator[None]:
     held = _open_lock(path, "held")
     try:
         if not _locked(held, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            raise Failure(f"{path} is in use; stop the service and whatever else has it open first")
+            raise Failure(
+                f"{path} is in use; stop the service and whatever else has it open first"
+            )
         yield
     finally:
         os.close(held)
@@ -151,17 +166,22 @@ def _locked(file: int, how: int) -> bool:
     return True
 
 
-# -- copies ------------------------------------------------------------------------------------------------------
+# -- copies ------------------------------------------------------------------------------------
 
 
 def backup(path: Path, target: Path, tables: Declared) -> int:
-    """Write a consistent copy of a database, which may be in use, to a new file; its bytes. Raises Failure."""
+    """Write a consistent copy of a database, which may be in use, to a new file; its bytes.
+    Raises Failure.
+    """
     if not path.exists():
         raise Failure(f"{path} is not there")
     target = Path(os.path.realpath(target))
     try:
         with _replaceable(target, path), _draft(target) as part:
-            with closing(_connect(path)) as source, closing(sqlite3.connect(part, isolation_level=None)) as copy:
+            with (
+                closing(_connect(path)) as source,
+                closing(sqlite3.connect(part, isolation_level=None)) as copy,
+            ):
                 source.backup(copy)
                 copy.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
             _check(part, tables)
@@ -173,7 +193,8 @@ def backup(path: Path, target: Path, tables: Declared) -> int:
 
 
 def restore(copy: Path, path: Path, tables: Declared) -> Path | None:
-    """Put a backup in a database's place; where what was there is kept. Raises Failure while it is in use.
+    """Put a backup in a database's place; where what was there is kept. Raises Failure while it
+    is in use.
 
     Whenever it is killed, there is a whole database: the old one or the new one.
     """
@@ -184,12 +205,17 @@ def restore(copy: Path, path: Path, tables: Declared) -> Path | None:
     before: Path | None = None
     try:
         with alone(path), _draft(path) as part:
-            with closing(_connect(copy)) as source, closing(sqlite3.connect(part, isolation_level=None)) as made:
+            with (
+                closing(_connect(copy)) as source,
+                closing(sqlite3.connect(part, isolation_level=None)) as made,
+            ):
                 source.backup(made)
             _sync(part)
             _settle(path)
             if path.exists():
-                before = path.with_name(f"{path.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
+                before = path.with_name(
+                    f"{path.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
+                )
                 _keep(path, before)
             _put(part, path)
     except sqlite3.Error as error:
@@ -199,13 +225,21 @@ def restore(copy: Path, path: Path, tables: Declared) -> Path | None:
 
 @contextmanager
 def _replaceable(target: Path, path: Path) -> Iterator[None]:
-    """While a copy of a database may be put in a target's place. Raises Failure where something else needs that."""
-    if target in [Path(f"{path}{end}") for end in BESIDE] or (target.exists() and target.samefile(path)):
-        raise Failure(f"{target} belongs to the database itself; a backup needs a file of its own")
+    """While a copy of a database may be put in a target's place. Raises Failure where something
+    else needs that.
+    """
+    if target in [Path(f"{path}{end}") for end in BESIDE] or (
+        target.exists() and target.samefile(path)
+    ):
+        raise Failure(
+            f"{target} belongs to the database itself; a backup needs a file of its own"
+        )
     _refuse_special(target)
     with alone(target) if Path(f"{target}.held").exists() else nullcontext():
         if Path(f"{target}-wal").exists():  # which would be taken for the copy's
-            raise Failure(f"{target} is in use, or was not closed: there is {target}-wal; name another file")
+            raise Failure(
+                f"{target} is in use, or was not closed: there is {target}-wal; name another file"
+            )
         yield
 
 
@@ -230,9 +264,14 @@ def _draft(path: Path) -> Iterator[Path]:
 
 
 def _settle(path: Path) -> None:
-    """Bring what lies beside a database into it: beside another database it would be taken for that one's."""
+    """Bring what lies beside a database into it: beside another database it would be taken for
+    that one's.
+    """
     if path.exists():
-        with suppress(sqlite3.DatabaseError), closing(_connect(path)) as old:  # damaged: that may be why it is restored
+        with (
+            suppress(sqlite3.DatabaseError),
+            closing(_connect(path)) as old,
+        ):  # damaged: that may be why it is restored
             old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     for beside in ("-wal", "-shm"):
         Path(f"{path}{beside}").unlink(missing_ok=True)
@@ -251,7 +290,9 @@ def _check(path: Path, tables: Declared) -> None:
             if session.has_table(STEPS_TABLE):
                 refuse_newer(reached(session), tables)
             elif not former_steps(session):
-                raise Failure(f"{path} is not a database of this program: it has taken no step of any table")
+                raise Failure(
+                    f"{path} is not a database of this program: it has taken no step of any table"
+                )
     except sqlite3.DatabaseError as error:
         raise Failure(f"{path} is not a database of this program: {error}") from None
 
@@ -266,7 +307,9 @@ class _Reading:
         return self._connection.execute(sql, values).fetchall()
 
     def has_table(self, name: str) -> bool:
-        return bool(self.run("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name))
+        return bool(
+            self.run("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name)
+        )
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -274,7 +317,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _keep(path: Path, before: Path) -> None:
-    """A second name for a file that is about to be replaced; a copy where the file system has no links."""
+    """A second name for a file that is about to be replaced; a copy where the file system has
+    no links.
+    """
     try:
         os.link(path, before)
     except OSError:

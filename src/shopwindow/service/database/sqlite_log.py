@@ -8,7 +8,8 @@ from shopwindow.service.database.sqlite import BUSY_MILLISECONDS
 
 
 def empty(path: Path) -> bool:
-    """Bring the log into the file and cut it off: it holds pages as they were before rows were removed from them.
+    """Bring the log into the file and cut it off: it holds pages as they were before rows were
+    removed from them.
 
     Whether that could be done; a reader that takes long is in the way.
     """

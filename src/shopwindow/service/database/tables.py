@@ -10,12 +10,16 @@ from shopwindow.service.database.removals import REMOVALS
 from shopwindow.service.database.retries import RETRIES
 
 OWN = (RETRIES, LIMITS, RATES, REMOVALS)
-"""What the engine writes whatever it serves. `optins forget` and `prune-database` report them first."""
+"""What the engine writes whatever it serves. `optins forget` and `prune-database` report them
+first.
+"""
 
 Declared = Mapping[str, Table[Any]]
 """The tables of a database by their names."""
 
 
 def declared(tables: Iterable[Table[Any]]) -> Declared:
-    """Return the engine's tables and these, by their names. Raises ValueError where two have one name."""
+    """Return the engine's tables and these, by their names. Raises ValueError where two have
+    one name.
+    """
     return by_name((*OWN, *tables))
