@@ -405,7 +405,7 @@ _ROWS = (
     ("Live events, without", "events none", "events bare", 0.3),
     ("Radius search, with the memo", "radius memo", "radius bare", 0.2),
     ("Radius search, without", "radius none", "radius bare", 0.2),
-    ("Frozen events, nginx with our configuration", "nginx ours", "nginx alone", 0.9),
+    ("Pre-rendered events, nginx with our configuration", "nginx ours", "nginx alone", 0.9),
     ("One file of them", "nginx ours, one", "nginx alone, one", 0.9),
     ("The thousand beside that one", "nginx ours", "nginx alone, one", 0.9),
 )

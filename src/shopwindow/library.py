@@ -193,7 +193,7 @@ def show(
     prepared = declared(interface, content)
     interface, folder_schemas = prepared.interface, prepared.schemas
     published = live_at(interface, documents, at)
-    applications = interface.asking(published)
+    applications = interface.application_names(published)
     if app is not None and app not in applications:
         raise Misuse("app", unknown_application(app, applications))
     path, _, query = _below(interface, request, documents.site.value).partition("?")

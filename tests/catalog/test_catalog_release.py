@@ -273,15 +273,16 @@ def test_what_an_app_would_get_of_the_catalog_is_shown_from_the_working_tree(sma
     assert json.loads(ran.out)["product"][0]["summary"]["name"] == "Boot and Tree"
 
 
-def test_featured_products_are_frozen_and_all_where_the_site_says_so(small: Path, out: Path) -> None:
-    def frozen(id: str) -> set[str]:
+def test_featured_products_are_prerendered_and_all_where_the_site_says_so(small: Path, out: Path) -> None:
+    def prerendered(id: str) -> set[str]:
         files = manifest(out / "releases" / id)["files"]
         return {entry["arguments"]["productId"] for entry in files if entry["operation"].startswith("product_v")}
 
-    assert frozen(built(small, out)) == set()
-    assert frozen(built(changed(small, (PRODUCTS, "- id: 502\n", "- id: 502\n  featured: true\n")), out)) == {"502"}
-    all_of_them = ("site.yaml", "catalog: {", "catalog: {freeze: all, ")
-    assert frozen(built(changed(small, all_of_them), out)) == {"501", "502"}
+    assert prerendered(built(small, out)) == set()
+    featured = (PRODUCTS, "- id: 502\n", "- id: 502\n  featured: true\n")
+    assert prerendered(built(changed(small, featured), out)) == {"502"}
+    all_of_them = ("site.yaml", "catalog: {", "catalog: {prerender: all, ")
+    assert prerendered(built(changed(small, all_of_them), out)) == {"501", "502"}
 
 
 def test_more_files_than_are_allowed_are_not_written(small: Path, out: Path) -> None:
@@ -290,7 +291,7 @@ def test_more_files_than_are_allowed_are_not_written(small: Path, out: Path) -> 
     assert (ran.status, ran.err) == (
         4,
         f"shopwindow: {count} files would be written, and 10 are allowed; "
-        f"--allow-files {count} allows them, or freeze fewer products (featured, catalog.freeze)\n",
+        f"--allow-files {count} allows them, or pre-render fewer: category has the most, 8\n",
     )
     assert not (out / "releases").exists()
     assert build(small, out, "--allow-files", str(count)).status == 0
@@ -342,7 +343,9 @@ def test_a_build_that_failed_leaves_a_note_even_if_then_there_is_nothing_to_do(s
     edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"))
     built(aged(small), out)
     assert build(changed(small, PHONE), out, "--allow-files", "1").status == 4
-    assert last(out)["description"].endswith("freeze fewer products (featured, catalog.freeze)")
+    assert last(out)["description"].endswith(
+        " 1 are allowed; --allow-files 48 allows them, or pre-render fewer: category has the most, 8"
+    )
     edit(small, ("stores/one.yaml", "212-555-0102", "212-555-0101"))
     id = built(aged(small), out)
     assert last(out) == {"format": 1, "status": "SUCCESS", "release": id}

@@ -1,4 +1,4 @@
-"""What the conformance table of the catalog does not say: windows, freezing, phrases as data, facets of many values."""
+"""What the conformance table of the catalog lacks: windows, pre-rendering, phrases as data, facets of many values."""
 
 from pathlib import Path
 from typing import Any
@@ -172,10 +172,10 @@ def test_the_query_date_is_the_last_boundary_of_a_window(tmp_path: Path, at: str
     assert (dates, asked(content, "v3/catalog/category/index")["resptime"]) == ({querydate}, "0ms")
 
 
-# -- what is frozen ----------------------------------------------------------------------------------------------
+# -- what is pre-rendered--------------------------------------------------------------------------------------------
 
 
-def frozen(content: Content) -> list[str]:
+def prerendered(content: Content) -> list[str]:
     """The targets of the catalog's files."""
     asked = [
         asking
@@ -193,26 +193,26 @@ CATEGORIES = [
 BRANDS = [f"v4/catalog/category/brandindex/{id}" for id in (1, 11, 12, 121, 2)]
 
 
-def test_categories_and_featured_products_are_frozen(content: Content) -> None:
-    assert frozen(content) == [*CATEGORIES, "v3/catalog/product/100", *BRANDS, "v4/catalog/product/100"]
+def test_categories_and_featured_products_are_prerendered(content: Content) -> None:
+    assert prerendered(content) == [*CATEGORIES, "v3/catalog/product/100", *BRANDS, "v4/catalog/product/100"]
 
 
-def test_no_product_is_frozen_unless_it_is_featured(content: Content, tmp_path: Path) -> None:
+def test_no_product_is_prerendered_unless_it_is_featured(content: Content, tmp_path: Path) -> None:
     plain = {key: value for key, value in PUMP.items() if key != "featured"}
     other = as_content(as_value(content))
     other = other.with_indexes(
         {"catalog": indexed(content, tmp_path, products=[plain], inventory=(), reviews=(), recommendations=())}
     )
-    assert frozen(other) == [*CATEGORIES, *BRANDS]
+    assert prerendered(other) == [*CATEGORIES, *BRANDS]
 
 
-def test_all_active_products_are_frozen_where_site_yaml_says_so(content: Content, tmp_path: Path) -> None:
-    settings = {**SETTINGS, "freeze": "all"}
+def test_all_active_products_are_prerendered_where_site_yaml_says_so(content: Content, tmp_path: Path) -> None:
+    settings = {**SETTINGS, "prerender": "all"}
     every = as_content({**as_value(content), "site": {**as_value(content)["site"], "catalog": settings}})
     every = every.with_indexes({"catalog": content.index("catalog")})
     ids = sorted((100, 101, 102, 104, *range(201, 213)), key=str)
     products = [f"v3/catalog/product/{id}" for id in ids], [f"v4/catalog/product/{id}" for id in ids]
-    assert frozen(every) == [*CATEGORIES, *products[0], *BRANDS, *products[1]]
+    assert prerendered(every) == [*CATEGORIES, *products[0], *BRANDS, *products[1]]
 
 
 def test_a_release_holds_the_catalogs_files_as_they_are_answered(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_release_holds_the_catalogs_files_as_they_are_answered(tmp_path: Path)
     entries = [entry for entry in manifest(release)["files"] if "catalog" in entry["path"]]
     content = content_of(release, INTERFACE)
     assert sorted(entry["path"] for entry in entries if entry["path"].endswith(".json")) == sorted(
-        f"{target}.json" for target in frozen(content)
+        f"{target}.json" for target in prerendered(content)
     )
     lifetimes = {entry["operation"]: entry["lifetime"] for entry in entries}
     assert lifetimes == {

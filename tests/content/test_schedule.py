@@ -153,7 +153,7 @@ def test_views_reach_content_by_verbs() -> None:
     assert live.setting("time_zone") == NEW_YORK
     assert live.setting("origins") is None
     assert (live.lifetime("stores"), live.lifetime("mobileapp")) == (9, 60)
-    assert list(INTERFACE.asking(live)) == ["a"]
+    assert list(INTERFACE.application_names(live)) == ["a"]
     assert live.document("app", "name", "a") == {"name": "a"}
     assert [store["storeId"] for store in live.documents("store")] == [2, 1]
     assert live.document("store", "locationNumber", 999) == live.document("store", "storeId", 1)

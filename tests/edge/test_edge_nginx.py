@@ -157,10 +157,10 @@ def error(rules: Rules, code: str, format: str = "json", status: int | None = No
 # -- the rules ---------------------------------------------------------------------------------------------------
 
 
-def frozen_calls(content: Content) -> Iterator[Call]:
+def prerendered_calls(content: Content) -> Iterator[Call]:
     for operation in INTERFACE.operations:
         for arguments in operation.entries(content):
-            for application in INTERFACE.asking(content) if operation.by_application else [None]:
+            for application in INTERFACE.application_names(content) if operation.by_application else [None]:
                 for format in RESPONSE_FORMATS:
                     yield make(operation, format, arguments, application)
 
@@ -176,9 +176,9 @@ def file_of(rules: Rules, target: str, format: str, application: str | None) -> 
     return found[0] if found else None
 
 
-def test_the_rules_lead_every_frozen_call_to_its_file(content: Content) -> None:
+def test_the_rules_lead_every_prerendered_call_to_its_file(content: Content) -> None:
     made = rules(INTERFACE, content, SCHEMAS)
-    calls = list(frozen_calls(content))
+    calls = list(prerendered_calls(content))
     found = [file_of(made, call.request().target, call.format.name, call.application) for call in calls]
     assert found == [call.filename() for call in calls]
 
@@ -396,7 +396,7 @@ def test_an_errors_body_may_hold_anything(content: Content, out: Path, tmp_path:
 # -- files -------------------------------------------------------------------------------------------------------
 
 
-def test_every_frozen_file_is_served_byte_for_byte(edge: Edge, out: Path) -> None:
+def test_every_prerendered_file_is_served_byte_for_byte(edge: Edge, out: Path) -> None:
     keys = {None: IPHONE_NEXT, "iphone": IPHONE, "android": ANDROID}
     entries = manifest(out / "current")["files"]
     assert len(entries) > 200

@@ -53,7 +53,7 @@ def requested(target: str, method: str = "GET", accept: str | None = None) -> Re
     return Request(unquote(path), query, {} if accept is None else {"accept": accept}, method)
 
 
-# -- every frozen Call -------------------------------------------------------------------------------------------
+# -- every pre-rendered Call -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def content() -> Content:
 
 
 @pytest.fixture(scope="module")
-def frozen(content: Content) -> list[Call]:
+def prerendered(content: Content) -> list[Call]:
     """Every Call that a release of the sample content answers."""
     return [
         call
@@ -73,14 +73,14 @@ def frozen(content: Content) -> list[Call]:
     ]
 
 
-def test_every_read_that_has_entries_is_frozen(frozen: list[Call], content: Content) -> None:
+def test_every_read_that_has_entries_is_prerendered(prerendered: list[Call], content: Content) -> None:
     reads = [(each.name, each.source.entries) for each in READS if isinstance(each.source, FromContent)]
     with_entries = {name for name, entries in reads if entries is not None and list(entries(content))}
-    assert {call.operation.name for call in frozen} == with_entries
+    assert {call.operation.name for call in prerendered} == with_entries
 
 
-def test_a_read_is_frozen_for_each_store_and_application(frozen: list[Call], content: Content) -> None:
-    stores, applications = len(content.documents("store")), len(INTERFACE.asking(content))
+def test_a_read_is_prerendered_for_each_store_and_application(prerendered: list[Call], content: Content) -> None:
+    stores, applications = len(content.documents("store")), len(INTERFACE.application_names(content))
     expected = {
         ("mobileapp", ()): applications,
         ("events_v1", ("storeId",)): stores,
@@ -98,25 +98,25 @@ def test_a_read_is_frozen_for_each_store_and_application(frozen: list[Call], con
     }
     operations = {name for name, _ in expected}
     counted: dict[tuple[str, tuple[str, ...]], int] = dict.fromkeys(expected, 0)
-    for call in frozen:
+    for call in prerendered:
         if call.operation.name in operations:
             counted[call.operation.name, tuple(name for name, _ in call.arguments)] += 1
     assert counted == {key: count * len(RESPONSE_FORMATS) for key, count in expected.items()}
 
 
-def test_the_canonical_request_of_a_frozen_call_asks_for_that_call(frozen: list[Call]) -> None:
-    assert [bind(call.request(), call.application, INTERFACE) for call in frozen] == frozen
+def test_the_canonical_request_of_a_prerendered_call_asks_for_that_call(prerendered: list[Call]) -> None:
+    assert [bind(call.request(), call.application, INTERFACE) for call in prerendered] == prerendered
 
 
-def test_file_names_are_unique_without_case_and_fit_for_any_file_system(frozen: list[Call]) -> None:
-    names = [str(call.filename()) for call in frozen]
+def test_file_names_are_unique_without_case_and_fit_for_any_file_system(prerendered: list[Call]) -> None:
+    names = [str(call.filename()) for call in prerendered]
     assert len({name.lower() for name in names}) == len(names)
     assert [name for name in names if not re.fullmatch(r"[A-Za-z0-9._/=;,-]+", name)] == []
     assert [name for name in names if max(map(len, name.split("/"))) > 200] == []
 
 
-def test_no_file_stands_where_another_needs_a_folder(frozen: list[Call]) -> None:
-    names = {str(call.filename()) for call in frozen}
+def test_no_file_stands_where_another_needs_a_folder(prerendered: list[Call]) -> None:
+    names = {str(call.filename()) for call in prerendered}
     folders = {name[: match.start()] for name in names for match in re.finditer("/", name)}
     assert names & folders == set()
 

@@ -1,4 +1,4 @@
-"""The conformance table holds in process, over Granian, gunicorn and nginx; frozen files are live answers."""
+"""The conformance table holds in process, over Granian, gunicorn and nginx; pre-rendered files are live answers."""
 
 import os
 import re
@@ -123,7 +123,7 @@ def test_xml_is_canonically_what_the_witness_writes() -> None:
     assert (len(told) > 300, odd) == (True, [])
 
 
-# -- frozen files are live answers -------------------------------------------------------------------------------
+# -- pre-rendered files are live answers -------------------------------------------------------------------------------
 
 
 def keys_of_the_sample() -> dict[str, str]:
@@ -131,18 +131,20 @@ def keys_of_the_sample() -> dict[str, str]:
     return {line[0]: line[1] for line in lines if line and line[0] != "#"}
 
 
-def test_every_frozen_file_of_the_sample_is_the_live_answer(tmp_path: Path) -> None:
+def test_every_prerendered_file_of_the_sample_is_the_live_answer(tmp_path: Path) -> None:
     out = tmp_path / "dist"
     built(SAMPLE, out)
     keys, release = keys_of_the_sample(), out / "current"
     files = manifest(release)["files"]
     with granian(tmp_path / "server", out, "--workers", "1") as server:
         connection = server.connect()
-        other = [entry["path"] for entry in files if live_answer(connection, entry, keys) != frozen(release, entry)]
+        other = [
+            entry["path"] for entry in files if live_answer(connection, entry, keys) != prerendered(release, entry)
+        ]
     assert (len(files) > 200, other) == (True, [])
 
 
-def frozen(release: Path, entry: Json) -> tuple[int, str, str, bytes]:
+def prerendered(release: Path, entry: Json) -> tuple[int, str, str, bytes]:
     """What nginx makes of a file: status, media type, ETag of its time and size, bytes."""
     path = release / "files" / entry["path"]
     status = os.stat(path)

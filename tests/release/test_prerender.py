@@ -1,4 +1,4 @@
-"""Every frozen Call is answered before anyone asks: the files of a release, byte for byte."""
+"""Every pre-rendered Call is answered before anyone asks: the files of a release, byte for byte."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -270,7 +270,7 @@ EXPECTED = {
     "v3/promotions/sorted;channel=MOBILE.xml": xml("<response/>"),
 }
 
-# -- freezing ----------------------------------------------------------------------------------------------------
+# -- pre-rendering --------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +289,7 @@ def askings(content: Content) -> list[PlannedAnswer]:
     return [asking for asking in every if asking.operation.name in WRITTEN_OUT]
 
 
-def frozen(content: Content, schemas: Schemas, known: PreviousFiles | None = None) -> list[File]:
+def prerendered(content: Content, schemas: Schemas, known: PreviousFiles | None = None) -> list[File]:
     """Every file of these operations, made in one part."""
     return list(prerender(askings(content), content, schemas, known or {}))
 
@@ -305,11 +305,11 @@ def as_known(files: Iterable[File]) -> PreviousFiles:
 
 
 def test_freeze_gives_every_file_byte_for_byte(example: Content, schemas: Schemas) -> None:
-    assert tree_of(frozen(example, schemas)) == EXPECTED
+    assert tree_of(prerendered(example, schemas)) == EXPECTED
 
 
 def test_each_file_has_its_entry_in_the_manifest(example: Content, schemas: Schemas) -> None:
-    entries = {file.entry["path"]: file.entry for file in frozen(example, schemas)}
+    entries = {file.entry["path"]: file.entry for file in prerendered(example, schemas)}
     base = "https://api.shop.example"
     assert entries.keys() == EXPECTED.keys()
     assert entries["v2/utility/mobileapp/phone.xml"] == {
@@ -356,7 +356,7 @@ def test_each_file_has_its_entry_in_the_manifest(example: Content, schemas: Sche
 
 
 def test_bytes_of_one_operation_are_given_once(example: Content, schemas: Schemas) -> None:
-    given = [file.entry["path"] for file in frozen(example, schemas) if file.body is not None]
+    given = [file.entry["path"] for file in prerendered(example, schemas) if file.body is not None]
     assert [path for path in given if path.endswith(".json")] == [
         "v2/utility/mobileapp/phone.json",
         "store/v1/events;storeId=1.json",
@@ -382,8 +382,8 @@ def test_the_files_are_the_same_in_however_many_parts(example: Content, schemas:
 
 
 def test_what_is_known_is_not_written_again(example: Content, schemas: Schemas) -> None:
-    first = frozen(example, schemas)
-    again = frozen(example, schemas, as_known(first))
+    first = prerendered(example, schemas)
+    again = prerendered(example, schemas, as_known(first))
     assert [file.entry for file in again] == [file.entry for file in first]
     assert [file.entry["path"] for file in again if file.body is not None] == []
 
@@ -391,8 +391,8 @@ def test_what_is_known_is_not_written_again(example: Content, schemas: Schemas) 
 def test_only_what_differs_from_the_known_is_made_anew(example: Content, schemas: Schemas, tmp_path: Path) -> None:
     renamed = event(20, [1], "2026-12-04 17:30", "2026-12-04 19:00", name="Renamed")
     changed = live(write(tmp_path, {**EXAMPLE, "events/one.yaml": renamed}))
-    first = frozen(example, schemas)
-    made = [file for file in frozen(changed, schemas, as_known(first)) if file.body is not None]
+    first = prerendered(example, schemas)
+    made = [file for file in prerendered(changed, schemas, as_known(first)) if file.body is not None]
     assert {file.entry["path"]: file.body for file in made} == {
         "store/v1/events;storeId=1.json": EVENTS_V1_JSON.replace(b"Event 20", b"Renamed").replace(
             b'[{"href":"https://www.shop.example/e"}]', b"[]"
@@ -406,9 +406,9 @@ def test_only_what_differs_from_the_known_is_made_anew(example: Content, schemas
 
 
 def test_a_known_file_without_its_other_format_is_made_anew(example: Content, schemas: Schemas) -> None:
-    known = dict(as_known(frozen(example, schemas)))
+    known = dict(as_known(prerendered(example, schemas)))
     del known["store/v2/stores.xml"]
-    made = {file.entry["path"]: file.body for file in frozen(example, schemas, known) if file.body is not None}
+    made = {file.entry["path"]: file.body for file in prerendered(example, schemas, known) if file.body is not None}
     assert made == {"store/v2/stores.json": STORES_JSON, "store/v2/stores.xml": STORES_XML}
 
 
@@ -430,7 +430,7 @@ def test_an_answer_that_its_schema_refuses_stops_the_build(example: Content, tmp
     (tmp_path / "responses").mkdir()
     (tmp_path / "responses/promotions_v2.json").write_text(json.dumps(narrow))
     with pytest.raises(Failure) as raised:
-        frozen(example, Schemas([shipped("schemas"), tmp_path]))
+        prerendered(example, Schemas([shipped("schemas"), tmp_path]))
     assert str(raised.value) == (
         "v2/promotions: the answer does not satisfy responses/promotions_v2.json: "
         "promotionDetailsResponse/0/promotionType: 'PERCENT_OFF' is not a whole number"

@@ -224,11 +224,11 @@ def out(tmp_path: Path) -> Path:
 
 
 def spelt(content: Path) -> list[tuple[int, int]]:
-    """For each read that is frozen: how many Calls its entries are, in each format, and in how many spellings each."""
+    """For each pre-rendered read: how many Calls its entries are, in each format, and in how many spellings."""
     shown = live(content)
     return [
         (
-            len(list(source.entries(shown))) * (len(INTERFACE.asking(shown)) if each.by_application else 1),
+            len(list(source.entries(shown))) * (len(INTERFACE.application_names(shown)) if each.by_application else 1),
             source.spellings,
         )
         for each in INTERFACE.operations

@@ -403,24 +403,24 @@ def _recommended(product: Json, around: Surroundings) -> Json:
 # -- what they are asked -----------------------------------------------------------------------
 
 
-def frozen_ids(content: Content) -> Sequence[int]:
+def prerendered_ids(content: Content) -> Sequence[int]:
     """The products whose answers are files: the featured ones, or all where site.yaml says so."""
     if content.index("catalog") is None:
         return ()
     settings = content.setting("catalog") or {}
     return (
         of(content).product_ids()[1]
-        if settings.get("freeze") == "all"
+        if settings.get("prerender") == "all"
         else of(content).featured()
     )
 
 
 def _each_v3(content: Content) -> Iterable[Arguments]:
-    return ({"productId": (id,)} for id in frozen_ids(content))
+    return ({"productId": (id,)} for id in prerendered_ids(content))
 
 
 def _each_v4(content: Content) -> Iterable[Arguments]:
-    return ({"productId": Selection((id,))} for id in frozen_ids(content))
+    return ({"productId": Selection((id,))} for id in prerendered_ids(content))
 
 
 _PRODUCT_IDS = Parameter("productId", Ids(), "Product ids, comma-separated.", example="520100")

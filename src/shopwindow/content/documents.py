@@ -33,8 +33,8 @@ class Layer:
     """One file's share in a document: its path, the document's number in a list or feed, and
     what it says.
 
-    Not frozen: there are as many layers as documents, and a frozen one takes three times as
-    long to make.
+    Not a frozen dataclass: there are as many layers as documents, and a frozen one takes three
+    times as long to create.
     """
 
     path: str

@@ -72,8 +72,8 @@ _STAND_IN = "application-of-the-key"
 
 @dataclass(frozen=True)
 class Target:
-    """Spellings of frozen Calls: ``pattern`` matches a whole target below the base URL, and
-    none but theirs.
+    """Spellings of pre-rendered Calls: ``pattern`` matches their whole target below the base
+    URL, and no other.
 
     ``stem`` is the file's name without its extension, with `\\1` for the pattern's first group
     and APPLICATION. The patterns mean the same to Python, PCRE and RE2.
@@ -85,7 +85,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Route:
-    """A frozen operation: its path (with `{name}` for a parameter), its lifetime and its
+    """A pre-rendered operation: its path (with `{name}` for a parameter), its lifetime and its
     targets.
     """
 
@@ -148,7 +148,7 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
         tuple((format.name, format.media_type) for format in RESPONSE_FORMATS),
         tuple(_accepts(ACCEPTS)),
         tuple((name, tuple(sorted(digests))) for name, digests in applications),
-        tuple(_route(operation, content) for operation in operations if operation.frozen),
+        tuple(_route(operation, content) for operation in operations if operation.prerendered),
         tuple(_error(refusal, schemas) for refusal in _REFUSALS),
         tuple(
             f"{(order if operation.order_host else base).path}/{operation.path}"
@@ -177,8 +177,8 @@ def _route(operation: Operation, content: Content) -> Route:
 
 
 def _targets(operation: Operation, content: Content) -> Iterator[Target]:
-    """The spellings of an operation's frozen Calls, learnt from Calls with stand-ins for ids
-    and for the application.
+    """Yield the spellings of an operation's pre-rendered Calls, from Calls with stand-ins for
+    ids and for the application.
 
     Queries that stand in their files' names as they are share one expression: an edge tries
     expressions in turn.
@@ -210,7 +210,7 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
 def _shapes(
     operation: Operation, content: Content
 ) -> Iterator[tuple[Arguments, tuple[str, ...]]]:
-    """The frozen Calls' arguments, each kind of asking once, and the ids in them that stand for
+    """The arguments of the pre-rendered Calls, each shape once, and the ids in them that stand for
     any other.
     """
     seen = set()

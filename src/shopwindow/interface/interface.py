@@ -57,8 +57,8 @@ class Interface:
         """Where the paths of the operations lead."""
         return Routes(self.operations)
 
-    def asking(self, content: Content) -> list[str]:
-        """Return the names of the applications that may ask, in order."""
+    def application_names(self, content: Content) -> list[str]:
+        """Return the names of the applications that have API keys, in order."""
         return content.identities(self.applications) if self.applications else []
 
     def keys(self, content: Content) -> dict[str, list[str]]:
@@ -68,7 +68,7 @@ class Interface:
         documents = content.documents(self.applications)
         return {
             name: app["apiKeys"]
-            for name, app in zip(self.asking(content), documents, strict=True)
+            for name, app in zip(self.application_names(content), documents, strict=True)
         }
 
     @cached_property

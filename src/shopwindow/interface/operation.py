@@ -67,11 +67,11 @@ class Others:
 
 @dataclass(frozen=True)
 class FromContent:
-    """A pure read. ``entries`` yields the arguments of the Calls to freeze; without it the
-    operation is live only.
+    """A pure read.
 
-    ``spellings``: so many of them, one after another, ask the same in other words, and have one
-    answer.
+    ``entries`` yields the arguments of the Calls to pre-render; without it, every response is
+    dynamic. ``spellings``: how many entries in a row are spellings of one question and share a
+    response.
     """
 
     view: Callable[[Content, "Call"], Json]
@@ -120,7 +120,7 @@ class FromStore:
 
 @dataclass(frozen=True)
 class FromRunning:
-    """What only the running service knows, or does outside the database. Never frozen."""
+    """What only the running service knows, or does outside the database. Never pre-rendered."""
 
     view: Callable[[Running, Content, "Call", Moment], Outcome]
 
@@ -277,12 +277,12 @@ class Operation:
         return f"requests/{self.body}.json"
 
     @property
-    def frozen(self) -> bool:
+    def prerendered(self) -> bool:
         """Whether some of its answers are files."""
         return isinstance(self.source, FromContent) and self.source.entries is not None
 
     def entries(self, content: Content) -> Iterable[Arguments]:
-        """The arguments of the Calls to freeze."""
+        """Return the arguments of the Calls to pre-render."""
         source = self.source
         return (
             source.entries(content)
@@ -290,8 +290,8 @@ class Operation:
             else ()
         )
 
-    def questions(self, content: Content) -> list[Sequence[Arguments]]:
-        """The same, with all that ask the same together."""
+    def grouped_entries(self, content: Content) -> list[Sequence[Arguments]]:
+        """Return the entries, grouped: those of a group are spellings of one Call."""
         entries = list(self.entries(content))
         size = self.source.spellings if isinstance(self.source, FromContent) else 1
         return [entries[start : start + size] for start in range(0, len(entries), size)]

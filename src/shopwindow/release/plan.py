@@ -70,9 +70,12 @@ def _check_size(operations: Sequence[PlannedOperation], allowed: int) -> None:
     """Raise Failure where the release would have more than ``allowed`` files."""
     files = sum(operation.files for operation in operations)
     if files > allowed:
-        count = f"{files:,} files would be written, and {allowed:,} are allowed"
-        allows = f"--allow-files {files} allows them"
-        raise Failure(f"{count}; {allows}, or freeze fewer products (featured, catalog.freeze)")
+        largest = max(operations, key=lambda operation: operation.files)
+        raise Failure(
+            f"{files:,} files would be written, and {allowed:,} are allowed; "
+            f"--allow-files {files} allows them, or pre-render fewer: "
+            f"{largest.operation.name} has the most, {largest.files:,}"
+        )
 
 
 def _paths(answers: Sequence[Sequence[PlannedAnswer]]) -> set[str]:

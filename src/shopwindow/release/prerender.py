@@ -97,12 +97,14 @@ def planned_operations(interface: Interface, content: Content) -> list[PlannedOp
     """Return what to pre-render of a content, in the order of the interface's operations."""
     planned = []
     for operation in interface.operations:
-        if not operation.frozen:
+        if not operation.prerendered:
             continue
         applications: Sequence[str | None] = (None,)
         if operation.by_application:
-            applications = interface.asking(content)
-        planned.append(PlannedOperation(operation, operation.questions(content), applications))
+            applications = interface.application_names(content)
+        planned.append(
+            PlannedOperation(operation, operation.grouped_entries(content), applications)
+        )
     return planned
 
 
