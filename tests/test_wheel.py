@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import time
 import venv
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,7 +62,14 @@ def test_schemas_and_templates_travel_in_the_wheel(wheel: Path) -> None:
     assert "py.typed" in held
 
 
-def test_tests_and_content_stay_out_of_the_wheel(wheel: Path) -> None:
+def test_the_sample_and_the_lock_file_travel_in_the_wheel(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        held = {name.removeprefix("shopwindow/starter/") for name in archive.namelist()}
+    assert {f"content/{name.removeprefix('sample/')}" for name in held if name.startswith("sample/")} == names(SAMPLE)
+    assert "requirements.lock" in held
+
+
+def test_tests_stay_out_of_the_wheel(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         tops = {name.split("/")[0] for name in archive.namelist()}
     assert {top.partition("-")[0] for top in tops} == {"shopwindow"}
@@ -88,3 +96,13 @@ def test_it_writes_the_configuration_of_the_edge(installed: Path, tmp_path: Path
     run(installed / "shopwindow", "build", "--at", AT, cwd=tmp_path)
     keys = tmp_path / "content" / "sample-keys.txt"
     assert "server {" in run(installed / "shopwindow", "edge", "nginx", "--keys", keys, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("start", ["minimal", "sample"])
+def test_it_begins_a_shop_in_an_empty_folder_in_under_a_minute(installed: Path, tmp_path: Path, start: str) -> None:
+    began = time.monotonic()
+    run(installed / "shopwindow", "init", "shop", "--from", start, "--ci", "github", cwd=tmp_path)
+    assert "nothing wrong" in run(installed / "shopwindow", "check", cwd=tmp_path / "shop")
+    run(installed / "shopwindow", "build", cwd=tmp_path / "shop")
+    assert time.monotonic() - began < 60
+    assert len(current(tmp_path / "shop" / "dist")) == 64

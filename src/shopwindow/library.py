@@ -57,6 +57,8 @@ from shopwindow.release.released import NoRelease, documents
 from shopwindow.release.repair import repair as repair_release
 from shopwindow.release.stored import interface_of
 from shopwindow.service import trial
+from shopwindow.starter import begin
+from shopwindow.starter.begin import Beginning
 
 Steps = Callable[[str], Progress | None]
 """Called with the name of a step, "checking" or "rendering"; returns what is called as the step
@@ -70,6 +72,26 @@ KEY_LENGTH = 24
 
 def _no_steps(step: str) -> None:
     return None
+
+
+# -- a content repository ----------------------------------------------------------------------
+
+
+def start(interface: Interface, folder: Path, beginning: Beginning) -> list[str]:
+    """Write the files of a new content repository below ``folder``; return their paths in it.
+
+    Raises Misuse where something stands in their way, where ``beginning`` names what there is
+    not, and where the content to start from is none of this interface: it is checked first.
+    """
+    source = begin.content_of(beginning.start)
+    checked = check(interface, source)
+    if checked.problems:
+        problem = sentence(checked.problems[0])
+        raise Misuse("from", f"{beginning.start} is no content of this interface: {problem}")
+    prepared = declared(interface, source)
+    files = begin.files_of(beginning, prepared.interface, prepared.schemas)
+    begin.write(folder, files)
+    return list(files)
 
 
 # -- content -----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 COMMANDS = {
+    "init": ("starter", "Begin a content repository."),
     "check": ("content", "Say everything that is wrong with the content."),
     "show": ("content", "Print what an app would get, from the working tree."),
     "build": ("releases", "Check the content, write a release and activate it."),

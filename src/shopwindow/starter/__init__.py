@@ -1,0 +1,1 @@
+"""How a content repository begins: content to start from, the files around it, new documents."""

@@ -1,0 +1,166 @@
+"""A new content repository: which files it has, and how they are written.
+
+How this works: `files_of` returns every file with its bytes and touches nothing; `write` looks
+whether one of them is there already, and writes all of them or none. So a refusal leaves a
+folder as it was.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from shopwindow.content.kinds import Kind
+from shopwindow.content.listing import below
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Misuse
+from shopwindow.starter.locked import Wheel, program_line, requirements
+
+CONTENT = "content"
+"""The folder of content in a repository: what every command takes without an option."""
+
+STARTS = ("minimal", "sample")
+PIPELINES = {
+    "github": ("github.yml", ".github/workflows/content.yml"),
+    "gitlab": ("gitlab-ci.yml", ".gitlab-ci.yml"),
+}
+"""Code host → our file, and where the host looks for it."""
+
+MISSING = (
+    "requirements.txt names no wheel of shopwindow: write its address and its hash into the"
+    " line that is commented out"
+)
+"""What a pipeline says where `init` was given no wheel. It holds no quotes: shells read it."""
+
+_HERE = Path(__file__).parent
+_FILES = _HERE / "files"
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a new repository is to have.
+
+    ``start`` is one of STARTS, ``pipeline`` a key of PIPELINES. Without a ``wheel``,
+    requirements.txt has a comment in its place.
+    """
+
+    start: str = STARTS[0]
+    pipeline: str | None = None
+    wheel: Wheel | None = None
+
+
+def content_of(start: str) -> Path:
+    """Return the folder of content to start from. Raises Misuse for a name not in STARTS.
+
+    The minimal shop lies beside this module. The sample is content/ of a checkout, of which a
+    wheel has a copy beside this module.
+    """
+    if start not in STARTS:
+        raise Misuse("from", f"{start!r}: content to start from is {' or '.join(STARTS)}")
+    inside = _HERE / start
+    return inside if inside.is_dir() else _HERE.parents[2] / CONTENT
+
+
+def files_of(beginning: Beginning, interface: Interface, schemas: Schemas) -> dict[str, bytes]:
+    """Return the files of a new repository: path, with slashes, → bytes.
+
+    ``interface`` and ``schemas`` are those with the collections of the content to start from.
+    Raises Misuse for a pipeline that is not supported.
+    """
+    source = content_of(beginning.start)
+    files = {f"{CONTENT}/{name}": (source / name).read_bytes() for name in _files_below(source)}
+    files["README.md"] = _readme(interface, schemas).encode()
+    files[".gitignore"] = (_FILES / "gitignore").read_bytes()
+    files["requirements.txt"] = requirements(beginning.wheel).encode()
+    if beginning.pipeline is not None:
+        path, text = _pipeline(beginning.pipeline)
+        files[path] = text.encode()
+    return files
+
+
+def _files_below(folder: Path) -> list[str]:
+    """Return the files of a folder; a checkout's may hold what its editor leaves behind."""
+    names = [name for name in below(folder) if (folder / name).is_file()]
+    return [name for name in names if not PurePosixPath(name).name.startswith(".")]
+
+
+def _pipeline(host: str) -> tuple[str, str]:
+    if host not in PIPELINES:
+        raise Misuse("ci", f"{host!r}: there are pipelines for {', '.join(PIPELINES)}")
+    name, path = PIPELINES[host]
+    text = (_FILES / name).read_text(encoding="utf-8")
+    return path, text.replace("@MISSING@", MISSING).replace("@LINE@", str(program_line()))
+
+
+def _readme(interface: Interface, schemas: Schemas) -> str:
+    rows = "\n".join(_row(kind, schemas) for kind in interface.kinds)
+    names = ", ".join(f"`{kind.name}`" for kind in interface.kinds)
+    text = (_FILES / "README.md").read_text(encoding="utf-8")
+    return text.replace("@KINDS@", rows).replace("@NAMES@", names).replace("@EDITOR@", "")
+
+
+def _row(kind: Kind, schemas: Schemas) -> str:
+    about = str(schemas[kind.schema].get("description", kind.name))
+    return f"| `{CONTENT}/{kind.folder}/` | {about.rstrip('.').replace('|', ' ')} |"
+
+
+def write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files below a folder, which is created where it is missing: all of them, or none.
+
+    Raises Misuse where one is there already, or a folder of content that is not empty.
+    """
+    if occupied := _occupied(folder, files):
+        raise Misuse("", f"{occupied} is there already, and nothing is written over it")
+    written: list[Path] = []
+    created: list[Path] = []
+    try:
+        for name, data in files.items():
+            path = folder / name
+            created += _folders(path.parent)
+            with open(path, "xb") as file:
+                written.append(path)
+                file.write(data)
+    except BaseException:
+        _undo(written, created)
+        raise
+
+
+def _occupied(folder: Path, files: Iterable[str]) -> Path | None:
+    """Return what stands in the way of the files; None where nothing does.
+
+    Content that somebody wrote and content to start from make no shop together, so a folder of
+    content has to be empty.
+    """
+    if os.path.lexists(folder) and not folder.is_dir():
+        return folder
+    content = folder / CONTENT
+    if content.is_dir() and any(content.iterdir()):
+        return content
+    for name in files:
+        path = folder / name
+        if os.path.lexists(path):
+            return path
+        for parent in list(PurePosixPath(name).parents)[:-1]:
+            place = folder / parent
+            if os.path.lexists(place) and not place.is_dir():
+                return place
+    return None
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Create a folder and those above it; return those that were missing, the topmost first."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        place.mkdir()
+    return missing[::-1]
+
+
+def _undo(written: Iterable[Path], created: Iterable[Path]) -> None:
+    for path in written:
+        with suppress(OSError):
+            path.unlink()
+    for folder in sorted(created, reverse=True):
+        with suppress(OSError):
+            folder.rmdir()
