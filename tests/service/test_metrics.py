@@ -20,7 +20,7 @@ from shopwindow.interface.answer import Response
 from shopwindow.service.admin import Admin, behind
 from shopwindow.service.metrics import Durations, Metrics
 from shopwindow.service.serving import Exchange, Watch, load
-from shopwindow.service.worker_notes import Worker, Workers
+from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 from shopwindow.shop import INTERFACE
 from trees import write
 
@@ -122,22 +122,22 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_worker_that_is_behind_tells_what_is_served_and_one_that_has_ended_nothing(tmp_path: Path) -> None:
-    workers, ended = Workers(tmp_path), subprocess.Popen(["true"])
+    workers, ended = WorkerNotes(tmp_path), subprocess.Popen(["true"])
     ended.wait()
     told = {ended.pid: ("a", 1.0, ""), os.getppid(): ("c", 3.0, ""), os.getpid(): ("b", 2.0, "c cannot be read")}
     before = workers.living()
     for process, (id, loaded, fault) in told.items():
         note = {"id": id, "loaded": loaded, "fault": fault}
         (tmp_path / f"worker-{process}").write_text(json.dumps(note))
-    assert (before, behind(workers.living())) == ([], Worker(os.getpid(), "b", 2.0, "c cannot be read", {}))
-    workers.tell(None, "d\udcff is not there")
-    assert behind(workers.living()) == Worker(os.getpid(), "", 0.0, "d\\udcff is not there", {})
+    assert (before, behind(workers.living())) == ([], WorkerNote(os.getpid(), "b", 2.0, "c cannot be read", {}))
+    workers.record_release(None, "d\udcff is not there")
+    assert behind(workers.living()) == WorkerNote(os.getpid(), "", 0.0, "d\\udcff is not there", {})
 
 
 def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path, schemas: Schemas) -> None:
     kept = Path(shutil.copytree(out, tmp_path / "dist", symlinks=True))
     serving = load(kept, INTERFACE, schemas)
-    Workers(tmp_path).tell(serving, "")
+    WorkerNotes(tmp_path).record_release(serving, "")
     (kept / "releases" / serving.id / "build.json").write_text('{"format":1,"built":"x"}')
     came = called(Admin(kept, tmp_path), "/readyz", {})
     assert (came.status, json.loads(came.body)) == (200, {"ready": True, "id": serving.id, "age": None})
@@ -146,7 +146,7 @@ def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path,
 def test_a_pointer_of_a_later_format_costs_what_is_told_of_the_release_alone(tmp_path: Path, schemas: Schemas) -> None:
     (tmp_path / "current.json").write_text('{"format":2}')
     said: list[str] = []
-    Watch(tmp_path, INTERFACE, report=said.append, tell=Workers(tmp_path).tell)
+    Watch(tmp_path, INTERFACE, report=said.append, on_change=WorkerNotes(tmp_path).record_release)
     admin = Admin(tmp_path, tmp_path, None, lambda: {"waiting": 3})
     ready, metrics = (called(admin, path, {}) for path in ("/readyz", "/metrics"))
     fault = f"{tmp_path}/current.json: format 2; this program reads up to 1: update it"

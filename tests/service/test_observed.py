@@ -24,7 +24,7 @@ from shopwindow.content.schema import Schemas
 from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
 from shopwindow.service.serving import load
-from shopwindow.service.worker_notes import Workers
+from shopwindow.service.worker_notes import WorkerNotes
 from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 from trees import write
@@ -186,15 +186,15 @@ def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
 
 
 def test_checks_tell_one_by_one_and_together(tmp_path: Path, out: Path, schemas: Schemas) -> None:
-    workers, admin = Workers(tmp_path), Admin(out, tmp_path)
-    workers.tell(load(out, INTERFACE, schemas), "")
-    workers.report({"busy": 1, "waiting": 2, "oldest": 7.5, "used": 0, "idle": 0})
+    workers, admin = WorkerNotes(tmp_path), Admin(out, tmp_path)
+    workers.record_release(load(out, INTERFACE, schemas), "")
+    workers.record_figures({"busy": 1, "waiting": 2, "oldest": 7.5, "used": 0, "idle": 0})
     queue = called(admin, "/checks/queue", {})
     every = called(admin, "/checks", {})
     assert (queue.status, json.loads(queue.body)) == (503, {"ok": False, "waiting": 2, "oldest": 7.5})
     told = {name: check["ok"] for name, check in json.loads(every.body).items()}
     assert (every.status, told) == (503, {"release": True, "database": True, "queue": False})
-    workers.report({"busy": 0, "waiting": 0, "oldest": 0.0, "used": 0, "idle": 0})
+    workers.record_figures({"busy": 0, "waiting": 0, "oldest": 0.0, "used": 0, "idle": 0})
     assert called(admin, "/checks", {}).status == 200
     assert called(admin, "/else", {}).status == 404
 

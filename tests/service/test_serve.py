@@ -32,7 +32,7 @@ from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.publish import Releases
 from shopwindow.service.exchange import MAX_BODY
-from shopwindow.service.serving import Exchange, Memo, Question, Watch, load
+from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, Watch, load
 from shopwindow.service.wsgi import MAX_UNWANTED, application
 from shopwindow.shop import INTERFACE
 from test_catalog_content import FILES, SMALL
@@ -177,32 +177,32 @@ def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path
         assert within(1, lambda: server.told("/readyz").status == 200)  # the twelve may have been one worker's
 
 
-# -- the memo ----------------------------------------------------------------------------------------------------
+# -- the cache ----------------------------------------------------------------------------------------------------
 
 
 def answered(size: int) -> Exchange:
     return Exchange(Response(200, "application/json", bytes(size)), "promotions_v2", "phone")
 
 
-def test_a_memo_keeps_to_its_limit_by_forgetting_the_oldest() -> None:
-    memo, limit = Memo(100_000), 100_000
-    questions: list[Question] = [(PROMOTIONS, f"promoid={number}", None, "phone") for number in range(100)]
-    for question in questions:
-        memo.keep(question, answered(2000))
-    known = [question for question in questions if memo.get(question)]
-    assert (known, limit * 0.7 < len(known) * 2000 < limit) == (questions[-len(known) :], True)
-    memo.keep((PROMOTIONS, "", None, "phone"), answered(limit // 16))
-    assert [question for question in questions if memo.get(question)] == known
-    assert memo.get((PROMOTIONS, "", None, "phone")) is None
+def test_a_cache_stays_within_its_limit_by_dropping_the_oldest() -> None:
+    cache, limit = ResponseCache(100_000), 100_000
+    keys: list[CacheKey] = [(PROMOTIONS, f"promoid={number}", None, "phone") for number in range(100)]
+    for key in keys:
+        cache.add(key, answered(2000))
+    known = [key for key in keys if cache.get(key)]
+    assert (known, limit * 0.7 < len(known) * 2000 < limit) == (keys[-len(known) :], True)
+    cache.add((PROMOTIONS, "", None, "phone"), answered(limit // 16))
+    assert [key for key in keys if cache.get(key)] == known
+    assert cache.get((PROMOTIONS, "", None, "phone")) is None
 
 
-def test_a_memo_knows_a_question_by_the_format_that_its_accept_asks_for() -> None:
-    memo, told = Memo(100_000), {"json": answered(1), "xml": answered(2)}
+def test_a_cached_response_is_looked_up_by_the_format_that_accept_asks_for() -> None:
+    cache, told = ResponseCache(100_000), {"json": answered(1), "xml": answered(2)}
     for format, each in told.items():
-        memo.keep((PROMOTIONS, "", f"application/{format}", "phone"), each)
+        cache.add((PROMOTIONS, "", f"application/{format}", "phone"), each)
     accepts = {None: "json", "*/*": "json", f"application/json;x={'y' * 15_000}": "json", "text/html": None}
     accepts |= {"application/xml, application/json;q=0.5": "xml", "application/*;q=0.1, application/xml;q=0.2": "xml"}
-    found = {accept: memo.get((PROMOTIONS, "", accept, "phone")) for accept in accepts}
+    found = {accept: cache.get((PROMOTIONS, "", accept, "phone")) for accept in accepts}
     assert found == {accept: told[format] if format else None for accept, format in accepts.items()}
 
 

@@ -144,7 +144,7 @@ from shopwindow.service.database.database import open_database
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.shop import INTERFACE
 
-metrics.begin()
+metrics.open_files()
 shutil.rmtree(os.environ["PROMETHEUS_MULTIPROC_DIR"])
 child = os.fork()  # which has to open metric files of its own, and cannot
 if child:

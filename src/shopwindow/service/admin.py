@@ -24,7 +24,7 @@ from shopwindow.release.publish import Releases
 from shopwindow.service import journal
 from shopwindow.service.database.database import Database
 from shopwindow.service.figures import Figures, Known
-from shopwindow.service.worker_notes import Worker, Workers
+from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
 IDLE_SECONDS = 5
 """For which the admin address waits for a request, and for the next piece of it."""
@@ -60,7 +60,7 @@ class Admin:
         connections: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._releases = Releases(out)
-        self._workers = Workers(shared)
+        self._workers = WorkerNotes(shared)
         self._database = database
         self._mails = mails or dict
         self._probe = probe
@@ -208,7 +208,7 @@ class Admin:
         return well, {"ok": well, "waiting": int(waiting), "oldest": oldest}
 
 
-def behind(workers: list[Worker]) -> Worker | None:
+def behind(workers: list[WorkerNote]) -> WorkerNote | None:
     """The worker whose release is the oldest loaded, one without any before all others; None
     where there is none.
     """

@@ -1,9 +1,16 @@
-"""One request → one response: the order of the checks (design 3), and what HTTP asks for around
-an answer.
+"""One request → one response: the checks in their order, and the headers that HTTP asks for.
 
-Most of the checks need the head of a request alone. ``at_once`` makes these, so that a server
-which has not yet received the body can refuse the request without waiting for it; ``exchange``
-makes all of them.
+How this works. The steps are: is the message well formed, is a release being served, API key,
+route, sizes, Accept and Content-Type; then body and parameters, the operation itself, headers.
+The steps before the semicolon need only the head of a request. ``at_once`` carries these out,
+so that a server that has not yet received the body can refuse the request without waiting for
+it. ``exchange`` carries out all of them. Both go through ``_exchange``, so they cannot disagree
+about the order.
+
+A client without a key learns nothing: it gets the same 401 for every path, whether or not the
+path exists.
+
+Responses from content are cached (serving.ResponseCache) and looked up before the route.
 """
 
 import sqlite3
@@ -32,9 +39,17 @@ from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Exchange, Serving, shipped_schemas
 
 MAX_QUERY = 8 * 1024
+"""Bytes of a query. RFC 9112 §3 recommends that everybody support request lines of 8,000."""
+
 MAX_BODY = 1024 * 1024
+"""Bytes of a body: nginx's default (client_max_body_size), and 16 times what apps send."""
+
 PREFLIGHT_SECONDS = 600
-EXPOSED = f"ETag, Retry-After, {requestid.HEADER}"
+"""How long a browser may store the response to a preflight: the most that WebKit allows."""
+
+EXPOSED_HEADERS = f"ETag, Retry-After, {requestid.HEADER}"
+"""Headers that a page's script may read, beside the few that the Fetch standard allows all."""
+
 ALLOWED_HEADERS = ", ".join(
     (
         API_KEY_HEADER,
@@ -46,106 +61,118 @@ ALLOWED_HEADERS = ", ".join(
         requestid.HEADER,
     )
 )
+"""Headers that a page's script may send: all that the service reads of a request."""
 
-DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
-"""What SQLite says of a file whose bytes are not its own, or that the disk does not give."""
+DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
+"""SQLite's primary codes for a file that was overwritten or that the disk cannot read."""
 
 
 def exchange(request: Request, serving: Serving | None, backstage: Backstage) -> Exchange:
-    """The answer to a request whose body is there, headers and all. Never raises a Refusal."""
-    done = _exchange(request, serving, backstage)
-    if done is None:
+    """Return the response to a request whose body has been received, with all headers.
+
+    ``serving`` is the release being served, or None before there is one. A Refusal becomes a
+    response; so does any other exception, with status 500.
+    """
+    result = _exchange(request, serving, backstage)
+    if result is None:
         raise TypeError("a request is answered or refused once its body is there")
-    return done
+    return result
 
 
 def at_once(request: Request, serving: Serving | None) -> Exchange | None:
-    """The answer to a request of which only the head is there, ``body`` left empty.
+    """Return the response to a request of which only the head is there; ``body`` is empty.
 
-    It is a refusal for what the head says, an answer from the cache, or that to OPTIONS; the
-    same that ``exchange`` gives, whatever the body holds. None where the body, or work that
-    takes time, decides.
+    It is a refusal for what the head says, a cached response, or the one to OPTIONS. That is
+    the same response that ``exchange`` returns, whatever the body holds. Returns None where the
+    body, or work that takes time, decides.
     """
     return _exchange(request, serving, None)
 
 
 def malformed(hosts: int, version: str, coding: str) -> Fault | None:
-    """What makes a message one that HTTP/1.1 servers must not answer, though many parsers let
-    it pass.
+    """Return why a message must be answered with 400, though many parsers let it pass.
 
-    ``hosts``: how many Host lines the head has. ``version``: as in `HTTP/1.1`. ``coding``:
-    Transfer-Encoding, or nothing. Two servers that read such a message differently take parts
-    of one body for requests of their own.
+    ``hosts`` is the number of Host lines, ``version`` is as in `HTTP/1.1`, and ``coding`` is
+    Transfer-Encoding, or empty. Two servers in a row that read such a message differently take
+    parts of one body for requests of their own (request smuggling).
     """
     if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
         return Fault("Host", f"must be given exactly once, not {hosts} times")
-    if (
-        coding and coding.strip().lower() != "chunked"
-    ):  # RFC 9112 §6.1: we decode no other coding
+    if coding and coding.strip().lower() != "chunked":
+        # RFC 9112 §6.1: we decode no other coding
         return Fault("Transfer-Encoding", f"must be chunked, not {coding[:100]}")
     return None
 
 
-def refused(code: str, fault: Fault, request: Request, serving: Serving | None) -> Exchange:
-    """A refusal that comes of how a request arrives, whatever it asks for."""
+def refuse_arrival(
+    code: str, fault: Fault, request: Request, serving: Serving | None
+) -> Exchange:
+    """Refuse a request for how it arrives (malformed, slow, cut off), whatever it asks for."""
     format = negotiate(request.headers.get("accept")) or JSON
     refusal = Refusal(code, (fault,))
     varies = serving.vary if serving else ", ".join(VARY)
     schemas = serving.schemas if serving else shipped_schemas()
-    response = _complete(refuse(refusal, format, schemas), varies)
+    response = _with_common_headers(refuse(refusal, format, schemas), varies)
     return Exchange(_with_cors(response, request, serving) if serving else response)
 
 
 def _exchange(
     request: Request, serving: Serving | None, backstage: Backstage | None
 ) -> Exchange | None:
-    """The answer; None where it takes the body or the backstage, and there is no backstage."""
+    """Return the response; None where it takes body or database and ``backstage`` is None."""
     if request.malformed:
-        return refused("invalid", request.malformed, request, serving)
+        return refuse_arrival("invalid", request.malformed, request, serving)
     format = negotiate(request.headers.get("accept")) or JSON
     if serving is None:
-        return Exchange(_unserved(format))
+        return Exchange(_no_release(format))
     if request.method == "OPTIONS":
         return Exchange(_with_cors(_options(), request, serving), "options")
-    done = _asked(request, serving, format, backstage)
-    if done is None:
+    result = _admit_and_answer(request, serving, format, backstage)
+    if result is None:
         return None
-    response = _with_cors(_conditional(done.response, request), request, serving)
-    return done if response is done.response else done._replace(response=response)
+    response = _with_cors(_not_modified(result.response, request), request, serving)
+    return result if response is result.response else result._replace(response=response)
 
 
-def _unserved(format: Format) -> Response:
+def _no_release(format: Format) -> Response:
     refusal = Refusal("unavailable", (Fault("", "no release is being served yet"),))
-    return _complete(refuse(refusal, format, shipped_schemas()), ", ".join(VARY))
+    return _with_common_headers(refuse(refusal, format, shipped_schemas()), ", ".join(VARY))
 
 
-def _asked(
+def _admit_and_answer(
     request: Request, serving: Serving, format: Format, backstage: Backstage | None
 ) -> Exchange | None:
+    """From the API key to the response; no header of the request changes that afterwards.
+
+    Returns None where the head is in order and ``backstage`` is None.
+    """
     application = serving.clients.application(request.headers.get(API_KEY_HEADER))
     order_host = serving.on_order_host(request.headers.get("host"))
-    question = (request.path, request.query, request.headers.get("accept"), application)
-    admitted = (
-        application is not None or serving.interface.applications is None
-    )  # then nobody needs a key
-    reads = request.method in ("GET", "HEAD") and not request.length and not order_host
-    if admitted and reads:
-        known = serving.memo.get(question)
-        if known:
-            return known
+    cache_key = (request.path, request.query, request.headers.get("accept"), application)
+
+    needs_key = serving.interface.applications is not None
+    admitted = application is not None or not needs_key
+    # the order host has paths of its own, and the key of the cache does not name the host
+    is_read = request.method in ("GET", "HEAD") and not request.length and not order_host
+    if admitted and is_read:
+        cached = serving.cache.get(cache_key)
+        if cached:
+            return cached
+
     operation: Operation | None = None
-    asked: Operation | None = None  # what the path is of, though the method may be another's
+    owner: Operation | None = None  # of the path, though the method may be another operation's
     try:
-        inner, order_host = _placed(request, serving)
-        asked = serving.interface.routes.owner(inner, order_host) if order_host else None
+        inner, order_host = _below_base_url(request, serving)
+        owner = serving.interface.routes.owner(inner, order_host) if order_host else None
         operation, texts = serving.interface.routes.route(inner, order_host=order_host)
         if not admitted:
             raise Refusal("no_key")
-        _sizes(request)
+        _check_sizes(request)
         admit(inner, operation)
         if backstage is None:
             return None
-        _whole(request)
+
+        _check_body_complete(request)
         call = bind(
             inner,
             application,
@@ -153,36 +180,33 @@ def _asked(
             (operation, texts),
             Bodies(serving.schemas, serving.content),
         )
-        response = _complete(_answer(call, inner, serving, backstage), serving.vary)
-        done = Exchange(response, operation.name, application)
-        if reads and isinstance(operation.source, FromContent):
-            serving.memo.keep(question, done)
-        return done
-    except Refusal as refused:
-        refusal = (
-            refused if admitted else Refusal("no_key")
-        )  # whatever the path: nothing is learned without a key
-        response = _complete(
-            refuse(refusal, format, serving.schemas, operation or asked), serving.vary
+        response = _with_common_headers(
+            _response(call, inner, serving, backstage), serving.vary
         )
-    except (
-        Exception
-    ) as error:  # a fault of ours: told to the log whole, to the client without details
-        response = _complete(
-            refuse(_blamed(error, serving), format, serving.schemas, operation or asked),
-            serving.vary,
-        )
+        result = Exchange(response, operation.name, application)
+        if is_read and isinstance(operation.source, FromContent):
+            serving.cache.add(cache_key, result)
+        return result
+    except Refusal as raised:
+        # whatever the path and its fault: nobody learns of them without a key
+        refusal = raised if admitted else Refusal("no_key")
+    except Exception as error:  # our own fault: all of it in the log, no details to the client
+        refusal = _refusal_for(error, serving)
+
+    response = _with_common_headers(
+        refuse(refusal, format, serving.schemas, operation or owner), serving.vary
+    )
     return Exchange(response, operation.name if operation and admitted else "none", application)
 
 
-def _blamed(error: Exception, serving: Serving) -> Refusal:
-    """What a client is told of a fault that is not its own; the log has all of it."""
+def _refusal_for(error: Exception, serving: Serving) -> Refusal:
+    """Return the Refusal for an error that is not the client's. The log gets all of it."""
     if is_damaged(error):  # of the release's catalog: the database's faults come as Refusals
-        serving.leave(str(error))
+        serving.report_damage(str(error))
         return Refusal(
             "unavailable", (Fault("", "the catalog cannot be read now"),), RETRY_AFTER
         )
-    if isinstance(error, Failure):  # of whoever set the service up, in words for them
+    if isinstance(error, Failure):  # the operator's, in words for them: no traceback
         journal.error("setup", str(error))
     else:
         journal.failure(error)
@@ -190,22 +214,23 @@ def _blamed(error: Exception, serving: Serving) -> Refusal:
 
 
 def is_damaged(error: Exception) -> bool:
-    """Whether SQLite says that a file is not in order, or cannot be read from its disk."""
+    """Return whether SQLite reports a file as damaged or as unreadable on its disk."""
     code = getattr(error, "sqlite_errorcode", None)
-    return isinstance(error, sqlite3.Error) and code is not None and code & 0xFF in DAMAGED
+    return isinstance(error, sqlite3.Error) and code is not None and code & 0xFF in DAMAGE_CODES
 
 
-def _answer(call: Call, request: Request, serving: Serving, backstage: Backstage) -> Response:
+def _response(call: Call, request: Request, serving: Serving, backstage: Backstage) -> Response:
     if isinstance(call.operation.source, FromContent):
         return answer(call, serving.content, serving.schemas)
-    return respond_to_action(
-        call, backstage.perform(call, request, serving.content, serving.status), serving.schemas
-    )
+    outcome = backstage.perform(call, request, serving.content, serving.status)
+    return respond_to_action(call, outcome, serving.schemas)
 
 
-def _placed(request: Request, serving: Serving) -> tuple[Request, bool]:
-    """The request as seen from the URL that it came to, and whether that is the order host's.
-    Raises Refusal.
+def _below_base_url(request: Request, serving: Serving) -> tuple[Request, bool]:
+    """Return the request with its path below a base URL, and whether that is the order host's.
+
+    Where both base URLs have one host and paths inside each other, the first one that has an
+    operation there is taken. Raises Refusal where the path lies below none.
     """
     urls = serving.urls(request.headers.get("host"))
     for order_host, base in urls:
@@ -219,7 +244,8 @@ def _placed(request: Request, serving: Serving) -> tuple[Request, bool]:
     raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
 
 
-def _sizes(request: Request) -> None:
+def _check_sizes(request: Request) -> None:
+    """Refuse a query or a body that is too large, and a body without a Content-Type."""
     if len(request.query.encode()) > MAX_QUERY:
         raise Refusal(
             "uri_too_long", (Fault("", f"the query may have at most {MAX_QUERY} bytes"),)
@@ -230,7 +256,7 @@ def _sizes(request: Request) -> None:
         raise Refusal("media_type", (Fault("Content-Type", f"must be {MEDIA_TYPES}"),))
 
 
-def _whole(request: Request) -> None:
+def _check_body_complete(request: Request) -> None:
     """Refuse a body that ended early (RFC 9112 §8: the message is incomplete)."""
     if request.method not in ("GET", "HEAD") and len(request.body) < request.length:
         raise Refusal(
@@ -239,8 +265,8 @@ def _whole(request: Request) -> None:
         )
 
 
-def _complete(response: Response, varies: str) -> Response:
-    """A response with the headers that every reader of it gets."""
+def _with_common_headers(response: Response, varies: str) -> Response:
+    """Add the headers that do not depend on who asks: type, caching and, with 200, the ETag."""
     status, media_type, body, lifetime, own = response
     if status == 200 and lifetime is not None:
         own = (("ETag", etag(body)), *own)
@@ -252,11 +278,11 @@ def _complete(response: Response, varies: str) -> Response:
     return Response(status, media_type, body, lifetime, common + own)
 
 
-def _conditional(response: Response, request: Request) -> Response:
-    """304 where the client has the answer already (RFC 9110 §13.1.2).
+def _not_modified(response: Response, request: Request) -> Response:
+    """Return 304 where the client has this response already (RFC 9110 §13.1.2).
 
-    Never where nobody may keep it: a bag's ETag is of the bag's state, not of prices, format
-    and options.
+    A response that no cache may store stays as it is: a bag's ETag stands for the state of the
+    bag, not for the prices, the format and the options of this response.
     """
     condition = request.headers.get("if-none-match")
     if condition is None or response.status != 200 or response.lifetime is None:
@@ -265,27 +291,25 @@ def _conditional(response: Response, request: Request) -> Response:
     tags = [part.strip().removeprefix("W/") for part in condition.split(",")]
     if "*" not in tags and tag not in tags:
         return response
-    kept = tuple((name, value) for name, value in response.headers if name != "Content-Type")
-    return response._replace(status=304, body=b"", headers=kept)
+    headers = tuple((name, value) for name, value in response.headers if name != "Content-Type")
+    return response._replace(status=304, body=b"", headers=headers)
 
 
 def _options() -> Response:
-    """OPTIONS, alike for every path and before the key is looked at: nothing is learned from
-    it.
-    """
+    """Return the response to OPTIONS. It is the same for every path, so it needs no key."""
     return Response(
         204, "", b"", headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store"))
     )
 
 
 def _with_cors(response: Response, request: Request, serving: Serving) -> Response:
-    """What a browser needs to hand the answer to a page of a listed origin (Fetch §3.2)."""
+    """Add what a browser needs to hand the response to a page of a listed origin (Fetch §3.2)."""
     origin = request.headers.get("origin")
     if origin is None or origin not in serving.origins:
         return response
     headers: Mapping[str, str] = {
         "Access-Control-Allow-Origin": origin,
-        "Access-Control-Expose-Headers": EXPOSED,
+        "Access-Control-Expose-Headers": EXPOSED_HEADERS,
     }
     if request.method == "OPTIONS":
         headers = {

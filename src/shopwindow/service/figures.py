@@ -18,7 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from shopwindow.problems import Failure
 from shopwindow.release.publish import Releases
-from shopwindow.service.worker_notes import Worker, Workers
+from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
 DATABASE = "database"
 """The name of the folder that holds a SQLite database, among those whose disks are measured."""
@@ -48,7 +48,7 @@ class Figures:
     def __init__(
         self,
         releases: Releases,
-        workers: Workers,
+        workers: WorkerNotes,
         folders: Mapping[str, Path],
         known: Callable[[], Known],
         connections: Callable[[], Mapping[str, int]] = dict,
@@ -81,7 +81,7 @@ class Figures:
 
     # -- releases ------------------------------------------------------------------------------
 
-    def _release(self, workers: list[Worker]) -> Iterator[Metric]:
+    def _release(self, workers: list[WorkerNote]) -> Iterator[Metric]:
         current: str | None = None
         with suppress(Failure):  # /checks/release says it
             current = self._releases.current()
@@ -185,7 +185,7 @@ def _build_info() -> Metric:
 # -- workers and the database ------------------------------------------------------------------
 
 
-def _load(workers: list[Worker]) -> Iterator[Metric]:
+def _load(workers: list[WorkerNote]) -> Iterator[Metric]:
     def total(name: str) -> float:
         return sum(worker.figures.get(name, 0) for worker in workers)
 

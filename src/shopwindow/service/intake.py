@@ -1,23 +1,27 @@
-"""From a connection to a complete Request: an ASGI application around the service (Granian runs
-it).
+"""From a connection to a complete Request: the ASGI application around the service.
 
-A thread that reads a body waits for whoever sends it, and a few such clients keep all threads.
-Here the event loop waits. It sees the head of a request and answers what needs no body and no
-work: refusals, answers from the cache. It receives a body with a limit and a deadline. Only a
-request that is there as a whole goes to a thread, and the number of threads bounds what is
-worked on at once. A body above LARGE bytes takes a second turn: WORKED_AT_ONCE of them.
+How this works. A thread that reads a body waits for whoever sends it, so a few slow clients
+would occupy all threads. Here the event loop waits instead:
 
-Granian's asynchronous interface and not its WSGI, whose threads read bodies. The price, of an
-answer from the cache: 56 µs of processor time, where Granian's WSGI takes 36. A loop of our own
-with llhttp takes less than either (14 µs by itself, where Granian's WSGI takes 24), and would
-be an HTTP server for us to maintain.
+1. It sees the head of a request and answers what needs no body and no work: refusals and cached
+   responses.
+2. It receives a body, with a limit of size and of time.
+3. Only a complete request goes to a thread, and the number of threads bounds how many requests
+   are worked on at once. For a large body (LARGE) a thread is used only while fewer than
+   LARGE_AT_ONCE others work on large bodies.
 
-Granian's RSGI is as fast as its ASGI, but drops header values that are not ASCII, and does not
-tell a body that was cut off from a complete one. waitress receives bodies as we do, in Python,
-and answers fewer requests; it would also be one process. With HTTP/1.1 Granian closes
-connections that stay silent, before, within or after a head (measured: at its
-header_read_timeout, to the tenth of a second); in its `auto` mode it waits for the first bytes
-without a deadline, so HTTP/1.1 is the default.
+Why Granian's ASGI, and neither its other interfaces nor another server:
+
+- Its WSGI reads bodies in threads. The price of ASGI is 56 µs of processor time for a cached
+  response, against 36 µs. A loop of our own with llhttp takes less than either (14 µs by
+  itself, where Granian's WSGI takes 24), and would be an HTTP server for us to maintain.
+- Its RSGI is as fast as its ASGI. But it drops header values that are not ASCII, and it does
+  not distinguish a body that was cut off from a complete one.
+- waitress receives bodies as we do, but in Python and in one process. It answers fewer requests.
+
+With HTTP/1.1 Granian closes connections that stay silent before, within or after a head, at its
+header_read_timeout, to the tenth of a second (measured). In its `auto` mode it waits for the
+first bytes without a deadline, so HTTP/1.1 is the default.
 """
 
 import asyncio
@@ -40,67 +44,65 @@ from shopwindow.service.exchange import MAX_BODY, malformed
 from shopwindow.service.headers import believed
 from shopwindow.service.proxies import Proxies
 from shopwindow.service.serving import Exchange
-from shopwindow.service.wsgi import MAX_UNWANTED, Front, headers_of
+from shopwindow.service.wsgi import BODY_METHODS, MAX_UNWANTED, Front, headers_of
 
 Scope = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 BODY_SECONDS = 14.0
-"""For a whole body. 1 MiB then takes 600 kbit/s, slow for a mobile network; 64 KiB, more than
-apps send, takes 40.
+"""For receiving a whole body. 1 MiB then takes 600 kbit/s, which is slow for a mobile network;
+64 KiB, more than apps send, takes 40 kbit/s.
 """
 
 LINGER_SECONDS = 4.0
-"""For the rest of a body that nobody asked for: who is still sending would miss the answer (RFC
-9112 §9.6).
+"""For receiving the rest of a body that no operation reads. If we closed the connection at once,
+a client that is still sending would not see the response (RFC 9112 §9.6).
 """
 
 LARGE = 64 * 1024
-"""Bytes of a body from which on it may cost more than a tenth of a second of processor time."""
+"""Bytes of a large body: more may cost more than a tenth of a second of processor time."""
 
-WORKED_AT_ONCE = 2
-"""Large bodies that threads work on: each thread that computes makes the event loop wait 5 ms
-more for its turn.
+LARGE_AT_ONCE = 2
+"""Large bodies that threads work on. Each thread that computes makes the event loop wait 5 ms
+more for the interpreter (sys.getswitchinterval).
 """
 
-HELD_AT_ONCE = 48
-"""Large bodies of a worker that are received or wait for their turn: 48 MiB at most. Others are
+LARGE_HELD = 48
+"""Large bodies that a worker holds, received or still coming: 48 MiB at most. A further one is
 answered 503.
 """
 
-AGAIN_SECONDS = 2
-"""After which a body that found no room may be sent again: 48 of 1 MiB take less."""
-
-_WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
-"""The methods whose body an operation may read; those of others are received and dropped."""
-
+RETRY_SECONDS_WHEN_FULL = 2
+"""Retry-After of that 503. 48 bodies of 1 MiB are worked through in less time."""
 
 Work = Callable[[], Exchange]
 """What a thread does for a request."""
 
-Watch = Callable[[Callable[[Work], Exchange]], Callable[[Work], Exchange]]
-"""What puts each call of a function on record."""
+RecordWork = Callable[[Callable[[Work], Exchange]], Callable[[Work], Exchange]]
+"""Wraps the function that does a Work, so that each call of it is on record."""
 
 
 class Intake:
-    """The ASGI application. ``front`` answers; ``threads`` is the number of requests that are
-    worked on at once.
+    """The ASGI application.
 
-    ``watch`` is put around whatever a thread does for a request: who watches sees threads that
-    do not come back.
+    ``front`` answers. ``threads`` is how many requests are worked on at once. ``record`` wraps
+    whatever a thread does for a request, so that a thread that does not return is noticed
+    (service.worker).
     """
 
-    def __init__(self, front: Front, threads: int, watch: Watch = lambda done: done) -> None:
+    def __init__(
+        self, front: Front, threads: int, record: RecordWork = lambda perform: perform
+    ) -> None:
         self._front = front
-        self._perform = watch(lambda work: work())
+        self._perform = record(lambda work: work())
         self._work: SimpleQueue[_Task | None] = SimpleQueue()
-        self._answered: deque[tuple[asyncio.Future[Exchange], Exchange | BaseException]] = (
+        self._results: deque[tuple[asyncio.Future[Exchange], Exchange | BaseException]] = (
             deque()
         )
-        self._is_called = False
-        self._turns = asyncio.Semaphore(WORKED_AT_ONCE)
-        self._held = 0
+        self._delivery_is_due = False
+        self._large_turns = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._large_held = 0
         for number in range(threads):
             threading.Thread(target=self._run, name=f"answer-{number + 1}", daemon=True).start()
 
@@ -110,35 +112,36 @@ class Intake:
         front = self._front
         request, unread = _head(scope, front.trusted)
         id = requestid.of(request.headers.get(_REQUEST_ID))
-        journal.request_id.set(id)  # for this request alone: Granian makes a task of each
+        # for this request alone: Granian runs each request in a task of its own
+        journal.request_id.set(id)
         if probe.is_probe(request.headers.get(_PROBE)):
-            response = (await self._worked(front.probed)).response
+            response = (await self._in_thread(front.answer_probe)).response
             await _send(response, request.method, headers_of(response, id), send)
             return
 
-        done = front.at_once(request)
-        if done is None and unread and request.method in _WITH_BODY:
-            done, unread = await self._with_body(request, id, receive)
-        elif done is None:
-            done = await self._worked(partial(front.answered, request, id))
+        result = front.at_once(request)
+        if result is None and unread and request.method in BODY_METHODS:
+            result, unread = await self._with_body(request, id, receive)
+        elif result is None:
+            result = await self._in_thread(partial(front.answer, request, id))
 
-        late = done.response.status == HTTPStatus.REQUEST_TIMEOUT
-        lingers = unread and not late and request.length <= MAX_UNWANTED
-        headers = headers_of(done.response, id)
-        if (
-            unread and not lingers and scope["http_version"] != "2"
-        ):  # which has no such header (RFC 9113 §8.2.2)
+        is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
+        lingers = unread and not is_late and request.length <= MAX_UNWANTED
+        headers = headers_of(result.response, id)
+        # HTTP/2 has no Connection header (RFC 9113 §8.2.2)
+        if unread and not lingers and scope["http_version"] != "2":
             headers.append(("Connection", "close"))
-        await _send(done.response, request.method, headers, send)
-        front.note(done, request.method, started)
+        await _send(result.response, request.method, headers, send)
+        front.note(result, request.method, started)
         if lingers:
             await _linger(receive)
 
     async def _with_body(
         self, request: Request, id: str, receive: Receive
     ) -> tuple[Exchange, bool]:
-        """The answer to a request whose body is still to come, and whether some of the body is
-        still to come then.
+        """Receive the body of a request and answer it.
+
+        Returns the response, and whether a part of the body has not been received.
         """
         body = bytearray()
         is_large = False
@@ -153,101 +156,102 @@ class Intake:
                     is_last = not message.get("more_body", False)
                     if len(body) > MAX_BODY:
                         too_large = request._replace(length=len(body))
-                        return await self._worked(
-                            partial(self._front.answered, too_large, id)
-                        ), not is_last
+                        refusal = partial(self._front.answer, too_large, id)
+                        return await self._in_thread(refusal), not is_last
                     if len(body) > LARGE and not is_large:
-                        if self._held >= HELD_AT_ONCE:
+                        if self._large_held >= LARGE_HELD:
                             return self._full(request), not is_last
                         is_large = True
-                        self._held += 1
+                        self._large_held += 1
 
-            work = partial(
-                self._front.answered, request._replace(length=len(body), body=bytes(body)), id
-            )
-            del body
+            complete = request._replace(length=len(body), body=bytes(body))
+            work = partial(self._front.answer, complete, id)
+            del body  # or a large body would be in memory twice
             if not is_large:
-                return await self._worked(work), False
-            async with self._turns:
-                return await self._worked(work), False
+                return await self._in_thread(work), False
+            async with self._large_turns:
+                return await self._in_thread(work), False
         except TimeoutError:
             why = f"did not arrive within {BODY_SECONDS:g} s; it may be sent again"
-            return self._front.refused("slow", Fault("body", why), request), True
+            return self._front.refuse_arrival("slow", Fault("body", why), request), True
         finally:
             if is_large:
-                self._let_go()
+                self._release_large()
 
     def _cut_off(self, request: Request, size: int) -> Exchange:
-        """The answer to a request whose body ended early: whoever sent it may have closed one
-        direction only.
+        """Refuse a request whose body ended early.
+
+        There may be somebody to read this: a client can close its direction alone.
         """
-        whole = f" of {request.length}" if request.length else ""
-        return self._front.refused(
-            "invalid", Fault("body", f"ended after {size}{whole} bytes"), request
-        )
+        expected = f" of {request.length}" if request.length else ""
+        fault = Fault("body", f"ended after {size}{expected} bytes")
+        return self._front.refuse_arrival("invalid", fault, request)
 
     def _full(self, request: Request) -> Exchange:
-        why = f"more than {HELD_AT_ONCE} bodies above {LARGE} bytes are being received; it may be sent again"
-        done = self._front.refused("unavailable", Fault("body", why), request)
-        headers = (*done.response.headers, ("Retry-After", str(AGAIN_SECONDS)))
-        return done._replace(response=done.response._replace(headers=headers))
+        """Refuse a large body while LARGE_HELD others are there."""
+        why = f"more than {LARGE_HELD} bodies above {LARGE} bytes are being received; it may be sent again"
+        result = self._front.refuse_arrival("unavailable", Fault("body", why), request)
+        headers = (*result.response.headers, ("Retry-After", str(RETRY_SECONDS_WHEN_FULL)))
+        return result._replace(response=result.response._replace(headers=headers))
 
-    def _let_go(self) -> None:
-        """A large body is done with. After the last of them the memory that they took goes back
-        to the system.
-        """
-        self._held -= 1
-        if self._held == 0:
+    def _release_large(self) -> None:
+        """Count a large body as answered. After the last one, give memory back to the system."""
+        self._large_held -= 1
+        if self._large_held == 0:
             self._work.put(None)
 
-    async def _worked(self, work: Work) -> Exchange:
-        """The answer, by a thread. Raises what ``work`` raises."""
+    async def _in_thread(self, work: Work) -> Exchange:
+        """Have a thread do ``work``, and return its result. Raises what ``work`` raises."""
         loop = asyncio.get_running_loop()
-        answer: asyncio.Future[Exchange] = loop.create_future()
-        self._work.put((work, loop, answer))
-        return await answer
+        future: asyncio.Future[Exchange] = loop.create_future()
+        self._work.put((work, loop, future))
+        return await future
 
     def _run(self) -> None:
-        """A thread's work."""
+        """Work through the queue: the body of each thread, which never returns."""
         while True:
             task = self._work.get()
             if task is None:
                 _trim()
                 continue
-            work, loop, answer = task
+            work, loop, future = task
             try:
-                done: Exchange | BaseException = self._perform(work)
+                result: Exchange | BaseException = self._perform(work)
             except BaseException as error:  # a fault of ours, which must not end the thread
-                done = error
-            self._answered.append((answer, done))
-            del task, work, answer, done  # or a large body would stay until the next request
-            if not self._is_called:
-                self._is_called = True
-                with suppress(RuntimeError):  # the loop has ended, and nobody waits
+                result = error
+            self._results.append((future, result))
+            # or a large body would stay in memory until this thread's next request
+            del task, work, future, result
+            if not self._delivery_is_due:
+                self._delivery_is_due = True
+                with suppress(RuntimeError):  # the loop has ended: nobody waits any longer
                     loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
-        """Hand over what threads have answered: the writes of one commit end together, and wake
-        the loop once.
+        """Hand all results that threads have left to the tasks that wait for them.
+
+        The writes of one commit end together, and so wake the event loop once.
         """
-        self._is_called = False  # first: what is done from here on calls again
-        while self._answered:
-            answer, done = self._answered.popleft()
-            if answer.done():  # where the connection was given up
+        # first: a result that comes after this line asks for another delivery
+        self._delivery_is_due = False
+        while self._results:
+            future, result = self._results.popleft()
+            if future.done():  # cancelled, for its connection has ended
                 continue
-            if isinstance(done, BaseException):
-                answer.set_exception(done)
+            if isinstance(result, BaseException):
+                future.set_exception(result)
             else:
-                answer.set_result(done)
+                future.set_result(result)
 
 
 _Task = tuple[Work, asyncio.AbstractEventLoop, "asyncio.Future[Exchange]"]
-"""Work, and where its answer goes; in the queue None stands for: give memory back."""
+"""Work, and where its result goes. In the queue, None asks a thread to give memory back."""
 
 
 def _trim() -> None:
-    """Give free memory back: glibc keeps what lies below a block in use, in an arena for every
-    few threads.
+    """Give free memory back to the system, where the C library is glibc.
+
+    By itself glibc retains free memory that lies below a block in use, in several arenas.
     """
     if _malloc_trim:
         _malloc_trim(0)
@@ -260,17 +264,16 @@ _REQUEST_ID, _PROBE = requestid.HEADER.lower(), probe.HEADER.lower()
 
 
 def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
-    """The request as its head says, without its body, and whether a body comes."""
+    """Return the request by its head, without a body, and whether a body follows."""
     fields = [
         (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
     ]
     headers = believed(fields)
     hosts = [value for name, value in fields if name == "host"]
-    if hosts == [""]:  # Granian's own, where a client named none
+    if hosts == [""]:  # Granian adds this where the client sent none
         del headers["host"]
-    length = int(
-        headers.get("content-length", "0")
-    )  # the server has looked at it (RFC 9112 §6.3)
+    # the server has refused what is no number (RFC 9112 §6.3)
+    length = int(headers.get("content-length", "0"))
     coding = headers.get("transfer-encoding", "")
     address = scope["client"][0] if scope.get("client") else ""
     if "x-forwarded-for" in headers:
@@ -291,7 +294,7 @@ def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
 async def _send(
     response: Response, method: str, headers: Iterable[tuple[str, str]], send: Send
 ) -> None:
-    """A response as ASGI messages."""
+    """Send a response as ASGI messages."""
     lines = [
         (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers
     ]
@@ -301,8 +304,9 @@ async def _send(
 
 
 async def _linger(receive: Receive) -> None:
-    """Receive and drop a body that nobody wanted, for a while: the connection then stays good
-    for the next request.
+    """Receive and drop the rest of a body, for LINGER_SECONDS at most.
+
+    The connection can then be used for the next request.
     """
     size = 0
     with suppress(TimeoutError):

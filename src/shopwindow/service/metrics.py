@@ -112,7 +112,7 @@ LOAD_FAILURES = Counter(
 
 
 @never_raises
-def begin() -> None:
+def open_files() -> None:
     """Open this process's metric files while file descriptors are to be had: before it takes
     connections.
 

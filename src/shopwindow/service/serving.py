@@ -1,4 +1,11 @@
-"""The release being served: loaded beside the one before, swapped in one assignment."""
+"""The release being served: it is loaded beside the previous one, then replaces it.
+
+How this works. A ``Watch`` follows the link ``current`` in a thread. It loads a new release
+completely before it assigns it, in one assignment, so a request sees one release or the other
+and never a part of each. A release that cannot be loaded, or whose indexes turn out to be
+damaged, is rejected: the last good one stays or comes back, and the rejected one is tried again
+once its files have changed.
+"""
 
 import gc
 import os
@@ -29,17 +36,26 @@ from shopwindow.service import journal
 from shopwindow.service.clients import Clients
 from shopwindow.service.refresh import refresh_status
 
-POLL_SECONDS = 0.25
-RETRY_SECONDS = 2.0
-"""Between two tries of a release that cannot be loaded: it may be a copy that is still at work.
+FOLLOW_SECONDS = 0.25
+"""Between two looks at ``current``. A look is one readlink, and within a second after
+`activate` all workers serve the release.
 """
+
+RETRY_SECONDS = 2.0
+"""Between two tries of a release that cannot be loaded: a copy of it may still be at work."""
 
 RETRY_FACTOR = 10
-"""How many times as long as such a try the pause after it is, at least: reading a large catalog
-again takes seconds.
+"""The pause after such a try is at least this many times as long as the try. Reading a large
+catalog takes seconds, and retries then take a tenth of one processor at most.
 """
 
-MEMO_BYTES = 32 * 1024 * 1024
+CACHE_BYTES = 32 * 1024 * 1024
+"""Memory that a worker may use for responses, unless `serve --memo` says otherwise."""
+
+ENTRY_BYTES = 500
+"""What an entry of the cache takes beside its body and its two texts, about: tuples, headers,
+the dictionary's share.
+"""
 
 
 @cache
@@ -49,97 +65,107 @@ def shipped_schemas() -> Schemas:
 
 
 class Exchange(NamedTuple):
-    """A response, with what the access log and the metrics say of it."""
+    """A response, with the names that the access log and the metrics give to its request."""
 
     response: Response
     operation: str = "none"
+    """The operation's name; `none` where no operation was reached."""
     application: str | None = None
+    """The client application's name; None without a valid API key."""
 
 
-Question = tuple[str, str, str | None, str | None]
-"""Path, query, Accept and application: what an answer from content depends on."""
+CacheKey = tuple[str, str, str | None, str | None]
+"""Path, query, Accept and application: all that a response from content depends on."""
 
 
-class Memo:
-    """Answers of one release, the oldest forgotten when ``limit`` bytes are reached; 0 keeps
-    none.
+class ResponseCache:
+    """Responses of one release, by what was requested.
+
+    Above ``limit`` bytes the oldest entries are dropped; 0 stores nothing. Reading needs no
+    lock: a dictionary's ``get`` is atomic.
     """
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._size = 0
-        self._known: dict[Question, Exchange] = {}
+        self._entries: dict[CacheKey, Exchange] = {}
         self._lock = threading.Lock()
 
-    def get(self, question: Question) -> Exchange | None:
-        """What was answered before, if it is known."""
-        return self._known.get(_in_short(question))
+    def get(self, key: CacheKey) -> Exchange | None:
+        """Return the response to an equal request, or None if there is none in the cache."""
+        return self._entries.get(_normalized(key))
 
-    def keep(self, question: Question, done: Exchange) -> None:
+    def add(self, key: CacheKey, result: Exchange) -> None:
+        """Store a response, unless it alone would take a sixteenth of the cache."""
         if not self._limit:
             return
-        question = _in_short(question)
-        size = _size(question, done)
+
+        key = _normalized(key)
+        size = _entry_size(key, result)
         if size > self._limit // 16:
             return
+
         with self._lock:
-            if question not in self._known:
-                self._known[question] = done
+            if key not in self._entries:
+                self._entries[key] = result
                 self._size += size
             while self._size > self._limit:
-                oldest = next(iter(self._known))
-                self._size -= _size(oldest, self._known.pop(oldest))
+                oldest = next(iter(self._entries))
+                self._size -= _entry_size(oldest, self._entries.pop(oldest))
 
 
-def _in_short(question: Question) -> Question:
-    """A question with the format that its Accept asks for: of all that clients write there,
-    nothing else counts.
-    """
-    path, query, accept, application = question
+def _normalized(key: CacheKey) -> CacheKey:
+    """Return the key with the format in place of Accept: nothing else of that header counts."""
+    path, query, accept, application = key
     format = negotiate(accept)
     return path, query, format.name if format else None, application
 
 
-def _size(question: Question, done: Exchange) -> int:
-    return (
-        len(done.response.body) + sys.getsizeof(question[0]) + sys.getsizeof(question[1]) + 500
-    )
+def _entry_size(key: CacheKey, result: Exchange) -> int:
+    """Return the bytes that an entry takes, about."""
+    path, query, _, _ = key
+    body = result.response.body
+    return len(body) + sys.getsizeof(path) + sys.getsizeof(query) + ENTRY_BYTES
 
 
-Leave = Callable[[str], None]
-"""Takes the reason for which a release cannot be served any more."""
+ReportDamage = Callable[[str], None]
+"""Takes the reason why a release cannot be served any longer."""
 
 
-def _stay(reason: str) -> None:
-    """There is no other release to serve."""
+def _ignore_damage(reason: str) -> None:
+    """Do nothing: without a Watch there is no other release to serve."""
 
 
 @dataclass(frozen=True)
 class Serving:
-    """What requests are answered from. A request takes it once and keeps to it, whatever is
-    switched meanwhile.
+    """A loaded release, from which requests are answered.
+
+    A request takes it once and uses it to the end, whatever is activated meanwhile.
     """
 
     id: str
+    """The release's id, as in `releases/<id>`."""
     interface: Interface
+    """The interface, with the collections that the release declares."""
     content: Content
     schemas: Schemas
-    memo: Memo = field(default_factory=lambda: Memo(MEMO_BYTES))
+    cache: ResponseCache = field(default_factory=lambda: ResponseCache(CACHE_BYTES))
     loaded: float = field(default_factory=time.time)
+    """When it was loaded, in seconds since 1970."""
     status: Callable[[], dict[str, Any]] = dict
-    """Of the build that made it (service.refresh)."""
-    leave: Leave = _stay
+    """Returns how the last build ended (service.refresh)."""
+    report_damage: ReportDamage = _ignore_damage
+    """To be called where an index of the release cannot be read."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "clients", Clients(self.interface, self.content))
-        base, order = (
-            urlsplit(self.content.setting("base_url")),
-            urlsplit(self.content.setting("order_base_url")),
-        )
+        base = urlsplit(self.content.setting("base_url"))
+        order = urlsplit(self.content.setting("order_base_url"))
         object.__setattr__(self, "base_path", unquote(base.path).strip("/"))
         object.__setattr__(self, "order_path", unquote(order.path).strip("/"))
-        hosts = _host(base.netloc), _host(order.netloc)
-        object.__setattr__(self, "order_host", hosts[1] if hosts[0] != hosts[1] else "")
+
+        base_host, order_host = _host(base.netloc), _host(order.netloc)
+        object.__setattr__(self, "order_host", order_host if order_host != base_host else "")
         object.__setattr__(self, "vary", vary(self.content))
         object.__setattr__(self, "origins", frozenset(self.content.setting("origins") or ()))
 
@@ -147,95 +173,106 @@ class Serving:
     base_path: str = field(init=False)
     order_path: str = field(init=False)
     order_host: str = field(init=False)
+    """The host of ``order_base_url``; empty where ``base_url`` has the same host."""
     vary: str = field(init=False)
     origins: frozenset[str] = field(init=False)
 
     def on_order_host(self, host: str | None) -> bool:
-        """Whether a Host header names the order host, where that is another than the base host."""
+        """Return whether a Host header names the order host and not the base host."""
         return host is not None and self.order_host != "" and _host(host) == self.order_host
 
     def urls(self, host: str | None) -> tuple[tuple[bool, str], ...]:
-        """Which of the two URLs a request may have come to: whether it is the order host's, and
-        its path.
+        """Return the URLs that a request may have come to: (is it the order URL, its path).
 
-        The Host header tells them apart. Where both have one host nothing does but what lies
-        below them.
+        The Host header tells base URL and order URL apart. Where both have one host it does
+        not, and both are returned: only the paths below them differ.
         """
+        base = False, self.base_path
+        order = True, self.order_path
         if not self.order_host:
-            return (False, self.base_path), (True, self.order_path)
-        return (
-            ((True, self.order_path),)
-            if self.on_order_host(host)
-            else ((False, self.base_path),)
-        )
+            return base, order
+        return (order,) if self.on_order_host(host) else (base,)
 
 
 @lru_cache(maxsize=256)
 def _host(text: str) -> str:
-    """A host without case, the port that its scheme implies and the dot that may end it."""
+    """Return a host in lower case, without its scheme's own port and without a final dot."""
     return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
 
 
 def load(
-    out: Path, interface: Interface, schemas: Schemas, memo_bytes: int = MEMO_BYTES
+    out: Path, interface: Interface, schemas: Schemas, cache_bytes: int = CACHE_BYTES
 ) -> Serving:
-    """The current release of an output directory. Raises Failure."""
+    """Load the current release of an output directory. Raises Failure."""
     releases = Releases(out)
-    return _loaded(releases, releases.find("current"), interface, schemas, memo_bytes)
+    return _load(releases, releases.find("current"), interface, schemas, cache_bytes)
 
 
-def _loaded(
+def _load(
     releases: Releases,
     id: str,
     interface: Interface,
     schemas: Schemas,
-    memo_bytes: int,
-    leave: Leave | None = None,
+    cache_bytes: int,
+    report_damage: ReportDamage = _ignore_damage,
 ) -> Serving:
-    """A release, ready to be served. Raises Failure."""
+    """Load a release. What its interface derives is computed now, not by the first request.
+
+    Raises Failure.
+    """
     interface = interface_of(releases.path(id), interface)
     content = content_of(releases.path(id), interface)
-    for derive in interface.derived:  # before a request waits for them
+    for derive in interface.derived:
         content.derived_whole(derive)
     status = partial(refresh_status, releases, id)
     schemas = schemas_with(schemas, interface)
     return Serving(
-        id, interface, content, schemas, Memo(memo_bytes), status=status, leave=leave or _stay
+        id,
+        interface,
+        content,
+        schemas,
+        ResponseCache(cache_bytes),
+        status=status,
+        report_damage=report_damage,
     )
 
 
 class Watch:
-    """Follows ``current``: a thread looks where it leads, four times a second, and loads what
-    is new.
+    """Follows ``current`` in a thread, four times a second, and loads each new release.
 
-    Calling it gives the release being served, or None before there is one. A release is served
-    once it is intact on this host (release.intact), and is looked at again until it is. One of
-    whose indexes turns out to be damaged is left for the last good one. ``report`` takes a line
-    about what cannot be served, ``tell`` what is served and why nothing newer, both where that
-    is new; ``failed`` is called for each release that could not be loaded or had to be left.
+    Calling it returns the release being served, or None before there is one.
+
+    A release is served once all its files are intact on this host (release.intact). One that
+    is not is looked at again until it is. One whose index turns out to be damaged while it is
+    served is rejected, and the last good release is served instead.
+
+    ``report`` takes a sentence for the log when no release, or not the current one, can be
+    served. ``on_change`` takes the release being served and the reason why nothing newer is
+    (or an empty text), when either of them changes. ``on_failure`` is called for each release
+    that could not be loaded or was rejected.
     """
 
     def __init__(
         self,
         out: Path,
         interface: Interface,
-        memo_bytes: int = MEMO_BYTES,
+        cache_bytes: int = CACHE_BYTES,
         report: Callable[[str], None] | None = None,
-        tell: Callable[[Serving | None, str], None] | None = None,
-        failed: Callable[[], None] | None = None,
+        on_change: Callable[[Serving | None, str], None] | None = None,
+        on_failure: Callable[[], None] | None = None,
     ) -> None:
         self._releases = Releases(out)
         self._interface = interface
-        self._memo_bytes = memo_bytes
+        self._cache_bytes = cache_bytes
         self._report = report or partial(journal.error, "release_not_served")
-        self._tell = tell or (lambda serving, fault: None)
-        self._count_failure = failed or (lambda: None)
+        self._on_change = on_change or (lambda serving, fault: None)
+        self._on_failure = on_failure or (lambda: None)
         self._schemas = program_schemas(interface)
         self._serving: Serving | None = None
-        self._told: tuple[str, str] | None = None
+        self._announced: tuple[str, str] | None = None
         self._failed: tuple[str | None, str] = None, ""
-        self._again = 0.0
-        self._left: dict[str, _Left] = {}
+        self._retry_at = 0.0
+        self._rejected: dict[str, _Rejected] = {}
         self._follow()
         self._start()
         os.register_at_fork(after_in_child=self._start)  # a thread does not survive a fork
@@ -249,103 +286,106 @@ class Watch:
 
     def _run(self) -> None:
         while True:
-            self._wake.wait(POLL_SECONDS)
+            self._wake.wait(FOLLOW_SECONDS)
             self._wake.clear()
             try:
                 self._follow()
-            except Exception as error:  # a fault of ours, which must not end the following
+            except Exception as error:  # a fault of ours must not end this thread
                 journal.failure(error)
 
     def _follow(self) -> None:
-        """Serve the current release if it is another than the one served; keep that one while
-        this fails.
-        """
+        """Serve the current release if another one is served. While that fails, change nothing."""
         id, fault, started = None, "", time.monotonic()
         try:
             id = self._releases.current()
-            left = self._left.get(id or "")
-            if left and left.signature == signature(
-                self._releases, left.id, self._interface.indexes
-            ):
-                fault = left.reason
-                if self._serving is None or self._serving.id == left.id:
-                    self._fall_back(left.id)
-            elif id and (self._serving is None or id != self._serving.id or left):
-                if id == self._failed[0] and time.monotonic() < self._again:
+            rejected = self._rejected.get(id or "")
+            if rejected and rejected.signature == self._signature(rejected.id):
+                fault = rejected.reason
+                if self._serving is None or self._serving.id == rejected.id:
+                    self._fall_back(rejected.id)
+            elif id and (self._serving is None or id != self._serving.id or rejected):
+                if id == self._failed[0] and time.monotonic() < self._retry_at:
                     return
                 self._serve(id)
-        except (
-            Exception
-        ) as error:  # whatever is wrong with a release, the next one shall be followed
+        except Exception as error:
+            # of any kind: whatever is wrong with this release, the next one must be followed
             fault = (
                 str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
             )
             if (id, fault) != self._failed:
-                self._count_failure()
+                self._on_failure()
+            self._failed = id, fault
+
             now = time.monotonic()
-            pause = max(RETRY_SECONDS, RETRY_FACTOR * (now - started))
-            self._failed, self._again = (id, fault), now + pause
+            self._retry_at = now + max(RETRY_SECONDS, RETRY_FACTOR * (now - started))
             if self._serving is None and id:
                 self._fall_back(id)
-        self._say(fault)
+        self._announce(fault)
 
     def _serve(self, id: str) -> None:
-        """Load a release and serve it. Raises whatever keeps it from being loaded, Failure
-        where it is not intact.
+        """Load a release and serve it.
+
+        Raises whatever prevents that; Failure where the release is not intact.
         """
         previous = self._serving.id if self._serving else None
         require_intact(self._releases, id, self._interface.indexes, previous)
-        leave = partial(self._leave, id)
-        self._serving = _loaded(
-            self._releases, id, self._interface, self._schemas, self._memo_bytes, leave
+        self._serving = _load(
+            self._releases,
+            id,
+            self._interface,
+            self._schemas,
+            self._cache_bytes,
+            partial(self._reject, id),
         )
-        self._left.pop(id, None)
-        gc.unfreeze()  # what was served before is garbage, too
+        self._rejected.pop(id, None)
+        gc.unfreeze()  # so that the release that was served until now is collected, too
         gc.collect()
-        gc.freeze()  # a release is never garbage piece by piece
+        gc.freeze()  # no collection looks at the objects of this release again
 
     def _fall_back(self, bad: str) -> None:
-        """Serve the last release that was current before ``bad`` and can be; what is served
-        stays where none can.
+        """Serve the last release that was current before ``bad`` and can be served.
+
+        Where none can, the one being served stays.
         """
         history = [line["id"] for line in reversed(self._releases.history())]
-        there = set(self._releases.ids()) - self._left.keys() - {bad}
+        candidates = set(self._releases.ids()) - self._rejected.keys() - {bad}
         for id in dict.fromkeys(history):
-            if id not in there:
+            if id not in candidates:
                 continue
             try:
                 self._serve(id)
                 break
-            except Exception as error:  # it is not good either
-                self._left[id] = _Left(
-                    id, signature(self._releases, id, self._interface.indexes), str(error)
-                )
+            except Exception as error:  # this one is not good either
+                self._rejected[id] = _Rejected(id, self._signature(id), str(error))
 
-    def _leave(self, id: str, reason: str) -> None:
-        """A request could not read an index of a release: serve the last good one, from a
-        quarter second on.
+    def _reject(self, id: str, reason: str) -> None:
+        """Stop serving a release whose index a request could not read.
+
+        The watch wakes up at once and serves the last good release.
         """
-        if id not in self._left:
-            self._count_failure()
-            self._left[id] = _Left(
-                id,
-                signature(self._releases, id, self._interface.indexes),
-                f"an index of it is damaged: {reason}",
-            )
+        if id not in self._rejected:
+            self._on_failure()
+            fault = f"an index of it is damaged: {reason}"
+            self._rejected[id] = _Rejected(id, self._signature(id), fault)
             self._wake.set()
 
-    def _say(self, fault: str) -> None:
-        told = (self._serving.id if self._serving else "", fault)
-        if told == self._told:
+    def _signature(self, id: str) -> tuple[Any, ...]:
+        return signature(self._releases, id, self._interface.indexes)
+
+    def _announce(self, fault: str) -> None:
+        """Report the release being served and why nothing newer is, unless both are the same."""
+        news = (self._serving.id if self._serving else "", fault)
+        if news == self._announced:
             return
-        self._told = told
-        self._tell(self._serving, fault)
+
+        self._announced = news
+        self._on_change(self._serving, fault)
         if fault:
-            stays = (
+            instead = (
                 f"{self._serving.id[:12]} is served" if self._serving else "there is none yet"
             )
             self._report(
-                f"the release that current leads to cannot be served, {stays}: {fault}"
+                f"the release that current leads to cannot be served, {instead}: {fault}"
             )
         elif self._serving is None:
             self._report(
@@ -354,11 +394,10 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class _Left:
-    """A release that is not served any more, why, and what its indexes' files were like
-    (release.intact.signature).
-    """
+class _Rejected:
+    """A release that is not served any longer."""
 
     id: str
     signature: tuple[Any, ...]
+    """Of its indexes' files when it was rejected (release.intact.signature)."""
     reason: str

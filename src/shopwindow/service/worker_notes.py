@@ -31,7 +31,7 @@ COUNTED = ("counter", "histogram", "summary")
 
 
 @dataclass(frozen=True)
-class Worker:
+class WorkerNote:
     """A worker's last note: the id of the release that it serves (empty: none), since when
     (seconds since 1970), why nothing newer (empty: there is nothing newer), and its figures
     (service.metrics.Metrics.figures).
@@ -44,7 +44,7 @@ class Worker:
     figures: Mapping[str, float]
 
 
-class Workers:
+class WorkerNotes:
     """The notes in a folder: a worker writes its own, the admin address reads all of them."""
 
     def __init__(self, folder: Path) -> None:
@@ -58,7 +58,7 @@ class Workers:
 
     # -- a worker --
 
-    def tell(self, serving: Serving | None, fault: str) -> None:
+    def record_release(self, serving: Serving | None, fault: str) -> None:
         """Note what this process serves, and why nothing newer."""
         told = fault.encode(
             errors="backslashreplace"
@@ -71,7 +71,7 @@ class Workers:
             }
         )
 
-    def report(self, figures: Mapping[str, float]) -> None:
+    def record_figures(self, figures: Mapping[str, float]) -> None:
         """Note how busy this process is."""
         self._write({"figures": figures})
 
@@ -84,17 +84,17 @@ class Workers:
 
     # -- the admin address --
 
-    def living(self) -> list[Worker]:
+    def living(self) -> list[WorkerNote]:
         """The notes of the workers that are there, by their process numbers."""
         return sorted(self._read(), key=lambda worker: worker.pid)
 
-    def _read(self) -> Iterator[Worker]:
+    def _read(self) -> Iterator[WorkerNote]:
         for path in self._folder.glob("worker-*"):
             pid = int(path.name.removeprefix("worker-"))
             with suppress(OSError, ValueError):  # it has ended since
                 if _lives(pid):
                     note = orjson.loads(path.read_bytes())
-                    yield Worker(
+                    yield WorkerNote(
                         pid, note["id"], note["loaded"], note["fault"], note.get("figures", {})
                     )
 

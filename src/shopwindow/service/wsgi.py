@@ -1,5 +1,9 @@
-"""The WSGI callable (PEP 3333): an HTTP request becomes a Request, a Response becomes HTTP.
-Decides nothing.
+"""The WSGI callable (PEP 3333): it turns the environment into a Request, a Response into HTTP.
+
+How this works. Nothing is decided here: service.exchange has the checks and their order. The
+parts of the callable are public methods of ``Front``, because Granian's ASGI server does the
+same steps in other threads (service.intake). ``make`` puts the callable together from
+environment variables, for a server that starts worker processes by a factory.
 """
 
 import os
@@ -18,7 +22,7 @@ from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Fault, Refusal
 from shopwindow.renamed import refuse_former_variables
 from shopwindow.service import journal, probe, requestid
-from shopwindow.service import metrics as counts
+from shopwindow.service import metrics as metric_counts
 from shopwindow.service.database.database import CONNECTIONS, Load
 from shopwindow.service.database.late import late_database
 from shopwindow.service.exchange import (
@@ -27,19 +31,19 @@ from shopwindow.service.exchange import (
     exchange,
     is_damaged,
     malformed,
-    refused,
+    refuse_arrival,
 )
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.metrics import DatabaseMeter, Metrics
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 from shopwindow.service.running import Backstage
-from shopwindow.service.serving import MEMO_BYTES, Exchange, Serving, Watch, shipped_schemas
-from shopwindow.service.worker_notes import Workers
+from shopwindow.service.serving import CACHE_BYTES, Exchange, Serving, Watch, shipped_schemas
+from shopwindow.service.worker_notes import WorkerNotes
 
 Environ = dict[str, Any]
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
-Source = Callable[[Environ], Serving | None]
-"""What a request is answered from: the current release, or whatever a caller puts there."""
+FindServing = Callable[[Environ], Serving | None]
+"""Returns what a request is answered from: usually the release that a Watch serves."""
 
 _HEADERS = {
     "HTTP_ACCEPT": "accept",
@@ -50,121 +54,127 @@ _HEADERS = {
     "HTTP_HOST": "host",
     "HTTP_IF_MATCH": "if-match",
 }
-_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
-_WITH_BODY = ("POST", "PUT", "PATCH", "DELETE")
+"""Variables of the environment that hold headers, and the names that a Request gives these."""
 
+_HEADERS_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
+"""Further headers, of requests by a method in BODY_METHODS only."""
+
+BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
+"""Methods whose body an operation may read. The body of any other is received and dropped."""
 
 _STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
+
 _BODILESS = (204, 304)
 """Statuses without a body (RFC 9110 §6.4.1)."""
 
 MAX_UNWANTED = 2 * 1024 * 1024
-"""Bytes of a body that are received though nobody asks for them; our configuration of nginx
-lets no more through.
+"""Bytes of a body that are received although no operation reads them. The nginx configuration
+that we print lets no more through (client_max_body_size).
 """
 
 
 @dataclass(frozen=True)
 class Front:
-    """The WSGI callable, and its parts for a server that has another interface
-    (service.intake).
+    """The WSGI callable, and its steps for a server with another interface (service.intake).
 
-    ``source`` is called with the WSGI environment, or with an empty one. The parts write a
-    request's ``id`` into each line of the log; none of them raises.
+    ``serving`` is called with the WSGI environment, or with an empty one by service.intake.
+    None of the steps raises: an error becomes a response with status 500. Each line that a
+    step writes to the log has the request's id.
     """
 
-    source: Source
+    serving: FindServing
     metrics: Metrics | None
     backstage: Backstage
     trusted: Proxies
 
     def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
-        """Answer a request (PEP 3333)."""
+        """Answer a request as PEP 3333 asks a callable to."""
         started = time.perf_counter()
         id = requestid.of(environ.get(requestid.ENVIRON))
         journal.request_id.set(id)
         if probe.is_probe(environ.get(probe.ENVIRON)):
-            done = self.probed()
-            start_response(_STATUS_LINES[done.response.status], headers_of(done.response, id))
-            return [done.response.body]
+            result = self.answer_probe()
+            start_response(
+                _STATUS_LINES[result.response.status], headers_of(result.response, id)
+            )
+            return [result.response.body]
         method = environ["REQUEST_METHOD"]
         self.begin()
         try:
             request = _request(environ, self.trusted)
-            done = exchange(request, self.source(environ), self.backstage)
+            result = exchange(request, self.serving(environ), self.backstage)
             if request.length and not request.body:
                 _drain(environ, request.length)
         except Exception as error:
-            done = _failed(error, environ.get("HTTP_ACCEPT"))
+            result = _internal_error(error, environ.get("HTTP_ACCEPT"))
         finally:
             self.end()
-        start_response(_STATUS_LINES[done.response.status], headers_of(done.response, id))
-        self.note(done, method, started)
-        return (
-            [] if method == "HEAD" else [done.response.body]
-        )  # a list: Granian is fast for no other iterable
+        start_response(_STATUS_LINES[result.response.status], headers_of(result.response, id))
+        self.note(result, method, started)
+        # a list: Granian is fast for no other iterable
+        return [] if method == "HEAD" else [result.response.body]
 
     def at_once(self, request: Request) -> Exchange | None:
-        """The answer to a request of which the head is there, where that is enough
-        (exchange.at_once).
-        """
+        """Answer a request by its head, where that is enough (exchange.at_once)."""
         try:
-            return at_once(request, self.source({}))
+            return at_once(request, self.serving({}))
         except Exception as error:
-            return _failed(error, request.headers.get("accept"))
+            return _internal_error(error, request.headers.get("accept"))
 
-    def refused(self, code: str, fault: Fault, request: Request) -> Exchange:
-        """A refusal that comes of how the request arrived."""
-        return refused(code, fault, request, self.source({}))
+    def refuse_arrival(self, code: str, fault: Fault, request: Request) -> Exchange:
+        """Refuse a request for how it arrived (exchange.refuse_arrival)."""
+        return refuse_arrival(code, fault, request, self.serving({}))
 
-    def answered(self, request: Request, id: str) -> Exchange:
-        """The answer to a request that is there as a whole, by the current thread."""
+    def answer(self, request: Request, id: str) -> Exchange:
+        """Answer a request whose body has been received, in the current thread."""
         journal.request_id.set(id)
         self.begin()
         try:
-            return exchange(request, self.source({}), self.backstage)
+            return exchange(request, self.serving({}), self.backstage)
         except Exception as error:
-            return _failed(error, request.headers.get("accept"))
+            return _internal_error(error, request.headers.get("accept"))
         finally:
             self.end()
 
-    def probed(self) -> Exchange:
-        """The answer to the admin address, which wants to know whether this worker answers
-        reads; counted nowhere.
+    def answer_probe(self) -> Exchange:
+        """Answer the admin address, which asks whether this worker can read (service.probe).
+
+        Neither the metrics nor the access log have such a request.
         """
-        serving = self.source({})
+        serving = self.serving({})
         try:
             fault = probe.read(serving)
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"
             if serving is not None and is_damaged(error):
-                serving.leave(str(error))
+                serving.report_damage(str(error))
+
+        status = 503 if fault else 200
         body = fault.encode(errors="backslashreplace") or b"ok"
-        media_type = "text/plain"
-        return Exchange(
-            Response(
-                503 if fault else 200, media_type, body, headers=(("Content-Type", media_type),)
-            )
-        )
+        headers = (("Content-Type", "text/plain"),)
+        return Exchange(Response(status, "text/plain", body, headers=headers))
 
     def begin(self) -> None:
-        """The current thread begins to answer a request."""
+        """Note that the current thread begins to answer a request."""
         if self.metrics:
             self.metrics.begin()
 
     def end(self) -> None:
-        """The current thread has answered it."""
+        """Note that the current thread has answered it."""
         if self.metrics:
             self.metrics.end()
 
-    def note(self, done: Exchange, method: str, started: float) -> None:
-        """Count an answer, and write its line. ``started``: by time.perf_counter."""
+    def note(self, result: Exchange, method: str, started: float) -> None:
+        """Count a response and write its line of the access log.
+
+        ``started`` is the time.perf_counter() at which the request came.
+        """
         if self.metrics:
-            self.metrics.note(done, method, time.perf_counter() - started)
+            self.metrics.note(result, method, time.perf_counter() - started)
 
 
 def headers_of(response: Response, id: str) -> list[tuple[str, str]]:
-    """The headers of the response to a request of that id, the body's length among them."""
+    """Return the headers to send, with the request's id and the length of the body."""
     headers = [*response.headers, (requestid.HEADER, id)]
     if response.status not in _BODILESS:
         headers.append(("Content-Length", str(len(response.body))))
@@ -172,53 +182,66 @@ def headers_of(response: Response, id: str) -> list[tuple[str, str]]:
 
 
 def application(
-    source: Source,
+    serving: FindServing,
     metrics: Metrics | None = None,
     backstage: Backstage | None = None,
     trusted: Proxies | None = None,
 ) -> Front:
-    """The WSGI callable that answers from what ``source`` gives for a request. ``trusted``: by
-    default, on loopback.
+    """Return the WSGI callable that answers from what ``serving`` returns for a request.
+
+    ``metrics``: None counts nothing. ``backstage``: None refuses every write. ``trusted``: the
+    proxies whose X-Forwarded-For is believed; None stands for those on loopback.
     """
     trusted = trusted or proxies(LOOPBACK)
-    return Front(source, metrics, replace(backstage or Backstage(), trusted=trusted), trusted)
+    return Front(serving, metrics, replace(backstage or Backstage(), trusted=trusted), trusted)
 
 
 def make() -> Front:
-    """The callable for a server's factory, by the environment.
+    """Return the WSGI callable of a worker process, set up by environment variables.
 
-    SHOPWINDOW_INTERFACE, SHOPWINDOW_OUT, SHOPWINDOW_DATABASE and SHOPWINDOW_LOG_DIR (empty:
-    none), SHOPWINDOW_CONNECTIONS (to a database server), SHOPWINDOW_MEMO (MiB a worker),
-    SHOPWINDOW_TRUSTED_PROXIES, SHOPWINDOW_CODE_SECRET and SHOPWINDOW_ACCESS_LOG. Raises Failure
-    for variables of the project's former name.
+    | Variable | Is |
+    |---|---|
+    | SHOPWINDOW_INTERFACE | `module:NAME` of the interface |
+    | SHOPWINDOW_OUT | the output directory; default: dist |
+    | SHOPWINDOW_DATABASE | the database's address; empty: none |
+    | SHOPWINDOW_CONNECTIONS | how many connections to a database server a worker keeps |
+    | SHOPWINDOW_LOG_DIR | the folder of the mobile log; empty: none |
+    | SHOPWINDOW_MEMO | MiB of this worker for cached responses |
+    | SHOPWINDOW_TRUSTED_PROXIES | networks whose X-Forwarded-For is believed |
+    | SHOPWINDOW_CODE_SECRET | the secret that keys digests; empty: none |
+    | SHOPWINDOW_ACCESS_LOG | 0: no access log |
+    | PROMETHEUS_MULTIPROC_DIR | the folder of metrics and of this worker's note |
+
+    Raises Failure for a variable of the project's former name, and for a wrong interface.
     """
     refuse_former_variables(os.environ)
-    memo = (
-        int(os.environ["SHOPWINDOW_MEMO"]) << 20
-        if "SHOPWINDOW_MEMO" in os.environ
-        else MEMO_BYTES
-    )
+    # before anything else takes file descriptors
+    metric_counts.open_files()
+
     shared = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
-    workers = Workers(Path(shared)) if shared else None
-    counts.begin()
-    out, tell = (
-        Path(os.environ.get("SHOPWINDOW_OUT", "dist")),
-        workers.tell if workers else None,
-    )
+    notes = WorkerNotes(Path(shared)) if shared else None
     interface = from_environment(os.environ)
-    watch = Watch(out, interface, memo, tell=tell, failed=counts.count_load_failure)
-    url, connections = (
-        os.environ.get("SHOPWINDOW_DATABASE", ""),
-        int(os.environ.get("SHOPWINDOW_CONNECTIONS", CONNECTIONS)),
+    watch = Watch(
+        Path(os.environ.get("SHOPWINDOW_OUT", "dist")),
+        interface,
+        _cache_bytes(os.environ.get("SHOPWINDOW_MEMO")),
+        on_change=notes.record_release if notes else None,
+        on_failure=metric_counts.count_load_failure,
     )
+
+    address = os.environ.get("SHOPWINDOW_DATABASE", "")
+    connections = int(os.environ.get("SHOPWINDOW_CONNECTIONS", CONNECTIONS))
     database = (
-        late_database(url, interface.tables, DatabaseMeter(), connections) if url else None
+        late_database(address, interface.tables, DatabaseMeter(), connections)
+        if address
+        else None
     )
     metrics = Metrics(
         log=os.environ.get("SHOPWINDOW_ACCESS_LOG", "1") != "0",
         load=database.load if database else Load,
-        report=workers.report if workers else None,
+        report=notes.record_figures if notes else None,
     )
+
     trusted = proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
     logs = os.environ.get("SHOPWINDOW_LOG_DIR", "")
     secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
@@ -228,24 +251,34 @@ def make() -> Front:
     return application(lambda request: watch(), metrics, backstage, trusted)
 
 
+def _cache_bytes(mebibytes: str | None) -> int:
+    return CACHE_BYTES if mebibytes is None else int(mebibytes) << 20
+
+
 def _request(environ: Environ, trusted: Proxies) -> Request:
+    """Read a request from the WSGI environment, with a body of up to MAX_BODY bytes."""
     headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
-    method, length, body = environ["REQUEST_METHOD"], _length(environ), b""
-    if method in _WITH_BODY:
-        headers |= {name: environ[key] for key, name in _OF_WRITES.items() if key in environ}
+    method = environ["REQUEST_METHOD"]
+    length = _length(environ)
+    coding = environ.get("HTTP_TRANSFER_ENCODING", "")
+    body = b""
+    if method in BODY_METHODS:
+        headers |= {
+            name: environ[key] for key, name in _HEADERS_OF_WRITES.items() if key in environ
+        }
         if not length and "HTTP_TRANSFER_ENCODING" in environ:
             body = environ["wsgi.input"].read(MAX_BODY + 1)
             length = len(body)
         elif length <= MAX_BODY:
             body = environ["wsgi.input"].read(length) if length else b""
+
     address = environ.get("REMOTE_ADDR", "")
     if "HTTP_X_FORWARDED_FOR" in environ:
         address = trusted.client(address, environ["HTTP_X_FORWARDED_FOR"])
+
+    # servers join two Host lines by a comma, which no host contains
     host = headers.get("host")
-    hosts = (
-        0 if host is None else 1 + host.count(",")
-    )  # servers join two lines with a comma, which no host has
-    coding = environ.get("HTTP_TRANSFER_ENCODING", "")
+    hosts = 0 if host is None else 1 + host.count(",")
     return Request(
         _text(environ.get("PATH_INFO", "")).removeprefix("/"),
         _text(environ.get("QUERY_STRING", "")),
@@ -259,35 +292,34 @@ def _request(environ: Environ, trusted: Proxies) -> Request:
 
 
 def _drain(environ: Environ, length: int) -> None:
-    """Read a body that nobody wanted: a proxy that is still sending it takes our answer for a
-    failure.
+    """Read a body that no operation wants.
+
+    A proxy that is still sending it would take our response for a failure.
     """
     if length <= MAX_UNWANTED:
         environ["wsgi.input"].read(length)
 
 
+MAX_LENGTH_DIGITS = 18
+"""Digits of a Content-Length: a length of 18 digits fits in 64 bits, as servers count."""
+
+
 def _length(environ: Environ) -> int:
-    """Bytes of the body; 0 where nothing is said, or nothing that is a number."""
-    length: str | None = environ.get("CONTENT_LENGTH")
-    return (
-        int(length)
-        if length and length.isascii() and length.isdecimal() and len(length) <= 18
-        else 0
-    )
+    """Return the bytes of the body; 0 without a Content-Length, or where it is no number."""
+    length: str = environ.get("CONTENT_LENGTH") or ""
+    is_number = length.isascii() and length.isdecimal() and len(length) <= MAX_LENGTH_DIGITS
+    return int(length) if is_number else 0
 
 
 def _text(native: str) -> str:
-    """What a server hands on as bytes in a string (PEP 3333)."""
+    """Return the text of what a server hands on as bytes in a string (PEP 3333)."""
     return native if native.isascii() else native.encode("latin-1").decode("utf-8", "replace")
 
 
-def _failed(error: Exception, accept: str | None) -> Exchange:
-    """The answer to a fault of ours: the log gets all of it, the client no details."""
+def _internal_error(error: Exception, accept: str | None) -> Exchange:
+    """Return the response to a fault of ours: the log gets all of it, the client no details."""
     journal.failure(error)
     format = negotiate(accept) or JSON
     response = refuse(Refusal("internal"), format, shipped_schemas())
-    return Exchange(
-        response._replace(
-            headers=(("Content-Type", response.media_type), ("Cache-Control", "no-store"))
-        )
-    )
+    headers = (("Content-Type", response.media_type), ("Cache-Control", "no-store"))
+    return Exchange(response._replace(headers=headers))
