@@ -28,6 +28,7 @@ from pathlib import Path
 import orjson
 
 from shopwindow.release.publish import Releases
+from shopwindow.release.verify import verify
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SETTLED = 2.2
@@ -333,7 +334,7 @@ def damaged(out: Path) -> list[str]:
         if releases.folder.is_dir()
         else []
     )
-    return [f"release {id[:12]}: {line}" for id in there for line in releases.verify(id)]
+    return [f"release {id[:12]}: {line}" for id in there for line in verify(releases, id)]
 
 
 def after_next(case: Case, out: Path) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 from releases import shopwindow
 from shopwindow.problems import Failure
 from shopwindow.release.publish import Releases
+from shopwindow.release.verify import verify
 from shopwindow.renamed import refuse_former_variables
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.retail.consents.table import CONSENTS
@@ -109,7 +110,7 @@ def test_a_release_made_under_the_former_name_is_read_on(tmp_path: Path) -> None
     id = releases.current()
     assert id is not None
     assert [(each.id, each.damaged) for each in releases.listing()] == [(id, False)]
-    assert releases.verify(id) == []
+    assert verify(releases, id) == []
 
 
 def test_a_database_made_under_the_former_name_is_read_on(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ from shopwindow.interface.loading import program_schemas
 from shopwindow.interface.operation import FromContent, Operation
 from shopwindow.interface.secret import read_secret
 from shopwindow.problems import Failure, Misuse, Problem, Refusal, failures, nearest, sentence
-from shopwindow.release import publish
+from shopwindow.release import build_notes
 from shopwindow.release.build import MAX_FILES, BuildOrder, Built
 from shopwindow.release.build import build as build_release
 from shopwindow.release.changes import Change, changes, content_of, longest_lifetime, purged
@@ -56,6 +56,7 @@ from shopwindow.release.publish import OutputBusy, Release, Releases
 from shopwindow.release.released import NoRelease, documents
 from shopwindow.release.repair import repair as repair_release
 from shopwindow.release.stored import interface_of
+from shopwindow.release.verify import verify as verify_release
 from shopwindow.service import trial
 from shopwindow.starter import begin
 from shopwindow.starter.begin import Beginning
@@ -383,15 +384,17 @@ def build(
         )
 
     def record(status: str, description: str = "", cause: str = "", release: str = "") -> None:
-        releases.record_build(begun, datetime.now(UTC), status, description, cause, release)
+        build_notes.record_build(
+            out, begun, datetime.now(UTC), status, description, cause, release
+        )
 
-    with releases.at_work(begun):
+    with build_notes.at_work(out, begun):
         try:
             prepared = declared(interface, content)
             with failures(out):
                 checked = _checked(prepared, content, options)
             if checked.documents is None:
-                record("FAILED", _first_problem(checked), publish.CONTENT_AT_FAULT)
+                record("FAILED", _first_problem(checked), build_notes.CONTENT_AT_FAULT)
                 return Build(checked)
             checked.sources.clear()  # nothing reads them any more, and every process of the build would have them
             with releases.lock(make=True):
@@ -519,7 +522,7 @@ def roll_back(out: Path, id: str | None = None, reason: str = "") -> Activated:
 
 def _activate(directory: Releases, id: str, action: str, reason: str) -> Activated:
     previous = directory.current()
-    wrong = directory.verify(id)
+    wrong = verify_release(directory, id)
     if wrong:
         raise Failure(
             f"release {id[:12]} is damaged, nothing was activated: {'; '.join(wrong[:3])}"
@@ -590,7 +593,7 @@ def verify(out: Path, id: str = "current") -> tuple[str, list[str]]:
     """
     directory = Releases(out)
     release = directory.find(id)
-    return release, directory.verify(release)
+    return release, verify_release(directory, release)
 
 
 def repair(out: Path, id: str = "current") -> int:

@@ -21,6 +21,7 @@ from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content.check import check
 from shopwindow.content.schema import Schemas
 from shopwindow.release import indexes
+from shopwindow.release.build_notes import last_build
 from shopwindow.release.changes import content_of
 from shopwindow.release.indexes import PreviousIndex
 from shopwindow.release.publish import Releases
@@ -215,7 +216,7 @@ def test_a_damaged_catalog_keeps_no_other_from_being_made(small: Path, out: Path
     assert shopwindow("verify", "--out", out).status == 0
 
 
-MISSING, ALL = "missing, or not what a build wrote", "does not tell the digest of the catalog"
+MISSING, ALL = "missing, or not what a build wrote", "does not tell the digest of catalog.sqlite"
 BROKEN: dict[str, tuple[Callable[[Json], Json], list[str]]] = {
     "nothing": (lambda told: None, [MISSING, ALL]),
     "no object": (lambda told: [], [MISSING, ALL]),
@@ -371,7 +372,7 @@ def test_a_build_that_finds_another_at_work_leaves_its_note_alone(small: Path, o
 @pytest.mark.parametrize("data", [b"", b"[]", b"{"])
 def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "last-build.json").write_bytes(data)
-    assert Releases(tmp_path).last_build() == {}
+    assert last_build(tmp_path) == {}
 
 
 # -- two streams -------------------------------------------------------------------------------------------------

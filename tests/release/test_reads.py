@@ -29,6 +29,7 @@ from shopwindow.release import prerender
 from shopwindow.release.build import BuildOrder, Built, build
 from shopwindow.release.publish import Releases
 from shopwindow.release.reads import Digests, Read, ReadRecord, Recorded, load, returned, save
+from shopwindow.release.verify import verify
 from shopwindow.retail.storefront import days, events_by_store, grid_of_stores
 from shopwindow.shop import INTERFACE
 
@@ -186,7 +187,7 @@ def test_whatever_is_edited_a_release_is_that_of_a_build_that_asks_everything(
             release = out / "releases" / result.id
             assert looks(release) == looks(whole / "releases" / result.id)
             assert {len(inodes) for inodes in copies(release).values()} == {1}
-            assert Releases(out).verify(result.id) == []
+            assert verify(Releases(out), result.id) == []
             shutil.rmtree(whole)
 
 

@@ -36,6 +36,7 @@ from shopwindow.content.documents import CONTENT_FORMAT
 from shopwindow.problems import Failure
 from shopwindow.release.changes import Change, changes, longest_lifetime, purged
 from shopwindow.release.publish import Releases
+from shopwindow.release.verify import verify
 from shopwindow.shop import INTERFACE
 
 Json = Any
@@ -806,7 +807,7 @@ def test_the_newest_are_kept(out: Path, three: tuple[str, str, str]) -> None:
     later = datetime.now(UTC) + timedelta(hours=2)
     assert [releases.prune(keep, later) for keep in (3, 2, 1)] == [[], [first], [second]]
     assert [path.name for path in (out / "releases").iterdir()] == [third]
-    assert (releases.verify(third), any((out / ".trash").glob("*"))) == ([], False)
+    assert (verify(releases, third), any((out / ".trash").glob("*"))) == ([], False)
 
 
 def test_the_current_release_is_kept_however_old(out: Path, three: tuple[str, str, str]) -> None:
@@ -814,7 +815,7 @@ def test_the_current_release_is_kept_however_old(out: Path, three: tuple[str, st
     assert shopwindow("rollback", first, "--out", out).status == 0
     releases = Releases(out)
     assert releases.prune(1, datetime.now(UTC) + timedelta(hours=2)) == [second]
-    assert (releases.ids(), releases.verify(first)) == ([third, first], [])
+    assert (releases.ids(), verify(releases, first)) == ([third, first], [])
 
 
 def test_a_release_is_kept_for_an_hour_after_it_was_switched_away_from(out: Path, three: tuple[str, str, str]) -> None:

@@ -16,7 +16,7 @@ from releases import build, built, current
 from served import called
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.formats import RESPONSE_FORMATS
-from shopwindow.release.publish import Releases
+from shopwindow.release.build_notes import at_work
 from shopwindow.service.serving import Serving, load
 from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
@@ -116,8 +116,8 @@ AT_WORK = """
 import sys, time
 from datetime import UTC, datetime
 from pathlib import Path
-from shopwindow.release.publish import Releases
-with Releases(Path(sys.argv[1])).at_work(datetime(2026, 11, 24, 17, tzinfo=UTC)):
+from shopwindow.release.build_notes import at_work
+with at_work(Path(sys.argv[1]), datetime(2026, 11, 24, 17, tzinfo=UTC)):
     print("at work", flush=True)
     time.sleep(60)
 """
@@ -130,7 +130,7 @@ def test_a_build_that_is_killed_failed_until_one_succeeds(content: Path, out: Pa
         assert process.stdout
         process.stdout.readline()
         assert told(asked, schemas) == first  # it is still at work
-        with pytest.raises(OSError, match="full"), Releases(out).at_work(datetime.now(UTC)):
+        with pytest.raises(OSError, match="full"), at_work(out, datetime.now(UTC)):
             raise OSError("full")  # of another build, which leaves the note alone
         process.kill()
     value = told(asked, schemas)
@@ -155,10 +155,10 @@ def test_a_build_that_ends_leaves_no_note_of_being_at_work(tmp_path: Path, conte
     edit(content, ("stores/all.yaml", '"Back Bay"', "7"))
     assert build(content, out, at=AT).status == 1
     assert not (out / "building.json").exists()
-    with pytest.raises(OSError, match="full"), Releases(out).at_work(datetime.now(UTC)):
+    with pytest.raises(OSError, match="full"), at_work(out, datetime.now(UTC)):
         raise OSError("full")
     assert not (out / "building.json").exists()
-    with Releases(tmp_path / "nowhere").at_work(datetime.now(UTC)):
+    with at_work(tmp_path / "nowhere", datetime.now(UTC)):
         assert not (tmp_path / "nowhere").exists()
 
 

@@ -32,7 +32,7 @@ class Index(Protocol):
 
     @property
     def file(self) -> str:
-        """The name of its file in a release."""
+        """The name of its file in a release: its own name with an extension."""
         ...
 
     @property

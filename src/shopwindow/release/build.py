@@ -40,6 +40,7 @@ from shopwindow.release.previous import Previous, previous_release, record_path
 from shopwindow.release.publish import Releases
 from shopwindow.release.render import Files, merged, render
 from shopwindow.release.stage import Stage, fsync_folder, staging
+from shopwindow.release.verify import verify
 
 MAX_FILES = 200_000
 """Files that a release may have unless an option allows more: nobody shall pre-render a million
@@ -215,7 +216,7 @@ def _exists(order: BuildOrder, releases: Releases, listed: bytes) -> bool:
         return False
     if id == releases.current() and not order.fresh:
         return True
-    wrong = releases.verify(id)
+    wrong = verify(releases, id)
     if wrong and not order.fresh:
         shown = "; ".join(wrong[:3])
         raise Failure(

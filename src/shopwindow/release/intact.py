@@ -21,7 +21,7 @@ from shopwindow.interface.index import Index
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.manifest import ManifestLines
-from shopwindow.release.publish import Releases
+from shopwindow.release.publish import Releases, index_note
 
 MAX_LISTED_FAULTS = 3
 """Faults that a message lists, for a release that is still being copied lacks thousands of
@@ -66,8 +66,8 @@ def signature(releases: Releases, id: str, indexes: Sequence[Index]) -> tuple[An
 def _faults(
     releases: Releases, id: str, indexes: Sequence[Index], previous: str | None
 ) -> Iterator[str]:
-    folder, listed, note = releases.path(id), releases.lines(id), releases.checked_note(id)
-    built = {index.file: note.get(index.name, {}).get("sha256") for index in indexes}
+    folder, listed, note = releases.path(id), releases.lines(id), releases.note(id)
+    built = {index.file: index_note(note, index.name).get("sha256") for index in indexes}
     yield from _private_faults(folder, listed.private, built)
     previous_folder, previous_lines = _previous(releases, previous)
     checked: set[Inode] = set()

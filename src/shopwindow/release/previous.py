@@ -20,7 +20,7 @@ from shopwindow.problems import Failure
 from shopwindow.release import manifest, reads
 from shopwindow.release.indexes import PreviousIndex
 from shopwindow.release.prerender import PreviousFiles
-from shopwindow.release.publish import Releases
+from shopwindow.release.publish import Releases, index_note
 from shopwindow.release.reads import ReadRecord
 from shopwindow.release.stored import interface_of
 
@@ -89,7 +89,7 @@ def previous_release(
     if id is None or not (releases.path(id) / "manifest.json").is_file():
         return Previous()
     try:
-        folder, listed, note = releases.path(id), releases.lines(id), releases.checked_note(id)
+        folder, listed, note = releases.path(id), releases.lines(id), releases.note(id)
     except (
         Failure
     ):  # `shopwindow verify` says what is wrong with it; this build takes nothing from it
@@ -100,7 +100,7 @@ def previous_release(
     same = (note.get("program"), note.get("schemas")) == (program, schemas)
     indexes = {
         index.name: PreviousIndex(
-            folder / index.file, listed.private[index.file], note.get(index.name, {})
+            folder / index.file, listed.private[index.file], index_note(note, index.name)
         )
         for index in interface.indexes
         if index.file in listed.private

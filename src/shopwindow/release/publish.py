@@ -1,49 +1,59 @@
 """The releases of an output directory: which there are, which is current; activate, roll back,
-prune, verify.
+prune.
 
 `current` is a symbolic link, replaced by one rename, so a reader sees the old release or the
-new one. It decides. current.json says the same for hosts without links, and holds what a link
-cannot: the pin of a rollback. history.jsonl has a line an activation. A crash may leave these
-two behind the link; the next command that holds the lock calls `reconcile`, which makes them
-agree.
+new one. The link decides. current.json says the same for hosts without links, and holds what a
+link cannot: the pin of a rollback. history.jsonl has a line for each activation. A crash may
+leave these two behind the link; every command that takes the lock calls `reconcile` first,
+which makes them agree.
 
-A deleted release is renamed into .trash first, for a rename is one step, while its files take
-long to delete.
+What a build leaves for others to read stands in `build_notes`; how a release is compared with
+what was built, in `verify` and `intact`.
 """
 
 import getpass
 import os
 import re
 import shutil
-import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from shopwindow.interface.validators import modified
 from shopwindow.problems import Failure, failures
-from shopwindow.release import manifest
+from shopwindow.release import manifest, trash
+from shopwindow.release.build_notes import last_build
 from shopwindow.release.manifest import Damaged, Manifest, ManifestLines
-from shopwindow.release.stage import discard, fsync_folder
+from shopwindow.release.stage import fsync_folder
 
 POINTER_FORMAT = 1
-LAST_BUILD = "last-build.json"
-CONTENT_AT_FAULT = "content"
-BUILDING = "building.json"
+"""The format of current.json, which it states."""
+
 KEPT_AFTER_ACTIVATION = timedelta(hours=1)
-"""How long `prune` spares a release that was current: a server that has not taken up the new
-one may still read it.
+"""How long `prune` spares a release after `current` has led to it or away from it.
+
+A service looks at `current` four times a second, but a proxy, a copy to another host or a person
+who reads the old release may take minutes. An hour is ample for these, and costs the disk
+little, since releases share equal files.
 """
 
-MIN_DIGITS = 8
-"""Digits that a shortened id must have, so that a typing error names no other release."""
+MIN_ID_DIGITS = 8
+"""Digits that a shortened id must have. `releases` prints twelve; with eight, 32 bits, a typing
+error hardly ever names another release.
+"""
+
+DRAFTS = (
+    ".current-*",
+    ".current.json-*",
+    ".last-build.json-*",
+    ".building.json-*",
+    ".cache/*.*[0-9]",
+)
+"""Files that a killed command leaves: each ends in the id of its process."""
 
 
 class OutputBusy(Failure):
@@ -52,9 +62,9 @@ class OutputBusy(Failure):
 
 @dataclass(frozen=True)
 class Release:
-    """One release, as ``releases`` lists it. ``size``: bytes below files/, equal files counted
-    once.
+    """One release, as ``releases`` lists it.
 
+    ``built``: when (RFC 3339). ``size``: bytes below files/, equal files counted once.
     ``damaged``: its manifest cannot be read, so ``files`` and ``size`` are 0.
     """
 
@@ -94,10 +104,11 @@ class Releases:
         ]
         return sorted(ids, key=lambda id: (self.built(id), id), reverse=True)
 
+    def path(self, id: str) -> Path:
+        return self.folder / id
+
     def built(self, id: str) -> str:
-        """Return when a release was built (RFC 3339), as its build.json says; empty where that
-        is missing.
-        """
+        """Return when a release was built (RFC 3339); empty where its build.json is missing."""
         return str(self.note(id).get("built", ""))
 
     def note(self, id: str) -> dict[str, Any]:
@@ -108,134 +119,37 @@ class Releases:
             return {}
         return value if isinstance(value, dict) else {}
 
-    def checked_note(self, id: str) -> dict[str, Any]:
-        """Return a release's build.json without the parts that must hold digests and do not:
-        they are damaged.
+    def manifest(self, id: str) -> Manifest:
+        """Read a release's manifest. Raises Failure where it is not the one of this id."""
+        return manifest.read(self.path(id) / "manifest.json", id)
+
+    def lines(self, id: str) -> ManifestLines:
+        """Read the lines of a release's manifest.
+
+        Raises Failure where it is not the one of this id.
         """
-        note = self.note(id)
-        return {
-            name: part
-            for name, part in note.items()
-            if name not in _DIGEST_CHECKS or _DIGEST_CHECKS[name](part)
-        }
+        return manifest.read_lines(self.path(id) / "manifest.json", id)
 
-    def path(self, id: str) -> Path:
-        return self.folder / id
+    def complete(self, id: str) -> bool:
+        """Return whether a release's files are here.
 
-    @contextmanager
-    def at_work(self, started: datetime) -> Iterator[None]:
-        """Say in building.json that a build is at work, until it ends: with success, a failure
-        or problems.
-
-        The build holds the file locked. A file that nobody holds is left from a build that was
-        killed.
+        A fresh machine of a pipeline may have its manifest alone.
         """
-        import fcntl
-
-        draft = self.out / f".{BUILDING}-{os.getpid()}"
-        try:
-            file = None if self._held() else open(draft, "wb", buffering=0)  # noqa: SIM115 -- closed below
-        except OSError:  # no folder yet, or none to write into: then there is no note
-            file = None
-        if file is None:
-            yield
-            return
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                file.write(
-                    orjson.dumps(
-                        {
-                            "format": POINTER_FORMAT,
-                            "started": started.isoformat(timespec="milliseconds"),
-                        }
-                    )
-                )
-                os.replace(draft, self.out / BUILDING)
-            except OSError:  # whoever has more to write reports a full disk
-                draft.unlink(missing_ok=True)
-            try:
-                yield
-            except Exception:
-                self._done(file.fileno())
-                raise
-            self._done(file.fileno())
-
-    def _done(self, descriptor: int) -> None:
-        """Delete building.json, unless another build wrote it."""
-        with suppress(OSError):
-            if os.path.samestat(os.fstat(descriptor), os.stat(self.out / BUILDING)):
-                os.unlink(self.out / BUILDING)
-
-    def _held(self) -> bool:
-        """Return whether a build is at work."""
-        return (self.out / BUILDING).exists() and not self.cut_short()
-
-    def cut_short(self) -> dict[str, Any]:
-        """Return building.json of a build that was killed; empty where none was."""
-        import fcntl
-
-        try:
-            with open(self.out / BUILDING, "rb") as file:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                value = orjson.loads(file.read())
-        except (OSError, ValueError):
-            return {}
-        return value if isinstance(value, dict) else {}
-
-    def record_build(
-        self,
-        started: datetime,
-        ended: datetime,
-        status: str,
-        description: str = "",
-        cause: str = "",
-        release: str = "",
-    ) -> None:
-        """Write to last-build.json how the last build ended: SUCCESS, or FAILED with an exit
-        description.
-
-        The service reports it, for after a failed build it still serves the previous release.
-        ``cause``: CONTENT_AT_FAULT where a client may read the description; any other may name
-        paths of this host. ``release``: the id that the build wrote; a failed build leaves the
-        previous one there. Where the file cannot be written, nothing is raised: the build's own
-        output says how it ended.
-        """
-        note = {"format": POINTER_FORMAT, "started": started.isoformat(timespec="milliseconds")}
-        note |= {"ended": ended.isoformat(timespec="milliseconds"), "status": status}
-        release = release or str(self.last_build().get("release", ""))
-        words = description.encode(errors="replace").decode()  # a path may be no UTF-8
-        details = {"cause": cause, "description": words, "release": release}
-        note |= {name: text for name, text in details.items() if text}
-        draft = self.out / f".last-build.json-{os.getpid()}"
-        try:
-            draft.write_bytes(orjson.dumps(note) + b"\n")
-            os.replace(draft, self.out / LAST_BUILD)
-        except OSError:
-            with suppress(OSError):
-                draft.unlink()
-
-    def last_build(self) -> dict[str, Any]:
-        """Return how the last build ended, as `record_build` wrote it: times (RFC 3339), status
-        …; or nothing.
-        """
-        try:
-            value = orjson.loads((self.out / LAST_BUILD).read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return value if isinstance(value, dict) else {}
+        return (self.path(id) / "files").is_dir()
 
     def find(self, start: str) -> str:
-        """Return the id that begins with ``start``, at least 8 digits or "current". Raises
-        Failure.
+        """Return the id that begins with ``start``, or the current one for "current".
+
+        Raises Failure where ``start`` is too short, or no release or several begin so.
         """
         if start == "current":
             if (id := self.current()) is not None:
                 return id
             raise Failure(f"{self.out}: no release is current; `shopwindow build` makes one")
-        if len(start) < MIN_DIGITS:
+        if len(start) < MIN_ID_DIGITS:
             raise Failure(
-                f"{start!r}: an id needs at least {MIN_DIGITS} digits; `shopwindow releases` lists them"
+                f"{start!r}: an id needs at least {MIN_ID_DIGITS} digits; "
+                "`shopwindow releases` lists them"
             )
         matching = [id for id in self.ids() if id.startswith(start.lower())]
         if len(matching) != 1:
@@ -244,37 +158,21 @@ class Releases:
         return matching[0]
 
     def latest(self) -> str:
-        """Return the release that the last build wrote or met. Raises Failure where there is
-        none.
+        """Return the release that the last build wrote or met. Raises Failure without any.
 
-        That need not be the newest: a build of older content meets the release that it wrote
-        back then.
+        That need not be the newest: a build of older content meets the release that was written
+        from it back then.
         """
         ids = self.ids()
         if not ids:
             raise Failure(f"{self.out}: there is no release; `shopwindow build` makes one")
-        last_built = self.last_build().get("release")
+        last_built = last_build(self.out).get("release")
         return last_built if last_built in ids else ids[0]
 
-    def manifest(self, id: str) -> Manifest:
-        """Read a release's manifest. Raises Failure where it is not the one of this id."""
-        return manifest.read(self.path(id) / "manifest.json", id)
-
-    def lines(self, id: str) -> ManifestLines:
-        """Read the lines of a release's manifest. Raises Failure where it is not the one of
-        this id.
-        """
-        return manifest.read_lines(self.path(id) / "manifest.json", id)
-
-    def complete(self, id: str) -> bool:
-        """Return whether a release's files are here. A fresh machine of a pipeline may have its
-        manifest alone.
-        """
-        return (self.path(id) / "files").is_dir()
-
     def current(self) -> str | None:
-        """Return the id that ``current`` leads to: the link decides; a host without links has
-        current.json.
+        """Return the id that ``current`` leads to.
+
+        The link decides; a host without links has current.json.
         """
         try:
             return Path(os.readlink(self.link)).name
@@ -283,55 +181,61 @@ class Releases:
             return pointer.id if pointer else None
 
     def recorded(self) -> Current | None:
-        """What current.json says, where there is one. Raises Failure where it alone decides and
-        cannot be read.
+        """Return what current.json says; None where there is none, or a link that decides.
+
+        Raises Failure where current.json alone decides and cannot be read, or is of a later
+        program.
         """
         path = self.out / "current.json"
         try:
             value = orjson.loads(path.read_bytes())
             if value["format"] > POINTER_FORMAT:
                 raise Failure(
-                    f"{path}: format {value['format']}; this program reads up to {POINTER_FORMAT}: update it"
+                    f"{path}: format {value['format']}; "
+                    f"this program reads up to {POINTER_FORMAT}: update it"
                 )
             return Current(str(value["id"]), bool(value.get("pinned", False)))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:
             if self.link.is_symlink():
-                return None  # the link decides, and the file is written anew
+                return None  # `reconcile` writes the file again
             raise Failure(
                 f"{path}: cannot be read ({error}), and it alone knows what is pinned; mend it"
             ) from None
 
     def pinned(self) -> bool:
-        """Whether a rollback holds ``current`` where it is."""
+        """Return whether a rollback holds ``current`` where it is."""
         pointer = self.recorded()
         return pointer is not None and pointer.pinned
 
     def listing(self) -> list[Release]:
         """Return all releases, the newest first."""
-        now = self.current()
-        return [self._release(id, now) for id in self.ids()]
+        current = self.current()
+        return [self._release(id, current) for id in self.ids()]
 
-    def _release(self, id: str, now: str | None) -> Release:
-        current = id == now, id == now and self.pinned()
+    def _release(self, id: str, current: str | None) -> Release:
+        is_current = id == current
+        is_pinned = is_current and self.pinned()
+        built = self.built(id)
         try:
             files = self.manifest(id).files
         except Damaged:
-            return Release(id, self.built(id), 0, 0, *current, damaged=True)
+            return Release(id, built, 0, 0, is_current, is_pinned, damaged=True)
         size = sum({entry["sha256"]: entry["size"] for entry in files.values()}.values())
-        return Release(id, self.built(id), len(files), size, *current)
+        return Release(id, built, len(files), size, is_current, is_pinned)
 
     # -- which is current ----------------------------------------------------------------------
 
     @contextmanager
     def lock(self, *, make: bool = False) -> Iterator[None]:
-        """Hold the lock of this output directory. Raises OutputBusy at once where another
-        process has it.
+        """Hold the lock of this output directory.
 
-        ``make``: create the directory where it is missing.
+        ``make``: create the directory where it is missing. Raises OutputBusy at once where
+        another process has the lock, and Failure where the directory is missing or cannot be
+        written to.
         """
-        import fcntl
+        import fcntl  # here, for it is missing outside POSIX, where a manifest can still be read
 
         if not make and not self.out.is_dir():
             raise Failure(f"{self.out}: there is no such folder; `shopwindow build` makes one")
@@ -356,88 +260,80 @@ class Releases:
     def activate(
         self, id: str, action: str, reason: str, moment: datetime, *, pin: bool = False
     ) -> None:
-        """Make a release the current one by one rename; say so in current.json and
-        history.jsonl.
+        """Make a release the current one, and record that in current.json and the history.
 
-        What can fail for want of room comes before the rename, but for the history's line. A
-        pin is set before it and taken away after it, so that no crash between them leaves a
-        rollback unpinned; `reconcile` does what is left.
+        One rename decides. Everything that may fail for want of space comes before it, except
+        the history's line. A pin is set before the rename and removed after it, so that no
+        crash between them leaves a rollback without its pin; `reconcile` does what is left to
+        do. Raises Failure, which says whether `current` has moved.
         """
         previous, pointer = self.current(), self.out / "current.json"
         with failures(self.out):
-            draft, link = self._drafted(id, moment, pin), self._linked(id)
-            kept = self._copied(pointer) if pin else None
+            draft, link = self._draft_pointer(id, moment, pin), self._draft_link(id)
+            backup = self._back_up(pointer) if pin else None
             if pin:
                 os.replace(draft, pointer)
             try:
                 os.replace(link, self.link)
             except OSError:
                 if pin:
-                    os.replace(kept, pointer) if kept else pointer.unlink()
+                    os.replace(backup, pointer) if backup else pointer.unlink()
                 raise
-        mends = "the next build, activation or rollback corrects what does not say so"
-        with failures(self.out, f"`current` is {id[:12]} all the same; {mends}"):
+
+        remedy = "the next build, activation or rollback corrects what does not say so"
+        with failures(self.out, f"`current` is {id[:12]} all the same; {remedy}"):
             fsync_folder(self.out)
             if not pin:
                 os.replace(draft, pointer)
                 fsync_folder(self.out)
-            elif kept:
-                kept.unlink()
-            self._note(moment, id, previous, who(), reason, action)
+            elif backup:
+                backup.unlink()
+            self._add_to_history(moment, id, previous, who(), reason, action)
 
     def point(self, id: str) -> None:
-        """Let ``current`` lead to a release."""
+        """Let ``current`` lead to a release, without a record. Raises Failure."""
         with failures(self.out):
-            os.replace(self._linked(id), self.link)
+            os.replace(self._draft_link(id), self.link)
             fsync_folder(self.out)
 
-    def _copied(self, pointer: Path) -> Path | None:
-        """Copy current.json, to be put back; None where there is none."""
-        try:
-            return Path(
-                shutil.copyfile(pointer, self.out / f".current.json-{os.getpid()}-before")
-            )
-        except FileNotFoundError:
-            return None
-
-    def _linked(self, id: str) -> Path:
-        """The link as it shall be, under another name."""
+    def _draft_link(self, id: str) -> Path:
+        """Create the link to a release under a name of its own, and return that."""
         draft = self.out / f".current-{os.getpid()}"
         with suppress(FileNotFoundError):
             draft.unlink()
         draft.symlink_to(f"releases/{id}")
         return draft
 
-    def _drafted(self, id: str, moment: datetime, pin: bool) -> Path:
-        """current.json as it shall be, on disk under another name."""
+    def _draft_pointer(self, id: str, moment: datetime, pin: bool) -> Path:
+        """Write current.json to disk under a name of its own, and return that."""
         value = {
             "format": POINTER_FORMAT,
             "id": id,
             "switched": moment.isoformat(timespec="seconds"),
         }
+        if pin:
+            value["pinned"] = True
         draft = self.out / f".current.json-{os.getpid()}"
         with open(draft, "wb") as file:
-            file.write(orjson.dumps(value | ({"pinned": True} if pin else {})) + b"\n")
+            file.write(orjson.dumps(value) + b"\n")
             file.flush()
             os.fsync(file.fileno())
         return draft
 
-    def _note(
-        self, moment: datetime, id: str, previous: str | None, who: str, why: str, action: str
-    ) -> None:
-        """Add a line to the history. A line that a crash left half written is ended first."""
-        value = {"when": moment.isoformat(timespec="seconds"), "id": id, "from": previous}
-        line = orjson.dumps(value | {"who": who, "why": why, "action": action}) + b"\n"
-        with open(self.out / "history.jsonl", "ab+") as file:
-            if file.tell() and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
-                line = b"\n" + line
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+    def _back_up(self, pointer: Path) -> Path | None:
+        """Copy current.json, to be put back; None where there is none."""
+        backup = self.out / f".current.json-{os.getpid()}-before"
+        try:
+            return Path(shutil.copyfile(pointer, backup))
+        except FileNotFoundError:
+            return None
+
+    # -- the history ---------------------------------------------------------------------------
 
     def history(self) -> list[dict[str, Any]]:
-        """Return every activation, the oldest first. A line that a crash left half written is
-        passed over.
+        """Return every activation, the oldest first.
+
+        A line that a crash left half written is left out.
         """
         try:
             lines = (self.out / "history.jsonl").read_bytes().splitlines()
@@ -451,192 +347,104 @@ class Releases:
                     activations.append(entry)
         return activations
 
+    def _add_to_history(
+        self, moment: datetime, id: str, previous: str | None, who: str, why: str, action: str
+    ) -> None:
+        """Add a line to the history. A line that a crash left half written is ended first."""
+        entry = {
+            "when": moment.isoformat(timespec="seconds"),
+            "id": id,
+            "from": previous,
+            "who": who,
+            "why": why,
+            "action": action,
+        }
+        line = orjson.dumps(entry) + b"\n"
+        with open(self.out / "history.jsonl", "ab+") as file:
+            if file.tell() and (file.seek(-1, os.SEEK_END), file.read(1))[1] != b"\n":
+                line = b"\n" + line
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
     def reconcile(self) -> None:
-        """Clear up after a killed command: delete drafts, and let current.json and the history
-        follow the link.
+        """Clear up after a killed command: delete its drafts, and let current.json and the
+        history follow the link. Raises Failure.
         """
-        for pattern in (
-            ".current-*",
-            ".current.json-*",
-            ".last-build.json-*",
-            ".building.json-*",
-            ".cache/*.*[0-9]",
-        ):
+        for pattern in DRAFTS:
             for draft in self.out.glob(pattern):
                 draft.unlink(missing_ok=True)
-        now, pointer, history, moment = (
-            self.current(),
-            self.recorded(),
-            self.history(),
-            datetime.now(UTC),
-        )
-        if now is None:
+        current, pointer = self.current(), self.recorded()
+        if current is None:
             return
-        last = history[-1] if history else {"id": now}
+
+        history, moment = self.history(), datetime.now(UTC)
+        last = history[-1] if history else {"id": current}
         with failures(self.out):
-            if pointer is None or pointer.id != now:
+            if pointer is None or pointer.id != current:
                 pinned = pointer.pinned if pointer else last.get("action") == "rollback"
-                os.replace(self._drafted(now, moment, pinned), self.out / "current.json")
-            if (
-                last["id"] != now
-            ):  # the pin is set before the link moves, and is taken away after it
-                action = (
-                    "rollback"
-                    if pointer and pointer.id == now and pointer.pinned
-                    else "activate"
+                os.replace(
+                    self._draft_pointer(current, moment, pinned), self.out / "current.json"
                 )
-                self._note(
-                    moment,
-                    now,
-                    last["id"],
-                    "unknown",
-                    "recorded later: the activation was cut short",
-                    action,
-                )
+            if last["id"] != current:
+                # A rollback sets the pin before the link moves, so a pin on this very release
+                # says that it was a rollback.
+                rolled_back = pointer and pointer.id == current and pointer.pinned
+                action = "rollback" if rolled_back else "activate"
+                reason = "recorded later: the activation was cut short"
+                self._add_to_history(moment, current, last["id"], "unknown", reason, action)
 
     def to_roll_back_to(self) -> str:
-        """The release to roll back to: the newest in the history that was never rolled back
-        from. Raises Failure.
+        """Return the newest release in the history that was never rolled back from.
+
+        Raises Failure where the history names none that is here.
         """
-        now = self.current()
         history = self.history()
-        bad = {line.get("from") for line in history if line.get("action") == "rollback"} | {now}
-        for line in reversed(history):
-            for id in (line["id"], line.get("from")):
+        bad = {entry.get("from") for entry in history if entry.get("action") == "rollback"}
+        bad.add(self.current())
+        for entry in reversed(history):
+            for id in (entry["id"], entry.get("from")):
                 if id and id not in bad and (self.path(id) / "manifest.json").is_file():
                     return str(id)
         raise Failure(
-            "the history names no release to roll back to; `shopwindow releases` lists what there is"
+            "the history names no release to roll back to; "
+            "`shopwindow releases` lists what there is"
         )
 
     # -- keeping house -------------------------------------------------------------------------
 
     def prune(self, keep: int, moment: datetime) -> list[str]:
-        """Delete all but the newest ``keep`` releases, what is current, and what was so in the
-        last hour.
+        """Delete releases, and return their ids.
+
+        The newest ``keep`` stay, the current one, and those that were current within
+        KEPT_AFTER_ACTIVATION before ``moment``. Raises Failure.
         """
-        kept = set(self.ids()[:keep]) | {self.current()}
+        spared = {*self.ids()[:keep], self.current()}
         since = (moment - KEPT_AFTER_ACTIVATION).isoformat(timespec="seconds")
-        for line in self.history():
-            if line["when"] >= since:
-                kept |= {line["id"], line.get("from")}
-        deleted = [id for id in self.ids() if id not in kept]
+        for entry in self.history():
+            if entry["when"] >= since:
+                spared |= {entry["id"], entry.get("from")}
+        deleted = [id for id in self.ids() if id not in spared]
         with failures(self.out, "what is left is deleted next time"):
             for id in deleted:
                 self.discard(id)
-            _delete_slowly(self.out / ".trash")
+            trash.empty(self.out)
         return deleted
 
     def discard(self, id: str) -> None:
-        """Move a release aside: it is none from now on, and `prune` deletes its files."""
-        discard(self.path(id), self.out)
-
-    def verify(self, id: str) -> list[str]:
-        """Return what is wrong with a release's files: it compares every digest, time and mode.
-
-        Releases of older programs hold .gz files, too; their build.json lists those.
-        """
-        folder = self.path(id)
-        try:
-            data = (folder / "manifest.json").read_bytes()
-        except OSError as error:
-            return [f"manifest.json: {error.strerror}"]
-        if manifest.release_id(data) != id:
-            return ["manifest.json: not the one of this id"]
-        if not self.complete(id):
-            return ["files/: not here, only the manifest is"]
-        listed, note = self.manifest(id), self.checked_note(id)
-        expected = {f"files/{path}": entry["sha256"] for path, entry in listed.files.items()}
-        compressed = {
-            f"files/{path}": digest for path, (digest, _) in note.get("gzip", {}).items()
-        }
-        catalog = note.get("catalog", {}).get(
-            "sha256"
-        )  # its bytes depend on the SQLite that wrote it
-        private = {path: entry.get("sha256", catalog) for path, entry in listed.private.items()}
-        built = [
-            *sorted((expected | compressed).items()),
-            *private.items(),
-            ("manifest.json", id),
-        ]
-        wrong = [
-            f"{path}: {fault}"
-            for path, digest in built
-            if (fault := _fault(folder, path, digest))
-        ]
-        if not self.note(id):
-            wrong.append("build.json: missing, or not what a build wrote")
-        if None in private.values():
-            wrong.append("build.json: does not tell the digest of the catalog")
-        there = set(_below(folder)) - expected.keys() - compressed.keys()
-        return wrong + [f"{path}: not in the manifest" for path in sorted(there)]
+        """Move a release into the trash: it is none from now on. Raises OSError."""
+        trash.discard(self.path(id), self.out)
 
 
 def _is_activation(entry: Any) -> bool:
-    """Whether it is what a line of the history says."""
+    """Return whether a value is what a line of the history holds."""
     if not isinstance(entry, dict) or not isinstance(entry.get("from"), str | None):
         return False
     return isinstance(entry.get("when"), str) and isinstance(entry.get("id"), str)
 
 
-def _below(release: Path) -> Iterator[str]:
-    """Yield the paths below a release's files/ that are no directories. A link to a directory
-    is none.
-    """
-    start = len(str(release)) + 1
-    for at, folders, names in os.walk(release):
-        links = (name for name in folders if os.path.islink(f"{at}/{name}"))
-        paths = (f"{at}/{name}"[start:] for name in (*names, *links))
-        yield from (path for path in paths if path.partition("/")[0] == "files")
-
-
-def _fault(release: Path, path: str, digest: str | None) -> str:
-    """Return what is wrong with a file that was built; empty where it is intact. ``digest``:
-    None is not compared.
-    """
-    try:
-        kept = os.lstat(release / path)
-        if not stat.S_ISREG(kept.st_mode):
-            return "not a regular file"
-        with open(release / path, "rb") as file:
-            actual = file_digest(file, "sha256").digest()
-    except OSError as error:
-        return error.strerror or str(error)
-    if digest is not None and actual.hex() != digest:
-        return "not the bytes that were built"
-    if path.startswith("files/") and int(kept.st_mtime) != modified(actual):
-        return "another modification time than its bytes give; its ETag would differ"
-    mode = stat.S_IMODE(kept.st_mode)
-    return "" if mode == 0o444 else f"mode {mode:04o}, not 0444"
-
-
-def _of_compressed(part: Any) -> bool:
-    """Return whether a value is what an older release's build.json says of .gz files: digest
-    and size, by path.
-    """
-    return isinstance(part, dict) and all(
-        isinstance(pair, list)
-        and len(pair) == 2
-        and _is_digest(pair[0])
-        and isinstance(pair[1], int)
-        for pair in part.values()
-    )
-
-
-def _of_catalog(part: Any) -> bool:
-    """Return whether a value is what build.json says of the catalog."""
-    return isinstance(part, dict) and _is_digest(part.get("sha256"))
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None
-
-
-_DIGEST_CHECKS = {"gzip": _of_compressed, "catalog": _of_catalog}
-
-
 def who() -> str:
-    """The person or pipeline behind an activation."""
+    """Return the person or pipeline behind an activation: a variable names it, or the system."""
     for name in ("SHOPWINDOW_ACTOR", "GITHUB_ACTOR", "GITLAB_USER_LOGIN"):
         if value := os.environ.get(name):
             return value
@@ -646,17 +454,36 @@ def who() -> str:
         return "unknown"
 
 
-def _delete_slowly(folder: Path) -> None:
-    """Delete a tree with pauses: on ext4 a mass delete makes file creation slow for a while,
-    elsewhere too.
+# -- the digests in build.json -----------------------------------------------------------------
+
+
+def index_note(note: dict[str, Any], index: str) -> dict[str, Any]:
+    """Return what a release's build.json says of an index; empty where it names no digest.
+
+    Its ``sha256`` (hex) is the digest of the index's file. That stands here and not in the
+    manifest, because the bytes depend on the SQLite that wrote them.
     """
-    if not folder.is_dir():
-        return
-    count = 0
-    for directory, _, names in os.walk(folder, topdown=False):
-        for name in names:
-            os.unlink(os.path.join(directory, name))
-            count += 1
-            if count % 200 == 0:
-                time.sleep(0.02)
-    shutil.rmtree(folder)
+    part = note.get(index)
+    return part if isinstance(part, dict) and _is_digest(part.get("sha256")) else {}
+
+
+def compressed_digests(note: dict[str, Any]) -> dict[str, str]:
+    """Return the digests (hex) of a release's .gz files, by path below files/.
+
+    Only releases of older programs have such files; their build.json lists them, each with its
+    digest and size. A list that is damaged counts as none.
+    """
+    part = note.get("gzip")
+    if not isinstance(part, dict) or not all(map(_is_digest_and_size, part.values())):
+        return {}
+    return {path: digest for path, (digest, _) in part.items()}
+
+
+def _is_digest_and_size(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    return _is_digest(value[0]) and isinstance(value[1], int)
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and re.fullmatch("[0-9a-f]{64}", value) is not None

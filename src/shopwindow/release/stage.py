@@ -19,6 +19,10 @@ from threading import Event, Thread
 
 from shopwindow.interface.validators import modified
 from shopwindow.problems import Failure, failures
+from shopwindow.release.trash import discard
+
+FILE_MODE = 0o444
+"""The mode of every file of a release: what is published is not edited."""
 
 NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)
 """Why a file system refuses a link: too many, another file system, not allowed. The bytes are
@@ -57,7 +61,7 @@ class Stage:
         self._make_folder(name)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         try:
-            descriptor = os.open(name, flags, 0o444, dir_fd=self._root)
+            descriptor = os.open(name, flags, FILE_MODE, dir_fd=self._root)
         except OSError as error:
             error.filename = self.path(name)
             raise
@@ -125,7 +129,7 @@ class Stage:
             digest = file_digest(file, "sha256").hexdigest()
         moment = modified(bytes.fromhex(digest[:8]))
         os.utime(path, (moment, moment))
-        os.chmod(path, 0o444)
+        os.chmod(path, FILE_MODE)
         return digest
 
     def begin_to_settle(self) -> None:
@@ -197,13 +201,6 @@ def fsync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def discard(folder: Path, out: Path) -> None:
-    """Move a directory to where `prune` will delete it."""
-    trash = out / ".trash"
-    trash.mkdir(exist_ok=True)
-    os.rename(folder, tempfile.mkdtemp(prefix=f"{folder.name[:12]}-", dir=trash))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from pathlib import Path
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from shopwindow.problems import Failure
+from shopwindow.release.build_notes import killed_build, last_build
 from shopwindow.release.publish import Releases
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
@@ -117,7 +118,7 @@ class Figures:
         yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, max(0.0, overdue))
 
     def _last_build(self) -> Iterator[Metric]:
-        last, cut = self._releases.last_build(), self._releases.cut_short()
+        last, cut = last_build(self._releases.out), killed_build(self._releases.out)
         if not last and not cut:
             return
         succeeded = not cut and last.get("status") == "SUCCESS"

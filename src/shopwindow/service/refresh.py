@@ -5,7 +5,8 @@ release and beside it.
 from datetime import UTC, datetime
 from typing import Any
 
-from shopwindow.release.publish import CONTENT_AT_FAULT, Releases
+from shopwindow.release.build_notes import CONTENT_AT_FAULT, killed_build, last_build
+from shopwindow.release.publish import Releases
 
 JOB = "shopwindow build"
 OUTSIDE = "the build failed for a reason outside the content, which its output tells"
@@ -22,7 +23,7 @@ def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
 
     Read anew each time: a build that fails switches no release.
     """
-    last, cut = releases.last_build(), releases.cut_short()
+    last, cut = last_build(releases.out), killed_build(releases.out)
     if cut:
         return _failed(
             id, cut.get("started"), cut.get("started"), "the build ended before it was done"
