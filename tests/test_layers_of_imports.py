@@ -77,7 +77,11 @@ def test_each_library_has_one_home() -> None:
         "granian": {"service/worker.py"},
         "jsonschema": {"content/explaining.py"},
         "jsonschema_rs": {"content/explaining.py", "content/own_schemas.py", "content/schema.py"},
-        "jinja2": {"content/expressions.py", "edge/nginx.py", "service/letters.py", "service/trial_process.py"},
+        "jinja2": {
+            "content/expressions.py",
+            "edge/nginx.py",
+            *(f"service/{name}.py" for name in ("letters", "mail_templates", "trial_process")),
+        },
         "lxml": {"interface/formats.py"},
         "psycopg": {"service/database/address.py", "service/database/postgresql.py"},
         "psycopg_pool": {"service/database/postgresql.py"},

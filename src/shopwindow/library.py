@@ -41,7 +41,7 @@ from shopwindow.interface.collections import Declared, schemas_with
 from shopwindow.interface.collections import declared as declared_in
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import program_schemas
+from shopwindow.interface.loading import program_schemas, template_folders
 from shopwindow.interface.operation import FromContent, Operation
 from shopwindow.interface.secret import read_secret
 from shopwindow.problems import Failure, Misuse, Problem, Refusal, failures, nearest, sentence
@@ -161,7 +161,7 @@ def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checke
     options = replace(options, problems=declared.problems, unread=declared.unread)
     checked = check_folder(content, declared.schemas, declared.interface, options)
     templates = content / "templates"
-    problems = trial.problems(templates) if templates.is_dir() else []
+    problems = trial.problems(declared.interface, templates) if templates.is_dir() else []
     if not problems:
         return checked
     problems = sorted([*checked.problems, *problems], key=Problem.order)
@@ -644,9 +644,8 @@ def nginx_configuration(
     except (OSError, ValueError) as error:
         raise Failure(f"{keys}: {error}") from None
     edge_rules = rules(interface, published, folder_schemas)
-    files, folders = directory.link.absolute() / "files", [templates] if templates else []
-    if interface.templates:
-        folders.append(Path(str(interface.templates)))
+    files = directory.link.absolute() / "files"
+    folders = template_folders(interface, *([templates] if templates else []))
     try:
         text = nginx.configuration(
             edge_rules, known, files, service, listen, folders, limits=limits or EdgeLimits()

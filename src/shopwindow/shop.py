@@ -25,6 +25,7 @@ from shopwindow.retail.mobilelog.operations import OPERATIONS as MOBILELOG
 from shopwindow.retail.places.zipcodes import load as load_places
 from shopwindow.retail.promotions import kind as promotions
 from shopwindow.retail.promotions.operations import OPERATIONS as PROMOTIONS
+from shopwindow.retail.sharing.mail import SHARED_PROMOTION
 from shopwindow.retail.sharing.operations import OPERATIONS as SHARING
 from shopwindow.retail.storefront import WEEK, events_by_store, grid_of_stores
 from shopwindow.retail.stores.kind import STORE
@@ -54,6 +55,7 @@ INTERFACE = Interface(
     clocks=(WEEK,),
     indexes=(CATALOG,),
     tables=(CONSENTS_TABLE, CODES_TABLE, BAGS_TABLE, OUTBOX),
+    mails=(SHARED_PROMOTION,),
     applications=apps.APP.name,
     prepare=(load_places,),
     derived=(events_by_store, grid_of_stores),

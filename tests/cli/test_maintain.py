@@ -161,7 +161,7 @@ def test_old_backups_go_and_other_files_stay(shop: Path) -> None:
 def test_mail_that_is_due_is_sent(shop: Path) -> None:
     database = open_database(f"sqlite:///{_store(shop)}", INTERFACE.tables)
     id = os.urandom(16).hex()
-    database.write(lambda shop: shop[OUTBOX].add(id, "ann@mail.example", DOCUMENT, datetime.now(UTC)))
+    database.write(lambda shop: shop[OUTBOX].add(id, "share", "ann@mail.example", DOCUMENT, datetime.now(UTC)))
     database.close()
     with mail_server() as server:
         env = {

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from actions import TABLET, XML, Service, reasons, release, said
 from shopwindow.content.schema import Schemas
-from shopwindow.interface.outbox import OUTBOX, Mail
+from shopwindow.interface.outbox import OUTBOX, ClaimedMail
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure
 from shopwindow.retail.sharing.addresses import address, addresses
@@ -52,10 +52,10 @@ def shop(dist: Path, database: Database, schemas: Schemas) -> Service:
     return Service(load(dist, INTERFACE, schemas), database)
 
 
-def waiting(service: Service) -> list[Mail]:
+def waiting(service: Service) -> list[ClaimedMail]:
     """The mails of the outbox, by recipient."""
 
-    def all(tables: Tables) -> Iterator[Mail]:
+    def all(tables: Tables) -> Iterator[ClaimedMail]:
         at = datetime.max.replace(tzinfo=UTC)
         for id in tables[OUTBOX].due(at):
             mail = tables[OUTBOX].claim(id, "test", at, at)
@@ -319,13 +319,14 @@ DOCUMENT = {
 }
 
 
-LETTERS = Letters()
+LETTERS = Letters(INTERFACE)
 
 
 def letter(**changes: Json) -> EmailMessage:
-    mail = Mail("0123456789abcdef" * 2, "bob@mail.example", {**DOCUMENT, **changes}, NOW, 0)
-    data = LETTERS.letter(mail)
-    assert (data == LETTERS.letter(mail), data.isascii()) == (True, True)
+    mail = ClaimedMail("0123456789abcdef" * 2, "share", "bob@mail.example", {**DOCUMENT, **changes}, NOW, 0)
+    sender, data = LETTERS.encoded(mail)
+    assert (sender, data.isascii()) == ("offers@shop.example", True)
+    assert LETTERS.encoded(mail) == (sender, data)
     assert [line for line in data.split(b"\r\n") if len(line) > 998 or b"\n" in line] == []
     message = message_from_bytes(data, policy=default)
     assert isinstance(message, EmailMessage)
@@ -375,15 +376,15 @@ def test_no_name_and_no_message_makes_a_header_or_another_address(name: str, mes
     assert [each.addr_spec for each in made["Reply-To"].addresses] == ["ann@mail.example"]
     words, reply_to = parseaddr(dict(made.raw_items())["Reply-To"])
     assert (str(make_header(decode_header(words))), reply_to) == (name, "ann@mail.example")
-    assert str(made["Subject"]) == LETTERS.parts({**DOCUMENT, "sender": sender})[0]
+    assert str(made["Subject"]) == LETTERS.rendered("share", {**DOCUMENT, "sender": sender}).subject
     assert [each.addr_spec for each in made["To"].addresses] == ["bob@mail.example"]
     assert (list(made.keys()), len(list(made.iter_parts()))) == (list(letter().keys()), 2)
 
 
 def test_a_content_folders_own_template_comes_first(tmp_path: Path) -> None:
     (tmp_path / "share.txt").write_text("Subject:  For\u00a0you \n\nHello {{ sender.name }}.\n")
-    mail = Mail("0" * 32, "bob@mail.example", DOCUMENT, NOW, 0)
-    subject, text, _ = Letters([tmp_path, tmp_path / "nowhere"]).parts(mail.document)
+    letters = Letters(INTERFACE, [tmp_path, tmp_path / "nowhere"])
+    subject, text, _ = letters.rendered("share", DOCUMENT)
     assert (subject, text) == ("For you", 'Hello Ann "O" <x@y. example>, \u00c5sa.')
 
 
@@ -399,5 +400,5 @@ def test_a_content_folders_own_template_comes_first(tmp_path: Path) -> None:
 def test_a_template_that_is_wrong_is_told_before_anything_is_sent(tmp_path: Path, template: str, reason: str) -> None:
     (tmp_path / "share.txt").write_text(template)
     with pytest.raises(Failure) as failure:
-        Letters([tmp_path])
+        Letters(INTERFACE, [tmp_path])
     assert reason in str(failure.value)

@@ -17,10 +17,11 @@ from nginx import Answer
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.outbox import OUTBOX, Mail
+from shopwindow.interface.mail import unlinked
+from shopwindow.interface.outbox import OUTBOX, ClaimedMail
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.migrate import statements
-from shopwindow.service.letters import Letters, unlinked
+from shopwindow.service.letters import Letters
 from shopwindow.service.serving import load
 from shopwindow.shop import INTERFACE
 
@@ -152,8 +153,8 @@ def test_a_mail_has_no_link_but_the_shops_own() -> None:
         "link": "https://www.shop.example/offers",
         "unsubscribe": "https://www.shop.example/stop",
     }
-    mail = Mail("id", "bob@mail.example", document, datetime(2026, 11, 24, tzinfo=UTC), 0)
-    message = message_from_bytes(Letters().letter(mail), policy=default)
+    mail = ClaimedMail("id", "share", "bob@mail.example", document, datetime(2026, 11, 24, tzinfo=UTC), 0)
+    message = message_from_bytes(Letters(INTERFACE).encoded(mail)[1], policy=default)
     parts = [message["Subject"], *(part.get_content() for part in message.iter_parts())]
     for part in parts:
         assert re.findall(r"(?:https?://|www\.)[^\s\"<]*evil[^\s\"<]*|evil\.example", part) == []

@@ -27,6 +27,7 @@ from shopwindow.service.database.prune import prune
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Patience, Senders
 from shopwindow.service.smtp import Server, server_of
+from shopwindow.shop import INTERFACE
 from test_share import DOCUMENT
 
 Json = Any
@@ -44,7 +45,7 @@ def promise(database: Database, *recipients: str) -> None:
 
     def add(shop: Tables) -> None:
         for recipient in recipients:
-            shop[OUTBOX].add(os.urandom(16).hex(), recipient, DOCUMENT, datetime.now(UTC))
+            shop[OUTBOX].add(os.urandom(16).hex(), "share", recipient, DOCUMENT, datetime.now(UTC))
 
     database.write(add)
 
@@ -55,7 +56,7 @@ def counts(database: Database) -> dict[str, int]:
 
 @contextmanager
 def sending(database: Database, server: Server, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
-    senders = Senders(database, server, Letters(), threads, patience)
+    senders = Senders(database, server, Letters(INTERFACE), threads, patience)
     senders.start()
     try:
         yield senders
@@ -187,10 +188,10 @@ def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
         ]
         promise(database, BOB)
         for other in others[: 3 if tls == "starttls" else 2]:
-            assert not Senders(database, other, Letters(), patience=QUICK).send_what_is_due()
+            assert not Senders(database, other, Letters(INTERFACE), patience=QUICK).send_what_is_due()
             assert counts(database) == {"waiting": 1}
             time.sleep(2 * QUICK.poll)
-        assert Senders(database, known, Letters(), patience=QUICK).send_what_is_due()
+        assert Senders(database, known, Letters(INTERFACE), patience=QUICK).send_what_is_due()
     assert (counts(database), len(server.taken)) == ({"ended sent": 1}, 1)
 
 

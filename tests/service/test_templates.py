@@ -1,15 +1,25 @@
 """Facts about the templates of mails that a content folder brings: they are tried with limits, and run nothing."""
 
 import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from email import message_from_bytes
+from email.policy import default
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkout import ROOT
 from releases import Ran, shopwindow
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.mail import Letter, Mailbox, MailTemplate
+from shopwindow.interface.outbox import ClaimedMail
 from shopwindow.problems import Failure
 from shopwindow.service.letters import Letters
-from shopwindow.service.trial import STEPS, problems
+from shopwindow.service.trial import MAX_STEPS, problems
+from shopwindow.shop import INTERFACE
+from test_share import DOCUMENT
 
 TEXT = "Subject: for you\n\nHello\n"
 HTML = "<p>Hello</p>\n"
@@ -39,8 +49,8 @@ def test_templates_that_render_are_no_problem(minimal: Path) -> None:
 
 ENDLESS = "{% for a in range(99999) %}{% for b in range(99999) %}{% if a == b %}{% endif %}{% endfor %}{% endfor %}\n"
 FAULTS = {
-    "endless": (TEXT + ENDLESS, HTML, "share.txt:4:1", f"more than {STEPS:,} lines"),
-    "endless HTML": (TEXT, "<p>\n\n" + ENDLESS, "share.html:3:1", f"more than {STEPS:,} lines"),
+    "endless": (TEXT + ENDLESS, HTML, "share.txt:4:1", f"more than {MAX_STEPS:,} lines"),
+    "endless HTML": (TEXT, "<p>\n\n" + ENDLESS, "share.html:3:1", f"more than {MAX_STEPS:,} lines"),
     "recursive": (TEXT + "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", HTML, "share.txt:4:1", "RecursionError"),
     "large": (TEXT + "{{ 'x' * 9000000 }}", HTML, "share.txt", "more than 1,048,576 characters"),
     "written for ever": (
@@ -85,20 +95,81 @@ def test_a_build_publishes_nothing_with_such_a_template(minimal: Path, tmp_path:
 def test_a_sender_refuses_to_start_with_such_a_template(tmp_path: Path) -> None:
     content = with_templates(tmp_path, TEXT + ENDLESS)
     with pytest.raises(Failure, match=r"share\.txt:4: more than 1,000,000 lines"):
-        Letters([content / "templates"])
+        Letters(INTERFACE, [content / "templates"])
 
 
 def test_the_programs_own_templates_carry_out_few_steps(tmp_path: Path) -> None:
     """The limit is far above what a template needs: ours, brought by a content folder, are no problem."""
     own = ROOT / "templates"
     with_templates(tmp_path, (own / "share.txt").read_text(), (own / "share.html").read_text())
-    assert problems(tmp_path / "templates") == []
+    assert problems(INTERFACE, tmp_path / "templates") == []
 
 
 def test_a_mail_that_grows_with_its_message_is_given_up(tmp_path: Path) -> None:
     """What no trial can know: the text of a customer."""
     content = with_templates(tmp_path, "Subject: x\n\n{{ sender.name * 100000 }}")
-    letters = Letters([content / "templates"])
-    document = {"sender": {"name": "Ann" * 10, "address": "ann@mail.example"}, "message": "Hello"}
+    letters = Letters(INTERFACE, [content / "templates"])
+    document = {**DOCUMENT, "sender": {"name": "Ann" * 10, "address": "ann@mail.example"}}
     with pytest.raises(Failure, match="more than 1,048,576 characters"):
-        letters.parts(document)
+        letters.rendered("share", document)
+
+
+# -- an interface of its own --------------------------------------------------------------------
+
+
+def reminder(document: Any) -> Letter:
+    return Letter(Mailbox("desk@library.example"), {"title": document["reading"].upper()})
+
+
+REMINDER = MailTemplate("reminder", "reminders", "a template of a reading", reminder, ({"reading": "x"},))
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Interface:
+    """An interface that sends a mail of its own, with the templates that it brings."""
+    brought = tmp_path / "brought"
+    brought.mkdir()
+    (brought / "reminder.txt").write_text("Subject: {{ title }}\n\nCome to {{ title }}.\n")
+    (brought / "reminder.html").write_text("<p>{{ title }}</p>")
+    return Interface("Library", "1", (), (), mails=(REMINDER,), templates=brought)
+
+
+def test_an_interface_of_its_own_sends_its_own_mail(library: Interface) -> None:
+    at = datetime(2026, 11, 24, 17, tzinfo=UTC)
+    claimed = ClaimedMail("0" * 32, "reminder", "bob@mail.example", {"reading": "Emma & I"}, at, 0)
+    sender, data = Letters(library).encoded(claimed)
+    message = message_from_bytes(data, policy=default)
+    headers = {name: str(message[name]) for name in ("From", "To", "Subject", "List-Id")}
+    assert (sender, headers, message["Reply-To"], message["List-Unsubscribe"]) == (
+        "desk@library.example",
+        {
+            "From": "desk@library.example",
+            "To": "bob@mail.example",
+            "Subject": "EMMA & I",
+            "List-Id": "<reminder.library.example>",
+        },
+        None,
+        None,
+    )
+    parts = [part.get_content().strip() for part in message.iter_parts()]
+    assert parts == ["Come to EMMA & I.", "<p>EMMA &amp; I</p>"]
+
+
+def test_a_content_folder_is_tried_for_the_mails_of_the_interface_alone(library: Interface, tmp_path: Path) -> None:
+    with_templates(tmp_path, TEXT + "{{ nothing }}")
+    assert problems(library, tmp_path / "templates") == []
+    (tmp_path / "templates/reminder.txt").write_text("Subject: {{ titel }}\n")
+    (problem,) = problems(library, tmp_path / "templates")
+    where = (problem.path, problem.place.line if problem.place else None, problem.allowed)
+    assert where == ("templates/reminder.txt", 1, "a template of a reading")
+    with pytest.raises(Failure, match=r"^the templates of reminders: .*/reminder\.txt:1: UndefinedError"):
+        Letters(library, [tmp_path / "templates"])
+
+
+def test_a_row_without_a_name_is_the_first_mail_and_another_name_is_none(library: Interface) -> None:
+    """Older programs wrote no name, for they knew one mail."""
+    document = {"reading": "Emma"}
+    assert Letters(library).rendered("", document) == Letters(library).rendered("reminder", document)
+    for interface, name in ((library, "share"), (replace(library, mails=()), "")):
+        with pytest.raises(Failure, match=f"the interface has no mail that is called '{name}'"):
+            Letters(interface).rendered(name, document)

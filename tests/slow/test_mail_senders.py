@@ -42,7 +42,7 @@ def promise(database: Database, *recipients: str) -> None:
 
     def add(shop: Tables) -> None:
         for recipient in recipients:
-            shop[OUTBOX].add(os.urandom(16).hex(), recipient, DOCUMENT, datetime.now(UTC))
+            shop[OUTBOX].add(os.urandom(16).hex(), "share", recipient, DOCUMENT, datetime.now(UTC))
 
     database.write(add)
 
@@ -53,7 +53,7 @@ def counts(database: Database) -> dict[str, int]:
 
 @contextmanager
 def sending(database: Database, server: Server, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
-    senders = Senders(database, server, Letters(), threads, patience)
+    senders = Senders(database, server, Letters(INTERFACE), threads, patience)
     senders.start()
     try:
         yield senders

@@ -11,6 +11,7 @@ import orjson
 
 from shopwindow.cli import audit
 from shopwindow.cli.database import database_option, opened, require, templates_option
+from shopwindow.cli.steps import interface
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure
 from shopwindow.service.letters import Letters
@@ -83,7 +84,7 @@ def _send(database: str, templates: str, connections: int, lease: float, *, once
     server = server_of(os.environ)
     if server is None:
         raise Failure("SHOPWINDOW_SMTP_HOST is not set: it names the mail server")
-    letters = Letters([Path(templates)])
+    letters = Letters(interface(), [Path(templates)])
     with opened(database) as data:
         require(data, OUTBOX)
         senders = Senders(data, server, letters, connections, Patience(lease=lease))

@@ -111,8 +111,8 @@ def configuration(
     link that a switch moves.
 
     ``service`` is `HOST:PORT` or `unix:PATH`; ``listen`` is nginx's, with its parameters.
-    ``templates`` are folders that the operator names, searched before the program's own; what
-    they hold runs in a sandbox. Raises ValueError, and Failure for a template that cannot be
+    ``templates`` are the folders that are searched for its template, by default the program's
+    own; what they hold runs in a sandbox. Raises ValueError, and Failure for a template that cannot be
     rendered.
     """
     if not files.is_absolute():
@@ -145,7 +145,7 @@ def configuration(
     }
     try:
         rendered: str = (
-            _environment([*templates, shipped("templates")])
+            _environment(templates or [shipped("templates")])
             .get_template(TEMPLATE)
             .render(values)
         )

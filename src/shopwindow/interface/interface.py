@@ -19,6 +19,7 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.rules import RuleFindings
 from shopwindow.content.schedule import Clock
 from shopwindow.interface.index import Index
+from shopwindow.interface.mail import MailTemplate
 from shopwindow.interface.operation import FromContent, Operation
 from shopwindow.interface.routes import Routes
 from shopwindow.interface.table import Table
@@ -30,11 +31,13 @@ class Interface:
 
     ``rules`` look at documents of several kinds. ``clocks`` are values that follow from the
     instant of the build. ``indexes`` are files built from streamed kinds. ``tables`` are what
-    actions write. ``applications`` names the kind whose documents hold digests of API keys;
-    None: no key is asked for. ``prepare`` is called before a worker is ready, for what its
-    first requests would wait for, and ``derived`` are derivations that it makes from each
-    release before that. ``schemas`` and ``templates`` are folders. ``collections`` are those of
-    a content folder or a release; their kinds and operations are among the others.
+    actions write, and ``mails`` what they promise people by way of the outbox (interface.mail).
+    ``applications`` names the kind whose documents hold digests of API keys; None: no key is
+    asked for. ``prepare`` is called before a worker is ready, for what its first requests would
+    wait for, and ``derived`` are derivations that it makes from each release before that.
+    ``schemas`` and ``templates`` are folders, searched before the program's own: the templates
+    are those of mails and of nginx. ``collections`` are those of a content folder or a release;
+    their kinds and operations are among the others.
     """
 
     title: str
@@ -45,6 +48,7 @@ class Interface:
     clocks: tuple[Clock, ...] = ()
     indexes: tuple[Index, ...] = ()
     tables: tuple[Table[Any], ...] = ()
+    mails: tuple[MailTemplate, ...] = ()
     applications: str | None = None
     prepare: tuple[Callable[[], None], ...] = ()
     derived: tuple[Callable[[Content], Any], ...] = ()
@@ -91,3 +95,8 @@ class Interface:
     def operation(self) -> Mapping[str, Operation]:
         """The operations by their names."""
         return {operation.name: operation for operation in self.operations}
+
+    @cached_property
+    def mail(self) -> Mapping[str, MailTemplate]:
+        """The mails by their names."""
+        return {mail.name: mail for mail in self.mails}

@@ -53,3 +53,12 @@ def program_schemas(interface: Interface, *own: Path) -> Schemas:
     """
     brought = [Path(str(interface.schemas))] if interface.schemas else []
     return Schemas([shipped("schemas"), *own], brought)
+
+
+def template_folders(interface: Interface, *own: Path) -> list[Path]:
+    """Return the folders in which a template is looked for, the first that has it decides.
+
+    ``own`` are folders of editors or operators; then come the Interface's and the program's.
+    """
+    brought = [Path(str(interface.templates))] if interface.templates else []
+    return [*own, *brought, shipped("templates")]

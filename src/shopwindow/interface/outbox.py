@@ -1,7 +1,15 @@
 """The outbox: mails in the transaction that promises them, and what senders do with them.
 
-An Interface whose actions send mail lists OUTBOX among its tables. It stands here because both
-need it: the family that promises a mail, and the service that sends it.
+How this works. An action inserts a row a recipient in its own transaction, so a mail is promised
+if and only if the action's other writes are. Any number of senders, on any hosts, then share the
+rows: each asks for some that are `due`, and claims one with a lease until which no other sender
+may have it. What became of the mail goes back into the row: it is deleted once a server has
+accepted it, put off with a later `due`, or dead-lettered. A sender that is killed leaves nothing
+to repair: the row is due again when its lease has ended.
+
+An Interface whose actions promise mail lists OUTBOX among its tables, and the mails themselves
+among its ``mails`` (`interface.mail`). The table stands in this package because a family that
+promises a mail needs it as well as the service that sends the mail.
 """
 
 from collections.abc import Iterable
@@ -15,20 +23,31 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.table import Aging, Session, Step, Table, read_instant, written
 
 CANDIDATES = 32
-"""Mails of which a sender claims one at random: senders that ask at once seldom want the same.
+"""Due mails of which a sender claims one at random, so that senders that ask at the same time
+seldom want the same one.
 """
 
-KEPT = timedelta(days=30)
-"""How long a mail is kept that was given up: time enough to learn why, and to try again."""
+DEAD_LETTERS_FOR = timedelta(days=30)
+"""How long a dead-lettered mail stays: time enough to learn why, and to try it again
+(docs/operate/mail.md).
+"""
+
+TEMPLATE_KEY = "mailTemplate"
+"""Where a row's document names its MailTemplate. The table's columns are as they were when there
+was one sort of mail only, so that an older program on another host sends newer rows, too.
+"""
 
 
 @dataclass(frozen=True)
-class Mail:
-    """A mail that a sender has claimed. ``at``: when it was promised; ``deferred``: how often a
-    server put it off.
+class ClaimedMail:
+    """A mail that a sender has claimed.
+
+    ``template`` names a MailTemplate; empty in rows that older programs wrote. ``at`` is when
+    the mail was promised, and ``deferred`` how many times a server has put it off.
     """
 
     id: str
+    template: str
     recipient: str
     document: Json
     at: datetime
@@ -36,18 +55,20 @@ class Mail:
 
 
 class Outbox:
-    """Mail that is promised with a transaction and sent after it: for who promises it, and for
-    its senders.
-    """
+    """The outbox within one transaction. Actions call `add`, and the senders everything else."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
-    def add(self, id: str, recipient: str, document: Json, at: datetime) -> None:
-        """Promise a mail to one recipient, made of a document when it is sent. ``id`` is
-        unguessable and unique.
+    def add(self, id: str, template: str, recipient: str, document: Json, at: datetime) -> None:
+        """Promise a mail to one recipient.
+
+        ``id`` is unique and cannot be guessed, for it becomes the Message-ID. ``template`` names
+        a MailTemplate of the Interface; its ``letter`` is handed ``document``, a JSON object,
+        when the mail is sent. ``at`` is now.
         """
-        when, text = written(at), orjson.dumps(document).decode()
+        when = written(at)
+        text = orjson.dumps({TEMPLATE_KEY: template, **document}).decode()
         self._run(
             "INSERT INTO outbox (id, recipient, document, state, due, deferred, at)"
             " VALUES (?, ?, ?, 'waiting', ?, 0, ?)",
@@ -55,7 +76,7 @@ class Outbox:
         )
 
     def due(self, at: datetime) -> list[str]:
-        """The ids of some mails that may be tried, those that wait longest."""
+        """Return the ids of up to CANDIDATES mails that may be tried, the longest due first."""
         rows = self._run(
             "SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
             written(at),
@@ -63,20 +84,27 @@ class Outbox:
         )
         return [id for (id,) in rows]
 
-    def claim(self, id: str, lease: str, at: datetime, until: datetime) -> Mail | None:
-        """The mail, which is this sender's until then; None where another was faster."""
+    def claim(self, id: str, lease: str, at: datetime, until: datetime) -> ClaimedMail | None:
+        """Claim a mail for one sender until an instant; None where another sender was faster.
+
+        ``lease`` is a text that no other sender has: with it this one changes the row later.
+        """
         rows = self._run(
             "UPDATE outbox SET lease = ?, due = ? WHERE id = ? AND state = 'waiting' AND due <= ?"
             " RETURNING recipient, document, at, deferred",
             *(lease, written(until), id, written(at)),
         )
-        for recipient, document, promised, deferred in rows:
-            return Mail(id, recipient, orjson.loads(document), read_instant(promised), deferred)
+        for recipient, text, promised, deferred in rows:
+            document = orjson.loads(text)
+            template = document.pop(TEMPLATE_KEY, "")
+            return ClaimedMail(
+                id, template, recipient, document, read_instant(promised), deferred
+            )
         return None
 
     def sent(self, id: str) -> None:
-        """A server has accepted it: nothing of it is kept. Whoever else may have claimed it
-        finds it gone.
+        """Delete a mail that a server has accepted. Another sender that has claimed it
+        meanwhile finds it gone.
         """
         if self._run("DELETE FROM outbox WHERE id = ? RETURNING 1", id):
             self._count("sent")
@@ -84,25 +112,31 @@ class Outbox:
     def postpone(
         self, id: str, lease: str, due: datetime, reason: str, *, deferred: bool
     ) -> None:
-        """Try it again later. ``deferred``: a server has put off this mail, and not only been
-        out of reach.
+        """Let a mail be tried again at ``due``, where ``lease`` is still its lease.
+
+        ``deferred`` says that a server has put off this very mail, which counts against it;
+        False where the server could not be reached.
         """
         self._run(
-            "UPDATE outbox SET due = ?, reason = ?, deferred = deferred + ?, lease = NULL WHERE id = ? AND lease = ?",
+            "UPDATE outbox SET due = ?, reason = ?, deferred = deferred + ?, lease = NULL"
+            " WHERE id = ? AND lease = ?",
             *(written(due), reason, int(deferred), id, lease),
         )
 
     def give_up(self, id: str, lease: str, reason: str) -> None:
-        """It is dead: kept, and not tried until somebody says so."""
+        """Dead-letter a mail, where ``lease`` is still its lease: it stays, and nobody tries it
+        until `retry`.
+        """
         changed = self._run(
-            "UPDATE outbox SET state = 'dead', reason = ?, lease = NULL WHERE id = ? AND lease = ? RETURNING 1",
+            "UPDATE outbox SET state = 'dead', reason = ?, lease = NULL"
+            " WHERE id = ? AND lease = ? RETURNING 1",
             *(reason, id, lease),
         )
         if changed:
             self._count("dead")
 
     def dead(self) -> list[dict[str, Any]]:
-        """The dead mails, the oldest first."""
+        """Return the dead-lettered mails, the oldest first, without what they say."""
         names = ("id", "recipient", "at", "deferred", "reason")
         rows = self._run(
             f"SELECT {', '.join(names)} FROM outbox WHERE state = 'dead' ORDER BY at, id"
@@ -110,7 +144,7 @@ class Outbox:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def retry(self, ids: Iterable[str] | None, at: datetime) -> int:
-        """Try dead mails again: these, or all; how many there were."""
+        """Let dead-lettered mails be tried again: these, or all (None). Return their number."""
         when = written(at)
         sql = "UPDATE outbox SET state = 'waiting', due = ?, deferred = 0 WHERE state = 'dead'"
         if ids is None:
@@ -118,18 +152,18 @@ class Outbox:
         return sum(len(self._run(f"{sql} AND id = ? RETURNING 1", when, id)) for id in ids)
 
     def counts(self) -> dict[str, int]:
-        """How many mails are waiting and dead now, and how many ended so since the database was
-        made.
+        """Return how many mails are "waiting" and "dead" now, and how many ever "ended sent" and
+        "ended dead".
         """
-        found = dict.fromkeys(("waiting", "dead", "ended sent", "ended dead"), 0)
+        numbers = dict.fromkeys(("waiting", "dead", "ended sent", "ended dead"), 0)
         for state, number in self._run("SELECT state, count(*) FROM outbox GROUP BY state"):
-            found[state] = number
+            numbers[state] = number
         for state, number in self._run("SELECT state, number FROM outbox_ends"):
-            found[f"ended {state}"] = number
-        return found
+            numbers[f"ended {state}"] = number
+        return numbers
 
     def oldest(self) -> datetime | None:
-        """When the mail that has waited longest was promised; None where none waits."""
+        """Return when the mail that has waited longest was promised; None where none waits."""
         ((at,),) = self._run("SELECT min(at) FROM outbox WHERE state = 'waiting'")
         return read_instant(at) if at else None
 
@@ -176,7 +210,7 @@ OUTBOX = Table(
             "outbox",
             ("id",),
             "at",
-            KEPT,
+            DEAD_LETTERS_FOR,
             called="dead mails",
             option="mails",
             where="state = 'dead'",

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeVar
 
-from shopwindow.interface.outbox import OUTBOX, Mail
+from shopwindow.interface.outbox import OUTBOX, ClaimedMail
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal
 from shopwindow.service import journal
@@ -131,14 +131,14 @@ class Senders:
             return None
         mail, lease, deadline = claimed
         try:
-            data = self._letters.letter(mail)
+            sender, data = self._letters.encoded(mail)
         except (
             Exception
         ) as error:  # a template, or what stands in a document: not the server's fault
             self._failed(mail, lease, f"{type(error).__name__}: {error}", deferred=True)
             return True
         try:
-            connection.deliver(mail.document["from"]["address"], mail.recipient, data, deadline)
+            connection.deliver(sender, mail.recipient, data, deadline)
         except Declined as declined:
             self._failed(mail, lease, str(declined), for_good=declined.for_good, deferred=True)
             return True
@@ -150,7 +150,7 @@ class Senders:
         _tell(mail, "sent")
         return True
 
-    def _claimed(self) -> tuple[Mail, str, float] | None:
+    def _claimed(self) -> tuple[ClaimedMail, str, float] | None:
         """A mail, its lease, and until when it must be sent (time.monotonic)."""
         while due := self._due(self._database.now()):
             lease, deadline = (
@@ -169,13 +169,19 @@ class Senders:
             return []
         return self._database.read(lambda tables: tables[OUTBOX].due(now))
 
-    def _claim(self, id: str, lease: str, now: datetime, tables: Tables) -> Mail | None:
+    def _claim(self, id: str, lease: str, now: datetime, tables: Tables) -> ClaimedMail | None:
         return tables[OUTBOX].claim(
             id, lease, now, now + timedelta(seconds=self._patience.lease)
         )
 
     def _failed(
-        self, mail: Mail, lease: str, reason: str, *, for_good: bool = False, deferred: bool
+        self,
+        mail: ClaimedMail,
+        lease: str,
+        reason: str,
+        *,
+        for_good: bool = False,
+        deferred: bool,
     ) -> None:
         """Try a mail again later, or give it up."""
         now, patience = self._database.now(), self._patience
@@ -211,7 +217,7 @@ class Senders:
                     return self._database.write(work, repeatable=True)
 
 
-def _tell(mail: Mail, outcome: str, reason: str = "") -> None:
+def _tell(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
     """A line on standard output. What a server said may hold an address, so it has only its
     code.
     """

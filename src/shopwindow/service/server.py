@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import from_environment
 from shopwindow.problems import Failure
 from shopwindow.service import journal
@@ -121,12 +122,12 @@ def _serve(
         os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK)
     )  # said here rather than by every worker
     command = _command(FACTORY, options.threads, options.clients, options.http, pin=options.pin)
-    tables = from_environment(os.environ).tables
-    database = (
-        late_database(options.database, tables, migrate=True) if options.database else None
-    )
+    interface = from_environment(os.environ)
+    database = None
+    if options.database:
+        database = late_database(options.database, interface.tables, migrate=True)
     try:
-        senders = _senders(options, database)
+        senders = _senders(options, interface, database)
         if options.admin:
             from shopwindow.service import probe
             from shopwindow.service.admin import Admin
@@ -203,12 +204,14 @@ def _locked(folder: Path) -> int | None:
     return opened
 
 
-def _senders(options: Options, database: Database | None) -> Senders | None:
+def _senders(
+    options: Options, interface: Interface, database: Database | None
+) -> Senders | None:
     """The outbox's senders at work, where there is a mail server. Raises Failure."""
     server = server_of(os.environ) if options.mail else None
     if server is None or database is None:
         return None
-    senders = Senders(database, server, Letters([options.templates]))
+    senders = Senders(database, server, Letters(interface, [options.templates]))
     senders.start()
     return senders
 

@@ -1,11 +1,12 @@
-"""Whether a folder's templates of shared promotions can be rendered, tried where they can do no
-harm.
+"""Whether a folder's templates of mails can be rendered, tried where they can do no harm.
 
-Whoever edits content may bring share.txt and share.html. Jinja2's sandbox keeps a template from
-everything but its values, but not from looping for ever, nor from filling the memory (`'x' * 10
-** 10` is one step). So they are rendered in a process of its own: it counts the template's
-lines as they are carried out, so that an endless loop is found at its line and on every machine
-alike; and the system limits its memory and processor time, for what is one long step.
+How this works. Whoever edits content may bring templates of mails. Jinja2's sandbox lets a
+template reach nothing but its variables. It does not keep one from looping for ever, or from
+filling the memory: `'x' * 10 ** 10` is a single step. So the samples of each mail are rendered in
+a process of its own (`service.trial_process`) with two kinds of limits. The process counts the
+lines of the templates as they are carried out, so that an endless loop is reported at its line,
+and on every machine alike. And the system limits the process's memory and processor time, for
+what is one long step.
 """
 
 import json
@@ -13,65 +14,85 @@ import subprocess
 import sys
 from pathlib import Path
 
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.loading import template_folders
+from shopwindow.interface.mail import MailTemplate
 from shopwindow.problems import Failure, Place, Problem
 
-TEXT, HTML = "share.txt", "share.html"
 RULE = "template"
 
-STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 """Lines of templates that one mail may carry out. Ours carry out 60, and 3,000 for a message of
 1,000 lines.
 """
 
 CPU_SECONDS = 5
-"""Of the process, its start included. A million lines, counted, take 1 s; a start takes 0.3 s.
+"""Processor time of the process, its start included. A million lines, counted, take 1 s; a start
+takes 0.3 s.
 """
 
-MEMORY = 1024 * 1024 * 1024
-"""Bytes of address space. Python with Jinja2 has 0.1 GiB, most of it shared libraries."""
+MAX_MEMORY_BYTES = 1024 * 1024 * 1024
+"""Address space of the process. Python with Jinja2 has 0.1 GiB, most of it shared libraries."""
 
-PATIENCE = 60
-"""Seconds until an answer is given up: a busy machine may be slow to give the process its
-processor time.
+TRIAL_SECONDS = 60
+"""How long the process is waited for. A busy machine may be slow to give it its processor
+time.
 """
 
 
-def problems(folder: Path) -> list[Problem]:
-    """What is wrong with the templates in a folder; nothing where it has none. Paths are
-    `templates/…`.
+def problems(interface: Interface, folder: Path) -> list[Problem]:
+    """Return what is wrong with the templates that a folder holds of an Interface's mails.
+
+    The paths of the problems begin with `templates/`. Files of other names are not looked at.
     """
-    if not any((folder / name).exists() for name in (TEXT, HTML)):
-        return []
-    command = [sys.executable, "-m", "shopwindow.service.trial_process", str(folder)]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        return [_problem(TEXT, None, f"not rendered after {PATIENCE} s")]
-    try:
-        found = json.loads(done.stdout)
-    except ValueError:  # the process was ended within one long step
-        limits = f"{CPU_SECONDS} s of processor time and {MEMORY >> 30} GiB of memory"
-        return [
-            _problem(
-                TEXT, None, f"this template, or {HTML}, takes more than {limits} for one mail"
-            )
-        ]
-    return [_problem(*fault) for fault in found]
+    mails = [mail for mail in interface.mails if _has_template(folder, mail)]
+    return [problem for mail in mails for problem in _problems(interface, mail, folder)]
 
 
-def refuse(folder: Path) -> None:
-    """Raises Failure where the templates in a folder cannot be rendered."""
-    if found := problems(folder):
-        first = found[0]
-        where = f"{folder / Path(first.path).name}" + (
-            f":{first.place.line}" if first.place else ""
+def refuse(interface: Interface, folder: Path) -> None:
+    """Raise Failure, with the first problem, where templates in a folder cannot be rendered."""
+    for mail in interface.mails:
+        if not _has_template(folder, mail):
+            continue
+        for problem in _problems(interface, mail, folder):
+            file = folder / Path(problem.path).name
+            where = f"{file}:{problem.place.line}" if problem.place else f"{file}"
+            raise Failure(f"the templates of {mail.title}: {where}: {problem.found}")
+
+
+def _has_template(folder: Path, mail: MailTemplate) -> bool:
+    return (folder / mail.text).exists() or (folder / mail.html).exists()
+
+
+def _problems(interface: Interface, mail: MailTemplate, folder: Path) -> list[Problem]:
+    """What is wrong with one mail's templates, rendered in a process of its own."""
+    command = [sys.executable, "-m", "shopwindow.service.trial_process"]
+    task = {
+        "folder": str(folder),
+        "folders": [str(path) for path in template_folders(interface, folder)],
+        "text": mail.text,
+        "html": mail.html,
+        "variables": [mail.letter(sample).variables for sample in mail.samples],
+        "steps": MAX_STEPS,
+        "memory": MAX_MEMORY_BYTES,
+        "cpu": CPU_SECONDS,
+    }
+    try:
+        done = subprocess.run(
+            command, input=json.dumps(task).encode(), capture_output=True, timeout=TRIAL_SECONDS
         )
-        raise Failure(f"the templates of shared promotions: {where}: {first.found}")
+    except subprocess.TimeoutExpired:
+        return [_problem(mail, mail.text, None, f"not rendered after {TRIAL_SECONDS} s")]
+
+    try:
+        reported = json.loads(done.stdout)
+    except ValueError:  # the system ended the process, within one long step
+        limits = f"{CPU_SECONDS} s of processor time and {MAX_MEMORY_BYTES >> 30} GiB of memory"
+        words = f"this template, or {mail.html}, takes more than {limits} for one mail"
+        return [_problem(mail, mail.text, None, words)]
+    return [_problem(mail, name, line, words) for name, line, words in reported]
 
 
-def _problem(name: str, line: int | None, found: str) -> Problem:
+def _problem(mail: MailTemplate, name: str, line: int | None, words: str) -> Problem:
     place = Place(line, 1, line, 2) if line else None
-    return Problem(RULE, f"templates/{name}", found, place, allowed=ALLOWED)
-
-
-ALLOWED = "a Jinja2 template that says something of every promotion, with and without a coupon"
+    return Problem(RULE, f"templates/{name}", words, place, allowed=mail.allowed)

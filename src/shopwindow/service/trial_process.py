@@ -1,11 +1,17 @@
-"""The process that service.trial starts: it renders a folder's templates within limits, and
-prints what is wrong.
+"""The process that `service.trial` starts: it renders a mail's samples within limits.
+
+It reads a task from standard input and prints what is wrong, both as JSON. A task names the files
+``text`` and ``html``, the ``folders`` that are searched for them, the ``folder`` among these whose
+templates are tried, the ``variables`` of each sample, and the limits: ``steps`` (lines of
+templates), ``memory`` (bytes) and ``cpu`` (seconds). So this process imports no Interface, and
+starts fast.
 """
 
 import json
 import resource
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
@@ -14,89 +20,111 @@ from typing import Any
 from jinja2 import Environment, TemplateError, TemplateSyntaxError
 
 from shopwindow.problems import Failure, cut
-from shopwindow.service.letters import EXAMPLES, environment_of, parts
-from shopwindow.service.trial import CPU_SECONDS, MEMORY, STEPS, TEXT
+from shopwindow.service.mail_templates import environment_of, render
 
 
 class _TooManySteps(Exception):
-    """A template carried out more lines than STEPS."""
+    """A template carried out more lines than it may."""
 
 
-def _main(folder: Path) -> None:
-    """Print what is wrong: `[[template, line or null, words], …]`."""
-    environment = environment_of([folder])
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    print(json.dumps(list(dict.fromkeys(_faults(environment, folder)))))
+@dataclass(frozen=True)
+class _Trial:
+    """What is rendered, and the limits that messages name; see above."""
 
+    environment: Environment
+    folder: Path
+    text: str
+    html: str
+    max_steps: int
+    max_memory: int
 
-def _faults(environment: Environment, folder: Path) -> Iterator[tuple[str, int | None, str]]:
-    for example in EXAMPLES:
+    def errors(self, samples: list[Mapping[str, Any]]) -> Iterator[tuple[str, int | None, str]]:
+        """What is wrong with some samples: the template, the line where one is known, words."""
+        for variables in samples:
+            try:
+                self._render_counted(variables)
+            except Exception as error:
+                yield (*self._where(error), self._words(error))
+
+    def _render_counted(self, variables: Mapping[str, Any]) -> None:
+        """Render a mail; raise _TooManySteps at the line that is one too many."""
+        steps = 0
+
+        def count(frame: FrameType, event: str, argument: object) -> Any:
+            nonlocal steps
+            if event == "line":
+                steps += 1
+                if steps > self.max_steps:
+                    raise _TooManySteps
+            return count
+
+        def enter(frame: FrameType, event: str, argument: object) -> Any:
+            return count if _template_of(frame.f_code, self.folder) else None
+
+        sys.settrace(enter)
         try:
-            _counted(environment, example, folder)
-        except Exception as error:
-            yield (*_where(error, folder), _words(error))
+            render(self.environment, self.text, self.html, variables)
+        finally:
+            sys.settrace(None)
 
+    def _where(self, error: Exception) -> tuple[str, int | None]:
+        """The template and the line at which it could not go on.
 
-def _counted(environment: Environment, example: Any, folder: Path) -> None:
-    """Render a mail; raises _TooManySteps at the line that is one too many."""
-    steps = 0
+        Jinja2 puts the lines of its templates into the traceback; the innermost one counts.
+        """
+        if isinstance(error, TemplateSyntaxError):
+            return error.name or self.text, error.lineno
+        where: tuple[str, int | None] = (self.text, None)
+        step = error.__traceback__
+        while step is not None:
+            if name := _template_of(step.tb_frame.f_code, self.folder):
+                where = name, step.tb_lineno
+            step = step.tb_next
+        return where
 
-    def count(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal steps
-        if event == "line":
-            steps += 1
-            if steps > STEPS:
-                raise _TooManySteps
-        return count
-
-    def entered(frame: FrameType, event: str, argument: object) -> Any:
-        return count if _name(frame.f_code, folder) else None
-
-    sys.settrace(entered)
-    try:
-        parts(environment, example)
-    finally:
-        sys.settrace(None)
+    def _words(self, error: Exception) -> str:
+        if isinstance(error, _TooManySteps):
+            return (
+                f"more than {self.max_steps:,} lines are carried out for one mail:"
+                " a loop that is too long, or has no end"
+            )
+        if isinstance(error, MemoryError):
+            return f"more than {self.max_memory >> 30} GiB of memory is needed for one mail"
+        if isinstance(error, Failure):
+            return str(error)
+        if isinstance(error, TemplateError):
+            return cut(f"{type(error).__name__}: {error}", 300)
+        return cut(f"it cannot be rendered: {type(error).__name__}: {error}", 300)
 
 
 @cache
-def _name(code: CodeType, folder: Path) -> str | None:
-    """The template that code was made from, as its path in the folder; None for any other code.
+def _template_of(code: CodeType, folder: Path) -> str | None:
+    """The template that code was compiled from, as its path in the folder; None: other code.
 
-    It is asked at every call, and each time that a template has written something.
+    Cached, for it is called at every call of a function, and each time that a template has
+    written something.
     """
     path = Path(code.co_filename)
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else None
 
 
-def _where(error: Exception, folder: Path) -> tuple[str, int | None]:
-    """The template and the line at which it could not go on; Jinja2 puts its lines into the
-    traceback.
-    """
-    if isinstance(error, TemplateSyntaxError):
-        return error.name or TEXT, error.lineno
-    where: tuple[str, int | None] = (TEXT, None)
-    step = error.__traceback__
-    while step is not None:
-        if name := _name(step.tb_frame.f_code, folder):
-            where = name, step.tb_lineno
-        step = step.tb_next
-    return where
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, _TooManySteps):
-        return f"more than {STEPS:,} lines are carried out for one mail: a loop that is too long, or has no end"
-    if isinstance(error, MemoryError):
-        return f"more than {MEMORY >> 30} GiB of memory is needed for one mail"
-    if isinstance(error, Failure):
-        return str(error)
-    if isinstance(error, TemplateError):
-        return cut(f"{type(error).__name__}: {error}", 300)
-    return cut(f"it cannot be rendered: {type(error).__name__}: {error}", 300)
+def _main() -> None:
+    """Print what is wrong: `[[template, line or null, words], …]`, each once."""
+    task = json.load(sys.stdin)
+    trial = _Trial(
+        environment_of([Path(path) for path in task["folders"]]),
+        Path(task["folder"]),
+        task["text"],
+        task["html"],
+        max_steps=task["steps"],
+        max_memory=task["memory"],
+    )
+    resource.setrlimit(resource.RLIMIT_AS, (task["memory"], task["memory"]))
+    resource.setrlimit(resource.RLIMIT_CPU, (task["cpu"], task["cpu"]))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    errors = dict.fromkeys(trial.errors(task["variables"]))
+    print(json.dumps(list(errors)))
 
 
 if __name__ == "__main__":
-    _main(Path(sys.argv[1]))
+    _main()

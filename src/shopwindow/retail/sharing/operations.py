@@ -17,6 +17,7 @@ from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.sharing.addresses import address, addresses
+from shopwindow.retail.sharing.mail import SHARED_PROMOTION, outbox_document
 
 
 class Limit(NamedTuple):
@@ -73,47 +74,20 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
     promotion, coupon = _shared(content, body, today)
     _limit(tables, limits, str(call.application), people, moment)
     sent_by = _sent_by(content, settings)
-    document = {
-        "from": sent_by,
-        "sender": {"address": people.sender, "name": people.name},
-        "message": body.get("message", ""),
-        "promotion": _told(promotion, _TOLD),
-        "coupon": _told(coupon, _TOLD_OF_COUPON) if coupon else None,
-        "link": settings.get("link", ""),
-        "unsubscribe": settings.get("unsubscribe", f"mailto:{sent_by['address']}?subject=stop"),
-    }
+    promised = outbox_document(
+        sent_by=sent_by,
+        sender={"address": people.sender, "name": people.name},
+        message=body.get("message", ""),
+        promotion=promotion,
+        coupon=coupon,
+        link=settings.get("link", ""),
+        unsubscribe=settings.get("unsubscribe", f"mailto:{sent_by['address']}?subject=stop"),
+    )
+    outbox = tables[OUTBOX]
     for recipient in people.recipients:
-        tables[OUTBOX].add(moment.random(16).hex(), recipient, document, moment.now)
+        id = moment.random(16).hex()
+        outbox.add(id, SHARED_PROMOTION.name, recipient, promised, moment.now)
     return Outcome({"success": True})
-
-
-_TOLD = (
-    "promotionName",
-    "description",
-    "offerDescription",
-    "promotionCode",
-    "legalDisclaimer",
-    "effective",
-    "expiry",
-)
-_TOLD_OF_COUPON = (
-    *(
-        "couponUrl",
-        "couponHeading",
-        "couponSubHeading",
-        "couponDescription",
-        "couponShortCode",
-        "couponNumber",
-    ),
-    *("effective", "expiry"),
-)
-
-
-def _told(source: Json, names: Sequence[str]) -> dict[str, Json]:
-    """What templates may use; what is absent is there as empty text, so that a misspelt name is
-    a fault.
-    """
-    return {name: source.get(name, "") for name in names}
 
 
 def _sent_by(content: Content, settings: Mapping[str, Any]) -> dict[str, str]:
@@ -151,7 +125,7 @@ def _people(body: Mapping[str, str], most: int) -> _People:
     return _People(sender, name, recipients)
 
 
-class _Mail(NamedTuple):
+class _Counted(NamedTuple):
     """What one mail is counted as: ``times`` the limit of a kind, for whom; ``where`` a fault
     would be.
     """
@@ -176,14 +150,14 @@ def _limit(
     """
     number = len(people.recipients)
     mails = [
-        _Mail("address", origin, "", times) for origin, times in origins(moment.address)
+        _Counted("address", origin, "", times) for origin, times in origins(moment.address)
     ] * number
-    mails += [_Mail("sender", people.sender.lower(), "senderEmailAddress")] * number
+    mails += [_Counted("sender", people.sender.lower(), "senderEmailAddress")] * number
     mails += [
-        _Mail("recipient", who, "recipientEmailAddress")
+        _Counted("recipient", who, "recipientEmailAddress")
         for who in sorted(map(str.lower, people.recipients))
     ]
-    mails += [_Mail("application", application, "")] * number
+    mails += [_Counted("application", application, "")] * number
     for kind, who, where, times in mails:
         most, minutes = limits[kind].most * times, limits[kind].minutes
         name = counted(f"share {kind} {who}", tables, moment)
