@@ -2,10 +2,12 @@
 
 import json
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
+import nginx
 from releases import manifest, shopwindow
 from served import SOURCES, granian
 from shopwindow.interface.call import Request
@@ -19,7 +21,7 @@ from shopwindow.service.serving import load
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "library"
 NAME = "library.interface:INTERFACE"
-USING = {"PYTHONPATH": str(EXAMPLE), "SHOPWINDOW_INTERFACE": NAME}
+USING = {"PYTHONPATH": f"{SOURCES}:{EXAMPLE}", "SHOPWINDOW_INTERFACE": NAME}
 AT = "2026-12-01T12:00:00-05:00"
 
 
@@ -45,7 +47,7 @@ def test_nothing_of_the_department_store_is_in_it() -> None:
 def test_its_content_is_checked_by_its_kinds(tmp_path: Path) -> None:
     content = EXAMPLE / "content"
     assert shopwindow("check", "--content", content, env=USING).status == 0
-    by_option = shopwindow("check", "--content", content, "--interface", NAME, env={"PYTHONPATH": str(EXAMPLE)})
+    by_option = shopwindow("check", "--content", content, "--interface", NAME, env={"PYTHONPATH": USING["PYTHONPATH"]})
     assert (by_option.status, by_option.out) == (0, f"{content}: 3 files, nothing wrong\n")
     (tmp_path / "readings").mkdir()
     (tmp_path / "site.yaml").write_text((content / "site.yaml").read_text())
@@ -119,10 +121,53 @@ def test_the_service_answers_each_operation(out: Path, tmp_path: Path) -> None:
 
 
 def test_a_server_is_given_the_interface_by_its_name(out: Path, tmp_path: Path) -> None:
-    using = {**USING, "PYTHONPATH": f"{SOURCES}:{EXAMPLE}"}
     body = json.dumps({"readingId": 11, "email": "ann@example.com", "seats": 3}).encode()
-    with granian(tmp_path / "server", out, "--workers", "1", **using) as server:
+    with granian(tmp_path / "server", out, "--workers", "1", **USING) as server:
         listed = server.ask("/v1/readings?branch=1")
         assert (listed.status, len(json.loads(listed.body)["readings"])) == (200, 1)
         taken = server.ask("/v1/registrations", {"content-type": "application/json"}, "POST", body)
         assert (taken.status, json.loads(taken.body)["seatsLeft"]) == (200, 37)
+
+
+def test_openapi_names_no_refusal_for_want_of_a_key(out: Path) -> None:
+    ran = shopwindow("edge", "openapi", "--content", EXAMPLE / "content", "--out", out, env=USING)
+    components = json.loads(ran.out)["components"]
+    assert "securitySchemes" not in components
+    assert "401" not in {response for path in json.loads(ran.out)["paths"].values() for response in _responses(path)}
+    assert "no_key" not in components["responses"]
+
+
+def _responses(path: dict[str, dict[str, dict[str, object]]]) -> list[str]:
+    return [status for operation in path.values() for status in operation["responses"]]
+
+
+def test_nginx_asks_for_no_key(out: Path, tmp_path: Path) -> None:
+    """A client with any key or none gets the files, and what no file holds comes from the service."""
+    port = nginx.free_port()
+    with nginx.echo() as service:
+        listen = f"{nginx.ADDRESS}:{port}"
+        options = ("--service", service, "--listen", listen, "--write", tmp_path / "edge.conf")
+        ran = shopwindow("edge", "nginx", "--content", EXAMPLE / "content", "--out", out, *options, env=USING)
+        assert (ran.status, ran.err) == (0, "")
+        configuration = (tmp_path / "edge.conf").read_text()
+        with nginx.running(tmp_path / "nginx", configuration, port):
+            connection = HTTPConnection(nginx.ADDRESS, port, timeout=10)
+            host = {"Host": "api.library.example"}
+            for headers in (host, {**host, "x-svc-webservice-client-id": "x" * 24}):
+                listed = nginx.ask(connection, "/v1/readings?branch=2", headers)
+                assert (listed.status, json.loads(listed.body)["readings"][0]["readingId"]) == (200, 11)
+                assert listed.headers["cache-control"] == "max-age=300"
+                for target in ("/v1/readings?branch=1,2", "/v1/nowhere"):
+                    assert nginx.ask(connection, target, headers).told["target"] == target
+            taken = nginx.ask(connection, "/v1/registrations", host, "POST", b"{}")
+            assert taken.told["method"] == "POST"
+            connection.close()
+
+
+def test_keys_of_an_interface_that_has_no_applications_are_left_out(out: Path, tmp_path: Path) -> None:
+    (tmp_path / "keys.txt").write_text(f"app {'k' * 24}\n")
+    options = ("--keys", tmp_path / "keys.txt", "--content", EXAMPLE / "content", "--out", out)
+    ran = shopwindow("edge", "nginx", *options, env=USING)
+    assert ran.status == 0
+    assert "k" * 24 not in ran.out
+    assert ran.err == f"shopwindow: {tmp_path / 'keys.txt'}: line 1: left out, the content has no such application\n"

@@ -613,7 +613,7 @@ def nginx_configuration(
     interface: Interface,
     content: Path,
     out: Path,
-    keys: Path,
+    keys: Path | None,
     *,
     service: str = "127.0.0.1:8000",
     listen: str = "80",
@@ -623,24 +623,25 @@ def nginx_configuration(
     """Return nginx's configuration for the current release, for its http context, and warnings
     about the keys.
 
-    ``keys`` is a file with a line `<application> <key>` each; the configuration holds these
-    keys, so nobody else may read it. ``service`` and ``listen`` are addresses: of what answers
-    the rest, and where nginx listens. ``templates`` is a folder whose nginx.conf is used
-    instead of the program's own.
+    ``keys`` is a file with a line `<application> <key>` each; None only where the interface
+    asks for no key. The configuration holds these keys, so nobody else may read it.
+    ``service`` is the address of what answers the rest, ``listen`` where nginx listens.
+    ``templates`` is a folder whose nginx.conf is used instead of the program's own.
 
     Raises Failure for keys that cannot be read, and Misuse for an address or a template that
     cannot be used.
     """
     if templates and not (templates / nginx.TEMPLATE).is_file():
         raise Misuse("templates", f"{templates}: there is no {nginx.TEMPLATE} in it")
+    if keys is None and interface.applications:
+        raise Misuse("keys", "is needed: a file with a line `<application> <key>` for each key")
     directory = Releases(out)
     release = directory.path(directory.find("current"))
     interface, folder_schemas = _released(interface, release, content)
     published = content_of(release, interface)
     try:
-        known, warnings = nginx.read_keys(
-            keys.read_text(encoding="utf-8-sig"), interface, published
-        )
+        text = keys.read_text(encoding="utf-8-sig") if keys else ""
+        known, warnings = nginx.read_keys(text, interface, published)
     except (OSError, ValueError) as error:
         raise Failure(f"{keys}: {error}") from None
     edge_rules = rules(interface, published, folder_schemas)

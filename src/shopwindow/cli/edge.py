@@ -49,9 +49,9 @@ def edge() -> None:
 @OUT
 @click.option(
     "--keys",
-    required=True,
     metavar="FILE",
-    help="A line `<application> <key>` each; kept out of git.",
+    help="A file with a line `<application> <key>` for each API key; keep it out of git. "
+    "Needed unless the interface asks for no keys.",
 )
 @click.option(
     "--service",
@@ -101,7 +101,7 @@ def edge() -> None:
 def edge_nginx(
     content: str,
     out: str,
-    keys: str,
+    keys: str | None,
     service: str,
     listen: str,
     rate: int,
@@ -126,7 +126,7 @@ def edge_nginx(
         interface(),
         Path(content),
         Path(out),
-        Path(keys),
+        Path(keys) if keys else None,
         service=service,
         listen=listen,
         limits=EdgeLimits(rate, burst, requests),

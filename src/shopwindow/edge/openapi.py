@@ -54,13 +54,13 @@ _WITH_RETRY_AFTER = ("unavailable", "too_many")
 def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
     """The whole document: every operation with its parameters, answers and errors."""
     operations = interface.operations
+    asks_for_key = interface.applications is not None
+    codes = [name for name in (*ANSWERED, *_OF_SOME) if asks_for_key or name != "no_key"]
     paths: dict[str, Json] = {}
-    needs_key = (
-        "Every operation needs an application's API key. " if interface.applications else ""
-    )
+    needs_key = "Every operation needs an application's API key. " if asks_for_key else ""
     for operation in operations:
         paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = _operation(
-            operation, content, schemas
+            operation, codes, content, schemas
         )
     return {
         "openapi": "3.1.0",
@@ -70,18 +70,15 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
             "description": needs_key + "Parameters not named here are ignored.",
         },
         "servers": [{"url": content.setting("base_url")}],
-        **({"security": [{"key": []}]} if interface.applications else {}),
+        **({"security": [{"key": []}]} if asks_for_key else {}),
         "paths": paths,
         "components": {
-            "securitySchemes": {
-                "key": {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}
-            },
+            **({"securitySchemes": {"key": _API_KEY}} if asks_for_key else {}),
             "schemas": _without_cookies(
                 _schemas(schemas, _files(operations)), operations, content
             ),
             "responses": {
-                names[0]: _error(names, schemas)
-                for names in _by_status((*ANSWERED, *_OF_SOME)).values()
+                names[0]: _error(names, schemas) for names in _by_status(codes).values()
             },
         },
     }
@@ -116,7 +113,12 @@ def _by_status(names: Iterable[str]) -> dict[str, list[str]]:
     return found
 
 
-def _operation(operation: Operation, content: Content, schemas: Schemas) -> Json:
+_API_KEY = {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}
+
+
+def _operation(
+    operation: Operation, codes: Iterable[str], content: Content, schemas: Schemas
+) -> Json:
     parameters = [_parameter(operation, parameter) for parameter in operation.parameters]
     is_read = isinstance(operation.source, FromContent)
     responses: dict[str, Json] = {"200": _success(operation, schemas)}
@@ -124,8 +126,8 @@ def _operation(operation: Operation, content: Content, schemas: Schemas) -> Json
         responses["304"] = {
             "description": "The client has this answer already (If-None-Match)."
         }
-    some = (name for name, answers in _OF_SOME.items() if answers(operation))
-    for status, names in _by_status((*ANSWERED, *some)).items():
+    own_codes = (name for name in codes if name not in _OF_SOME or _OF_SOME[name](operation))
+    for status, names in _by_status(own_codes).items():
         responses[status] = {"$ref": f"#/components/responses/{names[0]}"}
     if operation.own_failures:
         failure = {"description": "Why not.", "content": _media(FAILURE_SCHEMA, schemas)}

@@ -111,6 +111,7 @@ class Rules:
     """``applications`` are names with the digests of their keys, ``accepts`` values of Accept
     with format names.
 
+    ``key_header`` is the header with the API key; empty where the interface asks for no key.
     ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is the base
     host. ``own_paths`` are whole paths, of the order host where there is one: of operations
     that answer failures in a form of their own, for which ``own_errors`` stand in place of
@@ -137,24 +138,27 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
     order = urlsplit(content.setting("order_base_url"))
     operations = interface.operations
     own = [operation for operation in operations if operation.own_failures]
+    refusals = [
+        refusal for refusal in _REFUSALS if interface.applications or refusal.code != "no_key"
+    ]
     base_host, order_host = base.hostname or "", order.hostname or ""
     applications = sorted(interface.keys(content).items())
     return Rules(
         base_host,
         base.path,
         order_host if order_host != base_host else "",
-        API_KEY_HEADER,
+        API_KEY_HEADER if interface.applications else "",
         vary(content),
         tuple((format.name, format.media_type) for format in RESPONSE_FORMATS),
         tuple(_accepts(ACCEPTS)),
         tuple((name, tuple(sorted(digests))) for name, digests in applications),
         tuple(_route(operation, content) for operation in operations if operation.prerendered),
-        tuple(_error(refusal, schemas) for refusal in _REFUSALS),
+        tuple(_error(refusal, schemas) for refusal in refusals),
         tuple(
             f"{(order if operation.order_host else base).path}/{operation.path}"
             for operation in own
         ),
-        tuple(_error(refusal, schemas, own[0]) for refusal in _REFUSALS if own),
+        tuple(_error(refusal, schemas, own[0]) for refusal in refusals if own),
     )
 
 
