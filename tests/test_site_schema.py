@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from releases import site, write
 from shopwindow import library
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
+from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure
 from shopwindow.shop import INTERFACE
@@ -56,6 +58,28 @@ def test_parts_that_contradict_each_other_are_a_failure(tmp_path: Path) -> None:
     (tmp_path / "schemas" / "site" / "mine.json").write_text(json.dumps(mine))
     with pytest.raises(Failure, match=r"site/mine\.json: properties/bags/description stands in another part"):
         Schemas([tmp_path / "schemas"])
+
+
+def test_an_interface_has_the_parts_of_its_own_families_alone(tmp_path: Path) -> None:
+    engine = part_of(shipped("schemas") / "site.json")["properties"].keys()
+    bare = Interface("Bare", "1", kinds=(), operations=())
+    with_bags = replace(bare, families=("bags",))
+    bags = part_of(shipped("schemas") / "site" / "bags.json")["properties"].keys()
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "tram.json").write_text(json.dumps({"properties": {"tram": {"type": "string"}}}))
+    with_its_own = replace(bare, schemas=tmp_path)
+    settings = [
+        library.schemas(each, tmp_path / "content")["site.json"]["properties"].keys()
+        for each in (bare, with_bags, with_its_own, INTERFACE)
+    ]
+    assert settings[:3] == [engine, engine | bags, engine | {"tram"}]
+    assert settings[3] == Schemas([shipped("schemas")])["site.json"]["properties"].keys()
+
+
+def test_a_family_without_a_part_is_a_failure(tmp_path: Path) -> None:
+    bare = Interface("Bare", "1", kinds=(), operations=(), families=("bag",))
+    with pytest.raises(Failure, match=r"site/bag\.json: is not there, and the interface names its family"):
+        library.schemas(bare, tmp_path)
 
 
 def test_each_read_may_have_a_lifetime(tmp_path: Path) -> None:

@@ -59,4 +59,5 @@ INTERFACE = Interface(
     applications=apps.APP.name,
     prepare=(load_places,),
     derived=(events_by_store, grid_of_stores),
+    families=("bags", "catalog", "codes", "consents", "mobilelog", "sharing"),
 )

@@ -3,7 +3,7 @@ property mean.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
@@ -197,7 +197,7 @@ class Schemas:
     the program's own schema promises.
 
     site.yaml's schema is put together from site.json and a part for each family,
-    site/<family>.json.
+    site/<family>.json. Of the first folder's parts only those of ``families`` count; None: all.
 
     The first folder is the program's, and so are those ``brought`` by an Interface, whose files
     take the place of the first one's; faults in them are a Failure. Later ones are editors':
@@ -205,7 +205,12 @@ class Schemas:
     the program's schemas alone.
     """
 
-    def __init__(self, folders: Iterable[Path], brought: Iterable[Path] = ()) -> None:
+    def __init__(
+        self,
+        folders: Iterable[Path],
+        brought: Iterable[Path] = (),
+        families: Collection[str] | None = None,
+    ) -> None:
         self._files: dict[str, Any] = {}
         self._below: Schemas | None = None
         self.problems: tuple[Problem, ...] = ()
@@ -214,17 +219,29 @@ class Schemas:
             if self._files:
                 self._lay_on_top(folder, digest)
                 continue
-            for program_folder in (folder, *brought):
-                self._take(program_folder, digest)
+            self._take(folder, digest, families)
+            for brought_folder in brought:
+                self._take(brought_folder, digest, None)
             self._merge_parts(folder)
         self.digest = digest.hexdigest()
         self._fast: dict[str, Any] = {}
         self._slow: dict[str, Any] = {}
         self._shapes: dict[str, Shape] = {}
 
-    def _take(self, folder: Path, digest: Any) -> None:
-        """Take the schemas of a folder that a programmer wrote."""
-        for name in below(folder, ".json"):
+    def _take(self, folder: Path, digest: Any, families: Collection[str] | None) -> None:
+        """Take the schemas of a folder that a programmer wrote, without the parts of other families.
+
+        Raises Failure for a family that has no part.
+        """
+        names = below(folder, ".json")
+        if families is not None:
+            parts = {f"{PARTS}{family}.json" for family in families}
+            if missing := sorted(parts.difference(names)):
+                raise Failure(
+                    f"{folder / missing[0]}: is not there, and the interface names its family"
+                )
+            names = [name for name in names if not name.startswith(PARTS) or name in parts]
+        for name in names:
             path = folder / name
             data = _bytes(path)
             digest.update(f"{name}\0{len(data)}\0".encode() + data)

@@ -35,9 +35,11 @@ class Interface:
     ``applications`` names the kind whose documents hold digests of API keys; None: no key is
     asked for. ``prepare`` is called before a worker is ready, for what its first requests would
     wait for, and ``derived`` are derivations that it makes from each release before that.
-    ``schemas`` and ``templates`` are folders, searched before the program's own: the templates
-    are those of mails and of nginx. ``collections`` are those of a content folder or a release;
-    their kinds and operations are among the others.
+    ``families`` are those of the shop that add a part to site.yaml's schema,
+    schemas/site/<family>.json. ``schemas`` and ``templates`` are folders, searched before the
+    program's own: the templates are those of mails and of nginx, and parts of site.yaml's
+    schema may lie in the schemas' site/. ``collections`` are those of a content folder or a
+    release; their kinds and operations are among the others.
     """
 
     title: str
@@ -52,6 +54,7 @@ class Interface:
     applications: str | None = None
     prepare: tuple[Callable[[], None], ...] = ()
     derived: tuple[Callable[[Content], Any], ...] = ()
+    families: tuple[str, ...] = ()
     schemas: Traversable | None = None
     templates: Traversable | None = None
     collections: tuple[Collection, ...] = ()

@@ -50,9 +50,12 @@ def from_environment(environment: Mapping[str, str]) -> Interface:
 def program_schemas(interface: Interface, *own: Path) -> Schemas:
     """Return the schemas of the engine and of an Interface; ``own`` are folders of editors',
     which go on top.
+
+    site.yaml's schema has the engine's part, those of the Interface's ``families``, and what
+    the Interface brings itself.
     """
     brought = [Path(str(interface.schemas))] if interface.schemas else []
-    return Schemas([shipped("schemas"), *own], brought)
+    return Schemas([shipped("schemas"), *own], brought, interface.families)
 
 
 def template_folders(interface: Interface, *own: Path) -> list[Path]:
