@@ -27,6 +27,7 @@ from shopwindow.content.check import MOST, Checked
 from shopwindow.content.check import Options as CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Content, Documents, live
+from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.schedule import instant
@@ -361,7 +362,7 @@ def build(
             "out", f"{out} lies within --content {content}, whose every file is content"
         )
     begun, releases = datetime.now(UTC), Releases(out)
-    program = program_digest(interface, content / "collections.yaml")
+    program = program_digest(interface, content / COLLECTIONS, without=(content, out))
     cached = None if fresh else out / ".cache" / "documents"
     options = CheckOptions(
         jobs, steps("checking"), cached, program, most=most, unpacked=unpacked

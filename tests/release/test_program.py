@@ -1,26 +1,35 @@
-"""The program is more than the engine: an edited view, wherever it lies, is noticed by the next build."""
+"""The program is more than the engine: an edited part of it, wherever it lies, is noticed by the next build."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from checkout import ROOT
-from releases import AT
+from releases import AT, write
+from served import SOURCES
 
 COMPANY = {
     "company/__init__.py": "",
     "company/words.py": 'GREETING = "Good morning"\n',
+    "company/closing.txt": "Good bye",
     "company/views.py": """
+from pathlib import Path
+
 from company.words import GREETING
 
 
 def greeting(content, call):
-    return {"greeting": GREETING, "name": content.setting("names").get("shop", "nobody")}
+    closing = Path(__file__).with_name("closing.txt").read_text()
+    return {"greeting": GREETING, "closing": closing, "name": content.setting("names").get("shop", "nobody")}
 """,
     "company/offer.py": """
 from dataclasses import replace
+from pathlib import Path
 
 from company.views import greeting
 from shopwindow.interface.operation import FromContent, Operation
@@ -32,9 +41,9 @@ def entries(content):
 
 
 hello = Operation("hello", "v1/hello", FromContent(greeting, entries), "hello", "A greeting.")
-INTERFACE = replace(SHOP, operations=(*SHOP.operations, hello))
+INTERFACE = replace(SHOP, operations=(*SHOP.operations, hello), schemas=Path(__file__).parent.parent / "schemas")
 """,
-    "content/schemas/responses/hello.json": """{
+    "schemas/responses/hello.json": """{
  "$schema": "https://json-schema.org/draft/2020-12/schema",
  "description": "A greeting.",
  "type": "object",
@@ -42,20 +51,27 @@ INTERFACE = replace(SHOP, operations=(*SHOP.operations, hello))
  "additionalProperties": false,
  "properties": {
   "greeting": {"type": "string", "description": "What is said."},
+  "closing": {"type": "string", "description": "What is said last."},
   "name": {"type": "string", "description": "Who says it."}
  }
 }""",
 }
-"""An interface of a company's own: the shop's, and a greeting."""
+"""An interface of a company's own: the shop's, and a greeting. Its schemas lie beside its package."""
+
+CHOSEN = ("--interface", "company.offer:INTERFACE")
 
 
-def build(folder: Path, source: Path, *more: str) -> str:
-    """Build a folder's content with the packages in ``source``, in a process of its own; the first line printed."""
+def ran(folder: Path, source: Path, *more: str) -> subprocess.CompletedProcess[str]:
+    """Build a folder's content with the packages in ``source``, in a process of its own."""
     command = [sys.executable, "-B", "-m", "shopwindow", "build", "--at", AT, "--jobs", "1", *more]
-    environment = {**os.environ, "PYTHONPATH": str(source)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": f"{source}:{SOURCES}"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def build(folder: Path, source: Path, *more: str) -> None:
+    """Build a folder's content, which must succeed."""
+    done = ran(folder, source, *more)
     assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[0]
 
 
 def rewrite(path: Path, old: str, new: str) -> None:
@@ -75,26 +91,95 @@ def test_an_edited_view_of_the_shop_is_rendered_by_the_next_build(minimal: Path,
     build(tmp_path, tmp_path / "src")
     before = {path: path.read_bytes() for path in (tmp_path / "dist/current/files").rglob("*.json")}
     assert any(b"storeEvents" in data for data in before.values())
-    old, new = '{"storeEvents": [_version_2', '{"success": True, "storeEvents": [_version_2'
     views = tmp_path / "src/shopwindow/retail/events/operations.py"
-    rewrite(views, old, new)
-    rewrite(views, 'in _selected(content, call)], "success": True}', "in _selected(content, call)]}")
+    rewrite(views, '"storeEvents": [', '"success": True, "storeEvents": [')  # which stood last
     build(tmp_path, tmp_path / "src")
     changed = [path for path in before if path.read_bytes() != before[path]]
     assert changed == [path for path, data in before.items() if b'"storeEvents"' in data]
     assert {path.read_bytes()[:16] for path in changed} == {b'{"success":true,'}
 
 
-def test_an_edited_module_of_an_interface_of_ones_own_is_rendered_by_the_next_build(
-    minimal: Path, tmp_path: Path
-) -> None:
+@pytest.fixture
+def company(minimal: Path, tmp_path: Path) -> Path:
+    """A folder with the company's interface and some content, built twice."""
     for name, text in COMPANY.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    chosen = ("--interface", "company.offer:INTERFACE")
-    build(tmp_path, tmp_path, *chosen)
-    assert '"Good morning"' in answer(tmp_path, "v1/hello.json")
-    build(tmp_path, tmp_path, *chosen)
-    rewrite(tmp_path / "company/words.py", "Good morning", "Good evening")
-    build(tmp_path, tmp_path, *chosen)
-    assert '"Good evening"' in answer(tmp_path, "v1/hello.json")
+    for _ in range(2):
+        build(tmp_path, tmp_path, *CHOSEN)
+    assert json.loads(answer(tmp_path, "v1/hello.json")) == {
+        "greeting": "Good morning",
+        "closing": "Good bye",
+        "name": "nobody",
+    }
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("edited", "old", "new"),
+    [("company/words.py", "Good morning", "Good evening"), ("company/closing.txt", "Good bye", "See you")],
+)
+def test_an_edited_file_of_an_interface_s_package_is_rendered_by_the_next_build(
+    company: Path, edited: str, old: str, new: str
+) -> None:
+    rewrite(company / edited, old, new)
+    build(company, company, *CHOSEN)
+    assert f'"{new}"' in answer(company, "v1/hello.json")
+
+
+@pytest.mark.parametrize("schemas", ["schemas", "content/schemas"])
+def test_an_edited_schema_is_held_against_answers_by_the_next_build(company: Path, schemas: str) -> None:
+    """Nothing of the answer has changed, and the previous release holds it."""
+    if schemas != "schemas":
+        place = company / schemas / "responses" / "hello.json"
+        place.parent.mkdir(parents=True)
+        place.write_text(COMPANY["schemas/responses/hello.json"])
+        build(company, company, *CHOSEN)
+    edited = company / schemas / "responses" / "hello.json"
+    rewrite(edited, '"closing": {"type": "string"', '"closing": {"type": "string", "maxLength": 7')
+    done = ran(company, company, *CHOSEN)
+    assert done.returncode != 0
+    assert "'Good bye' is too long" in done.stdout + done.stderr
+
+
+def test_an_edited_collection_is_rendered_by_the_next_build(company: Path) -> None:
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "description": "A notice.",
+        "type": "object",
+        "properties": {
+            "noticeId": {"type": "integer", "description": "Identifies it."},
+            "rank": {"type": "integer", "description": "Its place."},
+        },
+        "required": ["noticeId", "rank"],
+        "additionalProperties": False,
+    }
+    notice = {"folder": "notices", "schema": "notice.json", "id": "noticeId", "path": "v1/notices"}
+    content = company / "content"
+    write(
+        content,
+        {
+            "schemas/notice.json": schema,
+            "notices/all.yaml": [{"noticeId": 1, "rank": 2}, {"noticeId": 2, "rank": 1}],
+            "collections.yaml": {"notice": notice},
+        },
+    )
+    orders = []
+    for order in (["noticeId"], ["rank"]):
+        write(content, {"collections.yaml": {"notice": {**notice, "order": order}}})
+        build(company, company, *CHOSEN)
+        orders.append([each["noticeId"] for each in json.loads(answer(company, "v1/notices.json"))["notices"]])
+    assert orders == [[1, 2], [2, 1]]
+
+
+def test_content_and_releases_in_the_interface_s_package_are_no_part_of_the_program(company: Path) -> None:
+    within = company / "company"
+    (company / "content").rename(within / "content")
+    programs = []
+    for text in ("first", "second"):
+        (within / "content" / "README.md").write_text(text)
+        build(company, company, *CHOSEN, "--content", "company/content", "--out", "company/dist")
+        programs.append(json.loads((within / "dist/current/build.json").read_bytes())["program"])
+        (within / "dist/current").unlink()
+        shutil.rmtree(within / "dist/releases")
+    assert programs[0] == programs[1]

@@ -1,13 +1,14 @@
 """A digest of this program, which tells whether what an earlier run recorded still holds.
 
 The program is more than the engine: whoever brings an Interface of their own brings its views,
-and an edited view is another program. So the digest covers the source of everything that the
-Interface is put together from.
+and an edited view is another program. So the digest covers everything that the Interface is put
+together from: the source of its modules, the files beside them in its packages, which a view
+may read, and its own schemas and templates.
 """
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from hashlib import sha256
@@ -21,16 +22,25 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-def program_digest(interface: Interface, *declared: Path) -> str:
+def program_digest(
+    interface: Interface, *declared: Path, without: Collection[Path] = ()
+) -> str:
     """Return a digest of the program that answers for an Interface, as hexadecimal digits.
 
-    It covers this package's source, the source of the Interface's own package or modules, the
-    Python that runs it, and when its libraries were last installed. ``declared`` are files that
-    declare more of the Interface, such as a content folder's; one that is not there is nothing.
+    It covers this package's source, the Interface's own packages, modules, schemas and
+    templates, the Python that runs it, and when its libraries were last installed. ``declared``
+    are files that declare more of the Interface, such as a content folder's; one that is not
+    there is nothing. ``without`` are folders that are no part of the program, such as the
+    content and the releases, wherever they lie.
     """
     digest = sha256(sys.version.encode())
     files = {name: _PACKAGE / name for name in below(_PACKAGE, ".py")}
-    files |= _own_source(interface)
+    apart = [folder.resolve() for folder in without]
+    files |= {
+        name: path
+        for name, path in _own_files(interface).items()
+        if not any(path.resolve().is_relative_to(folder) for folder in apart)
+    }
     files |= {path.name: path for path in declared}
     for name, path in sorted(files.items()):
         if path.is_file():
@@ -42,13 +52,14 @@ def program_digest(interface: Interface, *declared: Path) -> str:
     return digest.hexdigest()
 
 
-def _own_source(interface: Interface) -> dict[str, Path]:
-    """Return the source files of an Interface outside this package and outside what is
-    installed, by their names.
+def _own_files(interface: Interface) -> dict[str, Path]:
+    """Return the files of an Interface outside this package and outside what is installed, by
+    their names.
 
     The names are the same wherever a checkout lies. Of a package these are all of its files,
-    since a view may import any of them; of a module that lies in no package, the files beside
-    it, for the same reason.
+    since a view may import or read any of them; of a module that lies in no package, the Python
+    files beside it, since that folder may hold anything else. To these come all files of the
+    folders ``schemas`` and ``templates``.
     """
     roots = (
         {name.partition(".")[0] for name in _modules(interface)}
@@ -61,16 +72,27 @@ def _own_source(interface: Interface) -> dict[str, Path]:
         file = getattr(module, "__file__", None)
         if hasattr(module, "__path__"):
             for number, folder in enumerate(module.__path__):
-                files |= {
-                    f"{root}/{number}/{name}": Path(folder, name)
-                    for name in below(Path(folder), ".py")
-                }
+                files |= _below(f"{root}/{number}", Path(folder))
         elif file:
             files |= {f"{root}/{path.name}": path for path in Path(file).parent.glob("*.py")}
+    for name in ("schemas", "templates"):
+        if folder := getattr(interface, name):
+            files |= _below(name, Path(str(folder)))
     return {
         name: path
         for name, path in files.items()
         if not any(part in _INSTALLED for part in path.parts)
+    }
+
+
+def _below(name: str, folder: Path) -> dict[str, Path]:
+    """Return all files below a folder, by their names below ``name``, but those that Python
+    compiled and those that are hidden.
+    """
+    return {
+        f"{name}/{path}": folder / path
+        for path in below(folder)
+        if not any(part == "__pycache__" or part.startswith(".") for part in Path(path).parts)
     }
 
 
