@@ -35,9 +35,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 from benchmarks.killed_service import sample
 from benchmarks.serve import ADDRESS, free_port, running
 from engines import PostgresServer, postgresql_server
-from shopwindow.interface.table import Row, Tables
+from shopwindow.interface.table import Result, Row, Tables
 from shopwindow.service import server
-from shopwindow.service.database.database import Load, Result
+from shopwindow.service.database.database import Load
 from shopwindow.service.database.tables import declared
 from shopwindow.service.metrics import Metrics
 from shopwindow.service.running import Backstage

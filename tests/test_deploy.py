@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nginx import free_port
-from shopwindow.service.maintenance import JOBS
+from shopwindow.service.maintenance import MAINTENANCE_JOBS
 
 ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
@@ -45,7 +45,7 @@ def test_systemd_finds_no_fault_with_the_units(units: Path) -> None:
         for path in units.iterdir()
         if path.suffix in (".service", ".socket", ".timer") and "@." not in path.name
     )
-    assert len(names) == 2 + 2 * len(JOBS)
+    assert len(names) == 2 + 2 * len(MAINTENANCE_JOBS)
     done = subprocess.run(["systemd-analyze", "verify", *(f"./{name}" for name in names)], **_said(units))
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -59,7 +59,7 @@ def test_a_unit_may_do_little(units: Path, name: str) -> None:
 
 def test_each_job_has_its_timer() -> None:
     timers = {path.stem.partition("@")[2] for path in SYSTEMD.glob("*.timer")}
-    assert timers == set(JOBS)
+    assert timers == set(MAINTENANCE_JOBS)
 
 
 def test_the_service_is_started_again_however_often_it_fails() -> None:

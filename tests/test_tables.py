@@ -23,7 +23,7 @@ from shopwindow.service.database.forget import By, forget
 from shopwindow.service.database.migrate import left_alone, reached, statements
 from shopwindow.service.database.prune import prune
 from shopwindow.service.database.retries import RETRIES, Retry
-from shopwindow.service.database.tables import OWN, declared
+from shopwindow.service.database.tables import ENGINE_TABLES, declared
 from shopwindow.shop import INTERFACE
 
 NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
@@ -195,10 +195,10 @@ def test_a_database_holds_what_its_interface_lists_and_the_engines_own(library: 
     library.write(lambda tables: tables[LOANS].add("Emma", "r1"))
     assert library.read(lambda tables: tables.session.run("SELECT * FROM loans")) == [("Emma", "r1")]
     assert library.read(lambda tables: reached(tables.session)) == {
-        **{table.name: len(table.steps) for table in OWN},
+        **{table.name: len(table.steps) for table in ENGINE_TABLES},
         "loans": 1,
     }
-    assert dict(prune(library, NOW)) == {aging.called: 0 for table in OWN for aging in table.aging}
+    assert dict(prune(library, NOW)) == {aging.called: 0 for table in ENGINE_TABLES for aging in table.aging}
     assert forget(library, "user", "r1", NOW, "1") == {"kept answers": 0}
 
 
@@ -247,7 +247,7 @@ def test_the_steps_of_one_migration_are_taken_all_or_none(engine: Engine) -> Non
     database.close()
     database = open_with(engine, LOANS)
     assert database.migrate() == [
-        *(f"{table.name} {number}" for table in OWN for number in range(1, len(table.steps) + 1)),
+        *(f"{table.name} {number}" for table in ENGINE_TABLES for number in range(1, len(table.steps) + 1)),
         "loans 1",
     ]
     database.close()

@@ -17,7 +17,7 @@ from shopwindow.cli.maintain import NAMES
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.release.publish import Releases
 from shopwindow.service.database.database import open_database
-from shopwindow.service.maintenance import JOBS
+from shopwindow.service.maintenance import MAINTENANCE_JOBS
 from shopwindow.shop import INTERFACE
 from test_share import DOCUMENT
 
@@ -59,7 +59,7 @@ def _now() -> str:
 
 
 def test_the_help_lists_the_jobs_that_there_are() -> None:
-    assert tuple(JOBS) == NAMES
+    assert tuple(MAINTENANCE_JOBS) == NAMES
 
 
 def test_every_job_is_reported_in_a_line(shop: Path) -> None:

@@ -19,7 +19,7 @@ from shopwindow.content.schema import Schemas
 from shopwindow.interface.origins import origins
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.service.allowances import SHARES
-from shopwindow.service.database.clock import Clock
+from shopwindow.service.database.clock import ServerClock
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.prune import prune
 from shopwindow.service.database.rates import RATES as RATES_TABLE
@@ -269,7 +269,7 @@ def off(postgresql: Any) -> Iterator[tuple[Database, Database]]:
     from shopwindow.service.database.tables import declared
 
     url = postgresql.create_database()
-    clocks = [Clock(lambda: time.time() + 43_200), Clock(lambda: time.time() - 43_200)]
+    clocks = [ServerClock(lambda: time.time() + 43_200), ServerClock(lambda: time.time() - 43_200)]
     hosts = [PostgreSQL(url, declared(INTERFACE.tables), clock=clock) for clock in clocks]
     hosts[0].migrate()
     yield hosts[0], hosts[1]

@@ -26,7 +26,7 @@ from shopwindow.service.database.database import Database
 from shopwindow.service.database.prune import prune
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Patience, Senders
-from shopwindow.service.smtp import Server, server_of
+from shopwindow.service.smtp import SmtpServer, smtp_server
 from shopwindow.shop import INTERFACE
 from test_share import DOCUMENT
 
@@ -55,7 +55,7 @@ def counts(database: Database) -> dict[str, int]:
 
 
 @contextmanager
-def sending(database: Database, server: Server, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
+def sending(database: Database, server: SmtpServer, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
     senders = Senders(database, server, Letters(INTERFACE), threads, patience)
     senders.start()
     try:
@@ -64,8 +64,8 @@ def sending(database: Database, server: Server, patience: Patience = QUICK, thre
         senders.stop()
 
 
-def plain(server: MailServer) -> Server:
-    return Server(ADDRESS, server.port, "none")
+def plain(server: MailServer) -> SmtpServer:
+    return SmtpServer(ADDRESS, server.port, "none")
 
 
 BOB, EVE = "bob@mail.example", "eve@mail.example"
@@ -155,7 +155,7 @@ def test_a_refusal_of_whom_the_mail_is_from_is_not_the_recipients(database: Data
 def test_while_no_server_is_there_mails_wait_and_no_attempt_counts(database: Database) -> None:
     port = free_port()
     promise(database, *(f"r{number}@mail.example" for number in range(5)))
-    with sending(database, Server(ADDRESS, port, "none")):
+    with sending(database, SmtpServer(ADDRESS, port, "none")):
         time.sleep(1)
         assert counts(database) == {"waiting": 5}
         with mail_server(port) as server:
@@ -180,11 +180,11 @@ def test_a_server_that_is_slow_is_waited_for_no_longer_than_the_lease(database: 
 def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
     trust = certificate(tmp_path)
     with mail_server(tls=tls, trust=trust, login=("shop", "secret")) as server:
-        known = Server(ADDRESS, server.port, tls, "shop", "secret", str(trust[0]))
+        known = SmtpServer(ADDRESS, server.port, tls, "shop", "secret", str(trust[0]))
         others = [
-            Server(ADDRESS, server.port, tls, "shop", "wrong", str(trust[0])),
-            Server(ADDRESS, server.port, tls, "shop", "secret"),  # a certificate that nobody vouches for
-            Server(ADDRESS, server.port, "none"),
+            SmtpServer(ADDRESS, server.port, tls, "shop", "wrong", str(trust[0])),
+            SmtpServer(ADDRESS, server.port, tls, "shop", "secret"),  # a certificate that nobody vouches for
+            SmtpServer(ADDRESS, server.port, "none"),
         ]
         promise(database, BOB)
         for other in others[: 3 if tls == "starttls" else 2]:
@@ -197,23 +197,23 @@ def test_tls_and_a_login(database: Database, tmp_path: Path, tls: str) -> None:
 
 def test_the_server_is_named_by_the_environment() -> None:
     name = "SHOPWINDOW_SMTP_HOST"
-    assert server_of({}) is None
-    assert server_of({name: "m"}) == Server("m", 587)
+    assert smtp_server({}) is None
+    assert smtp_server({name: "m"}) == SmtpServer("m", 587)
     more = {
         "SHOPWINDOW_SMTP_USER": "u",
         "SHOPWINDOW_SMTP_PASSWORD": "p",
         "SHOPWINDOW_SMTP_CA": "c",
         "SHOPWINDOW_SMTP_PORT": "2",
     }
-    assert server_of({name: "m", "SHOPWINDOW_SMTP_TLS": "implicit"}) == Server("m", 465, "implicit")
-    assert server_of({name: "m", **more}) == Server("m", 2, "starttls", "u", "p", "c")
+    assert smtp_server({name: "m", "SHOPWINDOW_SMTP_TLS": "implicit"}) == SmtpServer("m", 465, "implicit")
+    assert smtp_server({name: "m", **more}) == SmtpServer("m", 2, "starttls", "u", "p", "c")
     for wrong in (
         {"SHOPWINDOW_SMTP_TLS": "yes"},
         {"SHOPWINDOW_SMTP_PORT": "x"},
         {**more, "SHOPWINDOW_SMTP_TLS": "none"},
     ):
         with pytest.raises(Failure):
-            server_of({name: "m", **wrong})
+            smtp_server({name: "m", **wrong})
 
 
 def test_why_the_server_cannot_be_had_is_said_without_an_address(

@@ -16,7 +16,7 @@ from served import environment
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import UNKNOWN, Load
+from shopwindow.service.database.database import OUTCOME_UNKNOWN, Load
 from shopwindow.service.database.sqlite import SQLite
 from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
@@ -74,7 +74,7 @@ def test_a_writer_thread_that_ended_is_reported_and_another_one_writes(
     started = time.monotonic()
     said = [choose(database, name) for name in ("first", "second", "third")]
     seconds = time.monotonic() - started
-    assert (said, meter.restarts, seconds < 5) == ([UNKNOWN, "", ""], 1, True)
+    assert (said, meter.restarts, seconds < 5) == ([OUTCOME_UNKNOWN, "", ""], 1, True)
     assert devices(database) == ["first", "second", "third"]  # it was kept, which nobody could know
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
     assert [line["event"] for line in lines] == ["writer_ended"]
@@ -127,7 +127,7 @@ def test_who_waits_for_a_transaction_that_does_not_end_is_answered(tmp_path: Pat
         (refused, early), (unknown, late) = second.result(10), first.result(10)
         load = database.load()
         go.set()
-    assert (refused, unknown) == ("the database cannot be written to now", UNKNOWN)
+    assert (refused, unknown) == ("the database cannot be written to now", OUTCOME_UNKNOWN)
     assert (0.4 <= early < 1.2, 1.2 <= late < 4, load.waiting, load.oldest > 1) == (True, True, 1, True)
     assert (choose(database, "after"), database.load()) == ("", Load())
     database.close()

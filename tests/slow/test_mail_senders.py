@@ -24,7 +24,7 @@ from shopwindow.interface.table import Tables
 from shopwindow.service.database.database import Database, open_database
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Patience, Senders
-from shopwindow.service.smtp import Server
+from shopwindow.service.smtp import SmtpServer
 from shopwindow.shop import INTERFACE
 from test_share import DOCUMENT
 
@@ -52,7 +52,7 @@ def counts(database: Database) -> dict[str, int]:
 
 
 @contextmanager
-def sending(database: Database, server: Server, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
+def sending(database: Database, server: SmtpServer, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
     senders = Senders(database, server, Letters(INTERFACE), threads, patience)
     senders.start()
     try:
@@ -61,8 +61,8 @@ def sending(database: Database, server: Server, patience: Patience = QUICK, thre
         senders.stop()
 
 
-def plain(server: MailServer) -> Server:
-    return Server(ADDRESS, server.port, "none")
+def plain(server: MailServer) -> SmtpServer:
+    return SmtpServer(ADDRESS, server.port, "none")
 
 
 def command(*more: str) -> list[str]:

@@ -16,7 +16,7 @@ from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Patience, Senders
-from shopwindow.service.smtp import server_of
+from shopwindow.service.smtp import smtp_server
 
 
 @click.command()
@@ -81,7 +81,7 @@ def mail(
 
 
 def _send(database: str, templates: str, connections: int, lease: float, *, once: bool) -> None:
-    server = server_of(os.environ)
+    server = smtp_server(os.environ)
     if server is None:
         raise Failure("SHOPWINDOW_SMTP_HOST is not set: it names the mail server")
     letters = Letters(interface(), [Path(templates)])

@@ -5,15 +5,13 @@ Actions count by it what they admit, such as wrong codes and mails.
 """
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import ceil
 
-from shopwindow.interface.table import Aging, Session, Step, Table, written
+from shopwindow.interface.table import Aging, Session, Step, Table, microseconds, written
 
-KEPT = timedelta(days=31)
+COUNTED_FOR = timedelta(days=31)
 """Longer than any window: site.yaml may set 43,200 minutes at most."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Limits:
@@ -86,8 +84,7 @@ def _within(known: str, seconds: int, at: datetime) -> list[int]:
 
 
 def _milliseconds(at: datetime) -> int:
-    since = at - _EPOCH
-    return (since.days * 86400 + since.seconds) * 1000 + since.microseconds // 1000
+    return microseconds(at) // 1000
 
 
 LIMITS = Table(
@@ -121,5 +118,5 @@ LIMITS = Table(
         ),
     ),
     verbs=Limits,
-    aging=(Aging("limits", ("name",), "at", KEPT, called="counted attempts"),),
+    aging=(Aging("limits", ("name",), "at", COUNTED_FOR, called="counted attempts"),),
 )

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, Protocol, TypeVar
 
+_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 Row = tuple[Any, ...]
 Verbs = TypeVar("Verbs")
 Result = TypeVar("Result")
@@ -38,6 +40,12 @@ def written(moment: datetime) -> str:
 def read_instant(text: str) -> datetime:
     """Return the instant that ``written`` wrote."""
     return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def microseconds(moment: datetime) -> int:
+    """Return an instant as microseconds since 1970, for tables that reckon with instants."""
+    since = moment - _UNIX_EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
 @dataclass(frozen=True)

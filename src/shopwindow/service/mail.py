@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
 
 from shopwindow.interface.outbox import OUTBOX, ClaimedMail
 from shopwindow.interface.table import Tables
@@ -19,9 +18,8 @@ from shopwindow.problems import Refusal
 from shopwindow.service import journal
 from shopwindow.service.database.database import Database
 from shopwindow.service.letters import Letters
-from shopwindow.service.smtp import Connection, Declined, Server, Unreachable
+from shopwindow.service.smtp import Declined, SmtpConnection, SmtpServer, Unreachable
 
-Result = TypeVar("Result")
 _ADDRESS = re.compile(r"\S*@\S*")
 
 
@@ -60,7 +58,7 @@ class Senders:
     def __init__(
         self,
         database: Database,
-        server: Server,
+        server: SmtpServer,
         letters: Letters,
         threads: int = 2,
         patience: Patience | None = None,
@@ -91,7 +89,7 @@ class Senders:
 
     def send_what_is_due(self) -> bool:
         """Send until nothing is due, in this thread; whether the server could be had."""
-        connection = Connection(self._server)
+        connection = SmtpConnection(self._server)
         try:
             while not self._stop.is_set() and (reached := self._send_one(connection)):
                 pass
@@ -100,7 +98,7 @@ class Senders:
             connection.quit()
 
     def _run(self) -> None:
-        connection, outage = Connection(self._server), 0.0
+        connection, outage = SmtpConnection(self._server), 0.0
         while not self._stop.is_set():
             try:
                 reached = self._send_one(connection)
@@ -122,7 +120,7 @@ class Senders:
 
     # -- one mail ------------------------------------------------------------------------------
 
-    def _send_one(self, connection: Connection) -> bool | None:
+    def _send_one(self, connection: SmtpConnection) -> bool | None:
         """Send a mail that is due; whether the server could be had. None: there is no such
         mail.
         """

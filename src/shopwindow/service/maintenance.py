@@ -20,13 +20,13 @@ from pathlib import Path
 from shopwindow.problems import Failure, cut
 from shopwindow.release.publish import Releases
 from shopwindow.service.database.address import sqlite_path
-from shopwindow.service.smtp import server_of
+from shopwindow.service.smtp import smtp_server
 
 PROBLEMS = 1
 """The build's exit status for content that has problems: its first line is the first of them.
 """
 
-NOT_SWITCHED = 3
+NOT_ACTIVATED = 3
 """The build's exit status for a release that was written, but not made current: `current` is
 pinned.
 """
@@ -34,8 +34,8 @@ pinned.
 ONE_LINE = 300
 """Characters of a job's line. A terminal and a journal show that many without trouble."""
 
-LOCK = ".maintain"
-POLL_SECONDS = 0.2
+LOCK_FILE = ".maintain"
+LOCK_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -93,23 +93,23 @@ class Skipped(Exception):
     line: str
 
 
-Command = Callable[[Plan, datetime], Sequence[str]]
+JobArguments = Callable[[Plan, datetime], Sequence[str]]
 """The arguments for this program, or Skipped."""
 
 
 def maintain(plan: Plan, jobs: Sequence[str], now: datetime) -> Iterator[Report]:
-    """Do the jobs in the order of JOBS, and report each when it is done. A job that fails does
+    """Do the jobs in the order of MAINTENANCE_JOBS, and report each when it is done. A job that fails does
     not stop the others.
 
     Raises Failure where another run is not done in time.
     """
     with _turn(plan):
-        for job, command in JOBS.items():
+        for job, command in MAINTENANCE_JOBS.items():
             if job in jobs:
                 yield _report(job, command, plan, now)
 
 
-def _report(job: str, command: Command, plan: Plan, now: datetime) -> Report:
+def _report(job: str, command: JobArguments, plan: Plan, now: datetime) -> Report:
     started = time.monotonic()
     try:
         arguments = command(plan, now)
@@ -121,7 +121,7 @@ def _report(job: str, command: Command, plan: Plan, now: datetime) -> Report:
     except (Failure, OSError) as failure:
         return Report(job, "failed", _one_line([str(failure)]), time.monotonic() - started)
     lines = [line for line in printed.splitlines() if line.strip()]
-    good = status == 0 or (job == "build" and status == NOT_SWITCHED)
+    good = status == 0 or (job == "build" and status == NOT_ACTIVATED)
     line = _said(lines, status, good=good) or f"exit status {status}"
     return Report(
         job,
@@ -192,7 +192,7 @@ def _turn(plan: Plan) -> Iterator[None]:
     if not plan.out.is_dir():
         plan.out.mkdir(parents=True)
     deadline = time.monotonic() + plan.wait
-    with open(plan.out / LOCK, "a", encoding="ascii") as file:
+    with open(plan.out / LOCK_FILE, "a", encoding="ascii") as file:
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -202,7 +202,7 @@ def _turn(plan: Plan) -> Iterator[None]:
                     raise Failure(
                         f"{plan.out}: another `shopwindow maintain` is not done after {plan.wait:g} s; nothing was done"
                     ) from None
-                time.sleep(POLL_SECONDS)
+                time.sleep(LOCK_POLL_SECONDS)
         yield
 
 
@@ -225,7 +225,7 @@ def _build(plan: Plan, now: datetime) -> Sequence[str]:
 
 
 def _mail(plan: Plan, now: datetime) -> Sequence[str]:
-    if server_of(os.environ) is None:
+    if smtp_server(os.environ) is None:
         raise Skipped("not set up", "SHOPWINDOW_SMTP_HOST names no mail server")
     _needs_database(plan)
     return ["mail", "--once", "--templates", plan.templates]
@@ -284,7 +284,7 @@ def _drop_old_backups(plan: Plan) -> None:
         old.unlink(missing_ok=True)
 
 
-JOBS: Mapping[str, Command] = {
+MAINTENANCE_JOBS: Mapping[str, JobArguments] = {
     "build": _build,
     "mail": _mail,
     "backup": _backup,
@@ -331,7 +331,7 @@ def _metrics_of(path: Path) -> dict[tuple[str, str], float]:
         for line in path.read_text(encoding="ascii").splitlines():
             name, _, rest = line.partition('{task="')
             job, _, value = rest.partition('"} ')
-            if name in METRICS and job in JOBS:
+            if name in METRICS and job in MAINTENANCE_JOBS:
                 kept[name, job] = float(value)
     return kept
 

@@ -27,7 +27,7 @@ from shopwindow.service.database.late import late_database
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Counts, Senders
 from shopwindow.service.proxies import LOOPBACK, proxies
-from shopwindow.service.smtp import server_of
+from shopwindow.service.smtp import smtp_server
 from shopwindow.service.supervisor import Command, Supervisor, watched_signals
 from shopwindow.service.systemd import inherited_socket
 
@@ -208,7 +208,7 @@ def _senders(
     options: Options, interface: Interface, database: Database | None
 ) -> Senders | None:
     """The outbox's senders at work, where there is a mail server. Raises Failure."""
-    server = server_of(os.environ) if options.mail else None
+    server = smtp_server(os.environ) if options.mail else None
     if server is None or database is None:
         return None
     senders = Senders(database, server, Letters(interface, [options.templates]))

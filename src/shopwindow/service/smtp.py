@@ -21,7 +21,7 @@ _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 
 
 @dataclass(frozen=True)
-class Server:
+class SmtpServer:
     """A mail server. ``tls``: starttls, implicit or none; ``ca``: a file of authorities to
     trust, or the system's.
     """
@@ -34,7 +34,7 @@ class Server:
     ca: str = ""
 
 
-def server_of(environ: Mapping[str, str]) -> Server | None:
+def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
     """The server that the environment names (SHOPWINDOW_SMTP_…), or None. Raises Failure."""
     host, tls = (
         environ.get("SHOPWINDOW_SMTP_HOST", ""),
@@ -55,7 +55,9 @@ def server_of(environ: Mapping[str, str]) -> Server | None:
         raise Failure(
             "SHOPWINDOW_SMTP_USER is set, and SHOPWINDOW_SMTP_TLS is none: a password is not sent without TLS"
         )
-    return Server(host, int(port), tls, user, password, environ.get("SHOPWINDOW_SMTP_CA", ""))
+    return SmtpServer(
+        host, int(port), tls, user, password, environ.get("SHOPWINDOW_SMTP_CA", "")
+    )
 
 
 @dataclass
@@ -74,10 +76,10 @@ class Unreachable(Exception):
     """The server cannot be had, or takes nothing from us: it is not this mail's fault."""
 
 
-class Connection:
+class SmtpConnection:
     """A connection to the server, made when it is needed and kept from mail to mail."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: SmtpServer) -> None:
         self._server = server
         self._smtp: smtplib.SMTP | None = None
 

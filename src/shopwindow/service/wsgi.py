@@ -23,7 +23,7 @@ from shopwindow.problems import Fault, Refusal
 from shopwindow.renamed import refuse_former_variables
 from shopwindow.service import journal, probe, requestid
 from shopwindow.service import metrics as metric_counts
-from shopwindow.service.database.database import CONNECTIONS, Load
+from shopwindow.service.database.database import MAX_CONNECTIONS, Load
 from shopwindow.service.database.late import late_database
 from shopwindow.service.exchange import (
     MAX_BODY,
@@ -230,7 +230,7 @@ def make() -> Front:
     )
 
     address = os.environ.get("SHOPWINDOW_DATABASE", "")
-    connections = int(os.environ.get("SHOPWINDOW_CONNECTIONS", CONNECTIONS))
+    connections = int(os.environ.get("SHOPWINDOW_CONNECTIONS", MAX_CONNECTIONS))
     database = (
         late_database(address, interface.tables, DatabaseMeter(), connections)
         if address

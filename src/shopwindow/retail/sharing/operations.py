@@ -125,7 +125,7 @@ def _people(body: Mapping[str, str], most: int) -> _People:
     return _People(sender, name, recipients)
 
 
-class _Counted(NamedTuple):
+class _CountedMail(NamedTuple):
     """What one mail is counted as: ``times`` the limit of a kind, for whom; ``where`` a fault
     would be.
     """
@@ -150,14 +150,14 @@ def _limit(
     """
     number = len(people.recipients)
     mails = [
-        _Counted("address", origin, "", times) for origin, times in origins(moment.address)
+        _CountedMail("address", origin, "", times) for origin, times in origins(moment.address)
     ] * number
-    mails += [_Counted("sender", people.sender.lower(), "senderEmailAddress")] * number
+    mails += [_CountedMail("sender", people.sender.lower(), "senderEmailAddress")] * number
     mails += [
-        _Counted("recipient", who, "recipientEmailAddress")
+        _CountedMail("recipient", who, "recipientEmailAddress")
         for who in sorted(map(str.lower, people.recipients))
     ]
-    mails += [_Counted("application", application, "")] * number
+    mails += [_CountedMail("application", application, "")] * number
     for kind, who, where, times in mails:
         most, minutes = limits[kind].most * times, limits[kind].minutes
         name = counted(f"share {kind} {who}", tables, moment)

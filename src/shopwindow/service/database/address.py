@@ -14,10 +14,10 @@ from urllib.parse import unquote
 
 from shopwindow.problems import Failure
 
-HOW = "sqlite:///PATH (sqlite:////PATH for one from the root) or postgresql://USER:PASSWORD@HOST:PORT/NAME"
+ADDRESS_FORMS = "sqlite:///PATH (sqlite:////PATH for one from the root) or postgresql://USER:PASSWORD@HOST:PORT/NAME"
 
 _HOST = r"(?:\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?\]|[A-Za-z0-9._%-]*)(?::[0-9]*)?"
-_SERVER = re.compile(
+_POSTGRESQL_URL = re.compile(
     r"postgres(?:ql)?://"
     r"(?:(?P<person>[^/?@\s]*)@)?"
     rf"(?P<hosts>{_HOST}(?:,{_HOST})*)"
@@ -29,7 +29,7 @@ _SERVER = re.compile(
 for a password's end.
 """
 
-_SHOWN = re.compile(
+_SHOWABLE = re.compile(
     rf"(?P<scheme>(?:jdbc:)?[a-z][a-z0-9]{{0,20}})://(?P<place>{_HOST}(?:/[A-Za-z0-9_.-]*)?)",
     re.I,
 )
@@ -37,7 +37,7 @@ _SHOWN = re.compile(
 a password.
 """
 
-_FILE = re.compile(r"sqlite:///(?P<path>.*)", re.IGNORECASE | re.DOTALL)
+_SQLITE_URL = re.compile(r"sqlite:///(?P<path>.*)", re.IGNORECASE | re.DOTALL)
 
 
 def sqlite_path(address: str) -> Path | None:
@@ -48,9 +48,9 @@ def sqlite_path(address: str) -> Path | None:
     Raises:
         Failure: the address is of neither sort; in one sentence that shows no password.
     """
-    if file := _FILE.fullmatch(address):
+    if file := _SQLITE_URL.fullmatch(address):
         return _path(file["path"])
-    if _SERVER.fullmatch(address):
+    if _POSTGRESQL_URL.fullmatch(address):
         return None
     scheme = address.partition(":")[0].lower()
     if scheme in ("postgresql", "postgres"):
@@ -60,7 +60,7 @@ def sqlite_path(address: str) -> Path | None:
             f"--database {scheme}://…: is not a user, host, port and name that can be told apart;"
             f" within a user or password @ is %40, / is %2F and ? is %3F, and a port is a number"
         )
-    raise Failure(f"--database {shown(address)}: must be {HOW}")
+    raise Failure(f"--database {shown(address)}: must be {ADDRESS_FORMS}")
 
 
 def _path(text: str) -> Path:
@@ -73,7 +73,7 @@ def _path(text: str) -> Path:
         )
     path = unquote(text)
     if not path.strip("/"):
-        raise Failure(f"--database sqlite:///: must be {HOW}")
+        raise Failure(f"--database sqlite:///: must be {ADDRESS_FORMS}")
     if "\0" in path:
         raise Failure("--database sqlite:///…: holds %00, which no name of a file can")
     return Path(os.path.realpath(path))
@@ -110,7 +110,7 @@ def shown(address: str) -> str:
     """
     before_query = re.split(r"[?#]", address, maxsplit=1)[0]
     scheme, separator, rest = before_query.partition("://")
-    place = _SHOWN.fullmatch(f"{scheme}{separator}{rest.rpartition('@')[2]}")
+    place = _SHOWABLE.fullmatch(f"{scheme}{separator}{rest.rpartition('@')[2]}")
     if place is None or address.count("@") > 1 or ("@" in address and "@" not in before_query):
         return "…"
     return place[0]

@@ -18,7 +18,7 @@ or lease lasts.
 """
 
 
-class Clock:
+class ServerClock:
     """Tells the server's time.
 
     Args:

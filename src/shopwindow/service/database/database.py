@@ -3,26 +3,25 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-from shopwindow.interface.table import Table, Tables
+from shopwindow.interface.table import Result, Table, Tables
 from shopwindow.problems import Failure, Fault, Refusal
 from shopwindow.service.database.address import server_address, sqlite_path
 from shopwindow.service.database.migrate import HOW_TO_MIGRATE, missing, reached
-from shopwindow.service.database.tables import Declared, declared
+from shopwindow.service.database.tables import TablesByName, declared
 
-Result = TypeVar("Result")
 RETRY_AFTER = (("Retry-After", "1"),)
-PATIENCE_SECONDS = 10.0
+DATABASE_SECONDS = 10.0
 """How long a request waits for a database that does not answer, before it is told to come
 again.
 """
 
-CONNECTIONS = 16
+MAX_CONNECTIONS = 16
 """Connections of one process to a server, at most, unless something else is said."""
 
 
-UNKNOWN = "it is not known whether this was kept"
+OUTCOME_UNKNOWN = "it is not known whether this was kept"
 """What a client is told whose transaction may have been committed or not."""
 
 
@@ -79,7 +78,7 @@ class Database(Protocol):
     """
 
     @property
-    def tables(self) -> Declared:
+    def tables(self) -> TablesByName:
         """The tables that it was opened for, the engine's own among them, by their names."""
         ...
 
@@ -144,7 +143,7 @@ def open_database(
     url: str,
     tables: Iterable[Table[Any]],
     meter: Meter | None = None,
-    connections: int = CONNECTIONS,
+    connections: int = MAX_CONNECTIONS,
 ) -> Database:
     """Return the database that a URL names: `sqlite:///path` or `postgresql://…`.
 

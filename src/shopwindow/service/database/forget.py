@@ -10,7 +10,7 @@ from shopwindow.interface.table import Column, Tables
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.removals import REMOVALS
 from shopwindow.service.database.retries import RETRIES
-from shopwindow.service.database.tables import Declared
+from shopwindow.service.database.tables import TablesByName
 
 By = Literal["device", "user"]
 """By what an operator names a person."""
@@ -38,7 +38,7 @@ def forget(database: Database, by: By, person: str, at: datetime, id: str) -> di
     return database.write(work)
 
 
-def _remove(tables: Tables, declared: Declared, by: By, person: str) -> dict[str, int]:
+def _remove(tables: Tables, declared: TablesByName, by: By, person: str) -> dict[str, int]:
     removed: Counter[str] = Counter()
     for table in declared.values():
         for personal in table.personal:

@@ -8,21 +8,20 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from shopwindow.interface.table import Table, Tables
+from shopwindow.interface.table import Result, Table, Tables
 from shopwindow.problems import Failure
 from shopwindow.service import journal
 from shopwindow.service.database.database import (
-    CONNECTIONS,
+    MAX_CONNECTIONS,
     Database,
     Load,
     Meter,
-    Result,
     open_database,
     unavailable,
 )
-from shopwindow.service.database.tables import Declared, declared
+from shopwindow.service.database.tables import TablesByName, declared
 
-PAUSES = (1.0, 2.0, 5.0, 10.0)
+TRY_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0)
 """Seconds between tries, the last again and again: a host that restarts its database is back
 within a minute.
 """
@@ -32,7 +31,7 @@ def late_database(
     url: str,
     tables: Iterable[Table[Any]],
     meter: Meter | None = None,
-    connections: int = CONNECTIONS,
+    connections: int = MAX_CONNECTIONS,
     *,
     migrate: bool = False,
 ) -> Database:
@@ -85,7 +84,7 @@ class Late:
     refused.
     """
 
-    def __init__(self, open: Callable[[], Database], tables: Declared, reason: str) -> None:
+    def __init__(self, open: Callable[[], Database], tables: TablesByName, reason: str) -> None:
         self.tables = tables
         self._open = open
         self._reason = reason
@@ -127,7 +126,7 @@ class Late:
 
     def _run(self) -> None:
         tries, began = 0, time.monotonic()
-        while not self._closing.wait(PAUSES[min(tries, len(PAUSES) - 1)]):
+        while not self._closing.wait(TRY_AGAIN_SECONDS[min(tries, len(TRY_AGAIN_SECONDS) - 1)]):
             tries += 1
             try:
                 database = self._open()

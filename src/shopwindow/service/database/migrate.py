@@ -13,7 +13,7 @@ from typing import Protocol
 
 from shopwindow.interface.table import Session, Step
 from shopwindow.problems import Failure
-from shopwindow.service.database.tables import Declared
+from shopwindow.service.database.tables import TablesByName
 
 HOW_TO_MIGRATE = "`shopwindow migrate` brings the database to this program's form"
 
@@ -34,7 +34,7 @@ class Inspected(Session, Protocol):
         ...
 
 
-def migrate(session: Inspected, tables: Declared) -> list[str]:
+def migrate(session: Inspected, tables: TablesByName) -> list[str]:
     """Take every step that the database lacks.
 
     The caller holds the database's lock and commits: either all steps are taken or none.
@@ -97,7 +97,7 @@ def reached(session: Session) -> dict[str, int]:
     )
 
 
-def refuse_newer(steps: Mapping[str, int], tables: Declared) -> None:
+def refuse_newer(steps: Mapping[str, int], tables: TablesByName) -> None:
     """Raise Failure where a database has taken steps of a table that this program does not
     know.
     """
@@ -110,7 +110,7 @@ def refuse_newer(steps: Mapping[str, int], tables: Declared) -> None:
             )
 
 
-def missing(steps: Mapping[str, int], tables: Declared) -> list[str]:
+def missing(steps: Mapping[str, int], tables: TablesByName) -> list[str]:
     """Return the tables that are behind, as `bags is at step 0 of 1`."""
     return [
         f"{table.name} is at step {steps.get(table.name, 0)} of {len(table.steps)}"
@@ -119,7 +119,7 @@ def missing(steps: Mapping[str, int], tables: Declared) -> list[str]:
     ]
 
 
-def left_alone(session: Session, tables: Declared) -> list[str]:
+def left_alone(session: Session, tables: TablesByName) -> list[str]:
     """Return the names of tables that the database has and the Interface lacks. Nothing is done
     to them.
     """

@@ -24,23 +24,22 @@ from psycopg.errors import (
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
-from shopwindow.interface.table import Row, Tables
+from shopwindow.interface.table import Result, Row, Tables
 from shopwindow.problems import Failure, Refusal
 from shopwindow.service import journal
 from shopwindow.service.database.address import hide_users, without_secrets
-from shopwindow.service.database.clock import Clock
+from shopwindow.service.database.clock import ServerClock
 from shopwindow.service.database.database import (
-    CONNECTIONS,
-    PATIENCE_SECONDS,
-    UNKNOWN,
+    DATABASE_SECONDS,
+    MAX_CONNECTIONS,
+    OUTCOME_UNKNOWN,
     Load,
     Meter,
-    Result,
     Unmetered,
     unavailable,
 )
 from shopwindow.service.database.migrate import STEPS_TABLE, migrate, reached
-from shopwindow.service.database.tables import Declared
+from shopwindow.service.database.tables import TablesByName
 
 RACES = 20
 """How often one transaction may find a row that another made meanwhile."""
@@ -55,7 +54,7 @@ IMPATIENCE_SECONDS = 0.5
 answer reads.
 """
 
-SILENCE_SECONDS = PATIENCE_SECONDS + 1.0
+SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0
 """After which a server that says nothing is given up. One that runs has said by then that a
 statement took too long.
 """
@@ -86,18 +85,18 @@ for ever for a lock.
 """
 
 
-_ALLOWED = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
+_STATEMENT_TIMEOUT = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
 """Milliseconds that a statement may take, which an operator may have set longer than ours."""
 
 
-class Connection(psycopg.Connection[Row]):
+class WatchedConnection(psycopg.Connection[Row]):
     """A connection that is closed when its server falls silent.
 
     A server that is stopped, or hangs, keeps no statement_timeout, and its kernel keeps TCP
     alive.
     """
 
-    patience = SILENCE_SECONDS
+    patience = SERVER_SILENCE_SECONDS
     fell_silent = False
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
@@ -134,7 +133,7 @@ class Connection(psycopg.Connection[Row]):
         self.patience = usual
 
 
-Pool = ConnectionPool[Connection]
+Pool = ConnectionPool[WatchedConnection]
 
 
 class _Unknown(Exception):
@@ -162,7 +161,7 @@ def _gives_rows(sql: str) -> bool:
     return sql.startswith("SELECT") or "RETURNING" in sql
 
 
-class _Session:
+class _ServerSession:
     """The port Session on one connection.
 
     Within a pipeline, a statement without rows is sent on with the next one, and what is wrong
@@ -186,15 +185,15 @@ class PostgreSQL:
     def __init__(
         self,
         url: str,
-        tables: Declared,
+        tables: TablesByName,
         meter: Meter | None = None,
-        connections: int = CONNECTIONS,
-        clock: Clock | None = None,
+        connections: int = MAX_CONNECTIONS,
+        clock: ServerClock | None = None,
     ) -> None:
         """``tables`` by their names; ``connections``: of this process, at most."""
         self.tables = tables
         self._url = url
-        self._clock = clock or Clock()
+        self._clock = clock or ServerClock()
         self._meter = meter or Unmetered()
         self._connections = connections
         self._closing = False
@@ -210,7 +209,7 @@ class PostgreSQL:
     def _after_fork(self) -> None:
         """A child has none of the pool's threads, and must not use its parent's connections."""
         if self._opened is not None:
-            _ABANDONED.append(self._opened)
+            _PARENTS_POOLS.append(self._opened)
         self._begin()
 
     # -- the port ------------------------------------------------------------------------------
@@ -235,7 +234,7 @@ class PostgreSQL:
         try:
             with psycopg.connect(self._url, **_LIBPQ) as connection:
                 self._set_clock(connection)
-                session = _Session(connection)
+                session = _ServerSession(connection)
                 session.run("SELECT pg_advisory_xact_lock(?)", MIGRATION_LOCK)
                 return migrate(session, self.tables)
         except psycopg.Error as error:
@@ -256,8 +255,8 @@ class PostgreSQL:
 
     def fault(self) -> str:
         try:
-            with Connection.connect(self._url, **_LIBPQ) as connection:
-                reached(_Session(connection))
+            with WatchedConnection.connect(self._url, **_LIBPQ) as connection:
+                reached(_ServerSession(connection))
         except psycopg.Error as error:
             return f"the database: {self._words(error)}"
         return ""
@@ -281,7 +280,7 @@ class PostgreSQL:
     # -- transactions --------------------------------------------------------------------------
 
     def _done(
-        self, transact: Callable[[Connection, bool], Result], *, repeatable: bool
+        self, transact: Callable[[WatchedConnection, bool], Result], *, repeatable: bool
     ) -> Result:
         """Try until it is done, or there is no time left. Raises _Given, and what ``transact``
         raises.
@@ -290,7 +289,7 @@ class PostgreSQL:
         """
         now = time.monotonic()
         is_away = now < self._away_until
-        deadline = now + (IMPATIENCE_SECONDS if is_away else PATIENCE_SECONDS)
+        deadline = now + (IMPATIENCE_SECONDS if is_away else DATABASE_SECONDS)
         attempt = 0
         while True:
             attempt += 1
@@ -298,7 +297,7 @@ class PostgreSQL:
                 with self._connection(deadline) as connection:
                     if is_away:
                         connection.knock(IMPATIENCE_SECONDS)
-                        is_away, deadline = False, now + PATIENCE_SECONDS
+                        is_away, deadline = False, now + DATABASE_SECONDS
                     result = transact(connection, attempt > TOGETHER_ATTEMPTS)
             except (SerializationFailure, DeadlockDetected) as error:
                 last: Exception = error  # it is known to be rolled back
@@ -309,7 +308,7 @@ class PostgreSQL:
             except _Unknown as error:
                 last = error
                 if not repeatable:
-                    raise _Given(self._told(error, UNKNOWN)) from error
+                    raise _Given(self._told(error, OUTCOME_UNKNOWN)) from error
             except PoolClosed as error:
                 raise _Given(unavailable("the service is stopping")) from error
             except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
@@ -319,17 +318,17 @@ class PostgreSQL:
                 return result
             if time.monotonic() >= deadline:
                 if isinstance(last, PoolTimeout):
-                    self._away_until = time.monotonic() + PATIENCE_SECONDS
+                    self._away_until = time.monotonic() + DATABASE_SECONDS
                 raise _Given(self._told(last, "the database cannot be reached now")) from last
 
     def _look(
-        self, work: Callable[[Tables], Result], connection: Connection, in_turn: bool
+        self, work: Callable[[Tables], Result], connection: WatchedConnection, in_turn: bool
     ) -> Result:
         _begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
-        return work(Tables(_Session(connection), self.tables))
+        return work(Tables(_ServerSession(connection), self.tables))
 
     def _act(
-        self, work: Callable[[Tables], Result], connection: Connection, in_turn: bool
+        self, work: Callable[[Tables], Result], connection: WatchedConnection, in_turn: bool
     ) -> Result:
         """Run an action in a transaction.
 
@@ -341,13 +340,13 @@ class PostgreSQL:
         with connection.pipeline():
             if in_turn:  # before the snapshot is taken, which is by the first query
                 connection.execute(f"LOCK TABLE {STEPS_TABLE} IN SHARE ROW EXCLUSIVE MODE")
-            result = work(Tables(_Session(connection), self.tables))
+            result = work(Tables(_ServerSession(connection), self.tables))
         with _committing():
             connection.commit()
         return result
 
     @contextmanager
-    def _connection(self, deadline: float) -> Iterator[Connection]:
+    def _connection(self, deadline: float) -> Iterator[WatchedConnection]:
         pool = self._pool()
         place = object()
         self._waiting[place] = time.monotonic()
@@ -364,7 +363,7 @@ class PostgreSQL:
             raise _Given(self._told(error, "the database cannot be written to now")) from error
         finally:
             if connection.fell_silent:
-                self._away_until = time.monotonic() + PATIENCE_SECONDS
+                self._away_until = time.monotonic() + DATABASE_SECONDS
             if connection.pgconn.transaction_status != TransactionStatus.IDLE:
                 with suppress(psycopg.Error):
                     connection.rollback()  # of what was not committed
@@ -386,7 +385,7 @@ class PostgreSQL:
         logging.getLogger("psycopg.pool").addFilter(hide_users)
         return ConnectionPool(
             self._url,
-            connection_class=Connection,
+            connection_class=WatchedConnection,
             kwargs={**_LIBPQ, "prepare_threshold": 0},
             min_size=1,
             max_size=self._connections,
@@ -395,10 +394,10 @@ class PostgreSQL:
             open=True,
         )
 
-    def _configure(self, connection: Connection) -> None:
+    def _configure(self, connection: WatchedConnection) -> None:
         connection.execute(_CONFIGURE)
-        ((allowed,),) = connection.execute(_ALLOWED).fetchall()
-        connection.patience = max(SILENCE_SECONDS, allowed / 1000 + 1)
+        ((allowed,),) = connection.execute(_STATEMENT_TIMEOUT).fetchall()
+        connection.patience = max(SERVER_SILENCE_SECONDS, allowed / 1000 + 1)
         self._set_clock(connection)
         connection.commit()
 
@@ -418,11 +417,11 @@ class _Given(Exception):
         self.refusal = refusal
 
 
-_ABANDONED: list[Pool] = []
+_PARENTS_POOLS: list[Pool] = []
 """Pools of a parent process, kept from being closed: that would end the parent's sessions."""
 
 
-def _begin(connection: Connection, level: IsolationLevel, *, reads: bool) -> None:
+def _begin(connection: WatchedConnection, level: IsolationLevel, *, reads: bool) -> None:
     """What the transaction shall be that the next statement begins."""
     if connection.autocommit:
         connection.autocommit = False

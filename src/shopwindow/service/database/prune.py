@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from shopwindow.interface.table import Aging, Tables
 from shopwindow.problems import Failure
 from shopwindow.service.database.database import Database
-from shopwindow.service.database.tables import Declared
+from shopwindow.service.database.tables import TablesByName
 
 BATCH_ROWS = 500
 """Rows removed in one transaction, which takes some milliseconds: a request that waits for it
@@ -40,7 +40,7 @@ def prune(
             yield aging.called, total
 
 
-def lifetimes(declared: Declared, kept: Mapping[str, timedelta]) -> dict[str, timedelta]:
+def lifetimes(declared: TablesByName, kept: Mapping[str, timedelta]) -> dict[str, timedelta]:
     """Return how long rows are kept, by the option of their Aging: as ``kept`` says, else as
     their table does.
 

@@ -6,12 +6,11 @@ admits 600 at once, and gives one back each second. What is stored is the instan
 of it will be there again.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from shopwindow.interface.table import Aging, Session, Step, Table
+from shopwindow.interface.table import Aging, Session, Step, Table, microseconds
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000
 
 
@@ -41,12 +40,6 @@ def take(full_at: int, now: int, least: int, wanted: int, most: int, seconds: in
         return Taken(0, max(1, -(-missing // _SECOND)), full_at)
     number = min(wanted, free)
     return Taken(number, 0, now + used + number * window // most)
-
-
-def microseconds(at: datetime) -> int:
-    """An instant as it is stored."""
-    since = at - _EPOCH
-    return (since.days * 86400 + since.seconds) * _SECOND + since.microseconds
 
 
 class Rates:

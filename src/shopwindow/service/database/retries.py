@@ -13,7 +13,7 @@ from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Aging, Column, Personal, Session, Step, Table, written
 from shopwindow.problems import Fault, Refusal
 
-KEPT = timedelta(hours=24)
+ANSWERS_STORED_FOR = timedelta(hours=24)
 """Older than this a key is new again, whether or not its answer has been pruned."""
 
 
@@ -61,7 +61,14 @@ class Retries:
             " VALUES (?, ?, ?, ?, ?, '', ?, ?, ?) ON CONFLICT (application, method, path, idempotency_key) DO UPDATE"
             " SET digest = excluded.digest, outcome = '', device = excluded.device, user_id = excluded.user_id,"
             " at = excluded.at WHERE retries.at <= ? RETURNING 1",
-            *(*scope, retry.digest, retry.device, retry.user, written(at), written(at - KEPT)),
+            *(
+                *scope,
+                retry.digest,
+                retry.device,
+                retry.user,
+                written(at),
+                written(at - ANSWERS_STORED_FOR),
+            ),
         )
         if new:
             return None
@@ -130,7 +137,7 @@ RETRIES = Table(
             "retries",
             ("application", "method", "path", "idempotency_key"),
             "at",
-            KEPT,
+            ANSWERS_STORED_FOR,
             called="kept answers",
         ),
     ),

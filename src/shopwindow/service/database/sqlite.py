@@ -17,21 +17,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from shopwindow.interface.table import Row, Tables
+from shopwindow.interface.table import Result, Tables
 from shopwindow.problems import Failure, Refusal
 from shopwindow.service import journal
 from shopwindow.service.database.database import (
-    PATIENCE_SECONDS,
-    UNKNOWN,
+    DATABASE_SECONDS,
+    OUTCOME_UNKNOWN,
     Load,
     Meter,
-    Result,
     Unmetered,
     unavailable,
 )
 from shopwindow.service.database.migrate import migrate, reached
-from shopwindow.service.database.sqlite_file import Locks, make, refuse_network
-from shopwindow.service.database.tables import Declared
+from shopwindow.service.database.sqlite_file import Locks, SQLiteSession, make, refuse_network
+from shopwindow.service.database.tables import TablesByName
 
 BATCH_ACTIONS = 256
 """Actions of one transaction at most: as many as a worker may have threads, so nobody waits for
@@ -53,21 +52,6 @@ OWN_FAULTS = {1, 18, 19, 20, 21, 25}
 """SQLITE_ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE: one action's. Others (FULL, IOERR
 …) end all of them.
 """
-
-
-class _Session:
-    """The port Session on one connection."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def run(self, sql: str, *values: Any) -> list[Row]:
-        return self._connection.execute(sql, values).fetchall()
-
-    def has_table(self, name: str) -> bool:
-        return bool(
-            self.run("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name)
-        )
 
 
 class _Waiting:
@@ -92,9 +76,9 @@ class SQLite:
     def __init__(
         self,
         path: Path,
-        tables: Declared,
+        tables: TablesByName,
         meter: Meter | None = None,
-        patience: float = PATIENCE_SECONDS,
+        patience: float = DATABASE_SECONDS,
     ) -> None:
         """``patience``: seconds that a write waits for its turn; three times that once it has
         begun.
@@ -125,7 +109,7 @@ class SQLite:
         What waits in the parent is the parent's to do.
         """
         if not self._closed:
-            _ABANDONED.append(self._readers)
+            _PARENTS_READERS.append(self._readers)
             self._locks = self._locks.reopened()
             self._begin()
 
@@ -156,7 +140,7 @@ class SQLite:
             connection = connection or self._connect("PRAGMA query_only = ON")
             connection.execute("BEGIN")
             try:
-                return work(Tables(_Session(connection), self.tables))
+                return work(Tables(SQLiteSession(connection), self.tables))
             finally:
                 connection.execute("ROLLBACK")
                 self._readers.append(connection)
@@ -175,7 +159,7 @@ class SQLite:
                 closing(self._connect()) as connection,
             ):  # who makes a file's WAL waits for nobody
                 connection.execute("BEGIN IMMEDIATE")
-                done = migrate(_Session(connection), self.tables)
+                done = migrate(SQLiteSession(connection), self.tables)
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise Failure(f"{self._path}: {error}") from None
@@ -188,7 +172,7 @@ class SQLite:
         try:
             connection = self._connect("PRAGMA query_only = ON")
             try:
-                reached(_Session(connection))
+                reached(SQLiteSession(connection))
             finally:
                 connection.close()
         except sqlite3.Error as error:
@@ -244,7 +228,7 @@ class SQLite:
         self._meter.restarted()
         batch, self._batch = self._batch, []
         for waiting in batch:
-            waiting.error = unavailable(UNKNOWN)
+            waiting.error = unavailable(OUTCOME_UNKNOWN)
             waiting.done.release()
 
     def _wait_for(self, waiting: _Waiting) -> None:
@@ -275,7 +259,7 @@ class SQLite:
                     "write_unknown",
                     f"{self._path}: a transaction has not ended after {waited:.0f} s",
                 )
-                raise unavailable(UNKNOWN)
+                raise unavailable(OUTCOME_UNKNOWN)
 
     # -- the writer thread ---------------------------------------------------------------------
 
@@ -332,7 +316,7 @@ class SQLite:
         """Run all actions in one transaction. What one raises takes back its own writes alone."""
         if not batch:
             return
-        tables = Tables(_Session(connection), self.tables)
+        tables = Tables(SQLiteSession(connection), self.tables)
         connection.execute("BEGIN IMMEDIATE")
         for waiting in batch:
             connection.execute("SAVEPOINT action")
@@ -377,7 +361,7 @@ class SQLite:
         return unavailable(f"the database cannot be {what} now")
 
 
-_ABANDONED: list[deque[sqlite3.Connection]] = []
+_PARENTS_READERS: list[deque[sqlite3.Connection]] = []
 """Connections of a parent process, kept from being closed: that would drop the parent's locks.
 """
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from shopwindow.interface.table import Row
 from shopwindow.problems import Failure
 from shopwindow.service.database.migrate import STEPS_TABLE, former_steps, reached, refuse_newer
-from shopwindow.service.database.tables import Declared
+from shopwindow.service.database.tables import TablesByName
 
 NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|lustre|gpfs|beegfs|gfs2|ocfs2|ncpfs|coda|orangefs|virtiofs"
@@ -169,7 +169,7 @@ def _locked(file: int, how: int) -> bool:
 # -- copies ------------------------------------------------------------------------------------
 
 
-def backup(path: Path, target: Path, tables: Declared) -> int:
+def backup(path: Path, target: Path, tables: TablesByName) -> int:
     """Write a consistent copy of a database, which may be in use, to a new file; its bytes.
     Raises Failure.
     """
@@ -192,7 +192,7 @@ def backup(path: Path, target: Path, tables: Declared) -> int:
     return target.stat().st_size
 
 
-def restore(copy: Path, path: Path, tables: Declared) -> Path | None:
+def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     """Put a backup in a database's place; where what was there is kept. Raises Failure while it
     is in use.
 
@@ -277,7 +277,7 @@ def _settle(path: Path) -> None:
         Path(f"{path}{beside}").unlink(missing_ok=True)
 
 
-def _check(path: Path, tables: Declared) -> None:
+def _check(path: Path, tables: TablesByName) -> None:
     """Raises Failure unless a file is a whole database of a form that this program knows."""
     if not path.exists():
         raise Failure(f"{path} is not there")
@@ -286,7 +286,7 @@ def _check(path: Path, tables: Declared) -> None:
             ((found,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
             if found != "ok":
                 raise Failure(f"{path} is damaged: {found}")
-            session = _Reading(connection)
+            session = SQLiteSession(connection)
             if session.has_table(STEPS_TABLE):
                 refuse_newer(reached(session), tables)
             elif not former_steps(session):
@@ -297,8 +297,8 @@ def _check(path: Path, tables: Declared) -> None:
         raise Failure(f"{path} is not a database of this program: {error}") from None
 
 
-class _Reading:
-    """The port Session, for reading."""
+class SQLiteSession:
+    """An open transaction on one connection: the protocols Session and Inspected."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

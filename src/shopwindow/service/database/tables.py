@@ -9,17 +9,17 @@ from shopwindow.service.database.rates import RATES
 from shopwindow.service.database.removals import REMOVALS
 from shopwindow.service.database.retries import RETRIES
 
-OWN = (RETRIES, LIMITS, RATES, REMOVALS)
+ENGINE_TABLES = (RETRIES, LIMITS, RATES, REMOVALS)
 """What the engine writes whatever it serves. `optins forget` and `prune-database` report them
 first.
 """
 
-Declared = Mapping[str, Table[Any]]
+TablesByName = Mapping[str, Table[Any]]
 """The tables of a database by their names."""
 
 
-def declared(tables: Iterable[Table[Any]]) -> Declared:
+def declared(tables: Iterable[Table[Any]]) -> TablesByName:
     """Return the engine's tables and these, by their names. Raises ValueError where two have
     one name.
     """
-    return by_name((*OWN, *tables))
+    return by_name((*ENGINE_TABLES, *tables))
