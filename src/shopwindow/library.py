@@ -30,6 +30,7 @@ from shopwindow.content.documents import Content, Documents, live
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
+from shopwindow.content.remembered import Remembered
 from shopwindow.content.schedule import instant
 from shopwindow.content.schema import Schemas
 from shopwindow.edge import nginx, openapi
@@ -132,12 +133,14 @@ def check(
     most: int = MOST,
     unpacked: int = MAX_UNPACKED_BYTES,
     steps: Steps = _no_steps,
+    remembered: Remembered | None = None,
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 
     ``against`` is a release, or an archive of one: what changed since is held to the rules for
     revisions. ``jobs`` is the number of processes, by default one a processor. At most ``most``
-    problems are listed; the others are counted. A feed may hold ``unpacked`` bytes.
+    problems are listed; the others are counted. A feed may hold ``unpacked`` bytes. A program
+    that checks the same folder again and again hands in what is ``remembered`` of its files.
 
     Raises Misuse where there is no such folder or release.
     """
@@ -148,7 +151,12 @@ def check(
         except NoRelease as failure:
             raise Misuse("against", str(failure)) from None
     options = CheckOptions(
-        jobs, steps("checking"), released=released, most=most, unpacked=unpacked
+        jobs,
+        steps("checking"),
+        released=released,
+        most=most,
+        unpacked=unpacked,
+        remembered=remembered,
     )
     if not content.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")

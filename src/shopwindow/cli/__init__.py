@@ -12,6 +12,7 @@ COMMANDS = {
     "init": ("starter", "Begin a content repository."),
     "check": ("content", "Say everything that is wrong with the content."),
     "show": ("content", "Print what an app would get, from the working tree."),
+    "preview": ("preview", "Show the content folder in a browser."),
     "build": ("releases", "Check the content, write a release and activate it."),
     "releases": ("releases", "List the releases, the newest first."),
     "rollback": ("releases", "Activate an earlier release, and pin it."),

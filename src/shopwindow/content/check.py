@@ -20,6 +20,7 @@ from shopwindow.content.layers import Assembly, assemble, origin
 from shopwindow.content.listing import Source
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
+from shopwindow.content.remembered import Remembered
 from shopwindow.content.schema import NOTHING, Finding, Schemas
 from shopwindow.content.tree import Parsed
 from shopwindow.content.written import WrittenLines, of_file
@@ -51,7 +52,7 @@ class Checked:
 @dataclass
 class Options:
     """How to check. ``cached``: the file of the parse cache, with the digest of the program
-    that wrote it.
+    that wrote it. ``remembered``: what an earlier check of this folder read, instead of the cache.
 
     ``most``: how many problems are listed one by one. ``unpacked``: bytes that a feed may hold.
     ``problems``: those of `collections.yaml`, and ``unread`` the folders of collections that
@@ -67,6 +68,7 @@ class Options:
     unpacked: int = MAX_UNPACKED_BYTES
     problems: Sequence[Problem] = ()
     unread: Sequence[str] = ()
+    remembered: Remembered | None = None
 
 
 class Checkable(Protocol):
@@ -205,14 +207,16 @@ class _Check:
             for source in self.sources
             if source.kind is not SITE and not source.kind.streamed
         ]
-        path = self.options.cached
-        if (
-            names is None or path is None
-        ):  # without names no expression can be read; the files' YAML still can
+        path, remembered = self.options.cached, self.options.remembered
+        if names is None or not (path or remembered is not None):
+            # without names no expression can be read; the files' YAML still can
             return self._fresh(wanted, names)
         key = sha256(
             orjson.dumps([self.options.program, self.schemas.digest, sorted(names.items())])
         ).hexdigest()
+        if remembered is not None:
+            return remembered.read(wanted, key, lambda files: self._fresh(files, names))
+        assert path is not None  # nosec B101 # for the type checker: one of the two is there
         started = time.time_ns()
         known = cache.load(path, key, wanted)
         with cache.adding(path, key, started, anew=known is None) as keep:

@@ -1,0 +1,50 @@
+"""`preview`: pages over the content folder, for editors."""
+
+import webbrowser
+from pathlib import Path
+
+import click
+
+from shopwindow.cli.steps import CONTENT, OUT, interface
+from shopwindow.problems import Failure, Misuse
+
+
+@click.command()
+@CONTENT
+@OUT
+@click.option(
+    "--bind",
+    default="127.0.0.1:4000",
+    show_default=True,
+    metavar="ADDRESS:PORT",
+    help="Where the pages are. With an address other than loopback, browsers enter a code once.",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the pages in the browser.")
+def preview(content: str, out: str, bind: str, opens: bool) -> None:
+    """Show the content folder in a browser, and every change as soon as it is saved.
+
+    Nothing is built, written or sent anywhere; `current` stays as it is. Ctrl-C ends it.
+    """
+    from shopwindow.preview import server
+
+    folder = Path(content)
+    if not folder.is_dir():
+        raise Misuse("content", f"{content}: there is no such folder")
+
+    def ready(address: str) -> None:
+        click.echo(f"{content}: {address} (Ctrl-C ends it)")
+        if opens:
+            webbrowser.open(address)
+
+    def announce(code: str) -> None:
+        click.echo(f"code for the next browser: {code}")
+
+    server.run(interface(), folder, Path(out), _address(bind), announce, ready)
+
+
+def _address(bind: str) -> tuple[str, int]:
+    """Return the host and port of `ADDRESS:PORT`. Raises Failure for anything else."""
+    host, _, port = bind.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise Failure(f"--bind {bind}: not an address and a port, such as 127.0.0.1:4000")
+    return host.strip("[]"), int(port)

@@ -1,0 +1,242 @@
+"""The preview as an ASGI application: addresses, the guard at the door, templates, changes."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+from zoneinfo import ZoneInfo
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from shopwindow.content.listing import shipped
+from shopwindow.preview import guard
+from shopwindow.preview.guard import Guard
+from shopwindow.preview.pages import documents, problems
+from shopwindow.preview.visit import Page, Visit
+from shopwindow.preview.workspace import Workspace
+
+STATIC = Path(__file__).parent / "static"
+
+LOOK_SECONDS = 0.05
+"""Between two looks for a new snapshot: less than a person notices."""
+
+STILL_HERE_SECONDS = 15.0
+"""After which a browser that waits hears that the preview still runs."""
+
+MAX_FORM_BYTES = 1024
+"""Of the one form that is posted: a code of six digits."""
+
+PageOf = Callable[[Visit], Page | None]
+
+
+@dataclass(frozen=True)
+class Item:
+    """An entry of the menu: its address, its label, and whether it is on this page."""
+
+    path: str
+    label: str
+
+
+PAGES: tuple[tuple[str, str, PageOf], ...] = (
+    ("/", "Documents", documents.overview),
+    ("/problems", "Problems", problems.problems),
+)
+"""Address, label in the menu, and function of each page that stands in the menu."""
+
+PARTS: tuple[tuple[str, PageOf], ...] = (
+    ("/documents/{kind}", documents.listing),
+    ("/documents/{kind}/{id:path}", documents.card),
+)
+"""Addresses of pages that other pages lead to."""
+
+
+def application(workspace: Workspace, door: Guard) -> ASGIApp:
+    """Return the ASGI application that shows a workspace to those whom ``door`` admits."""
+    drawing = _Drawing(workspace)
+    routes = [
+        Route(path, drawing.endpoint(page), methods=["GET"])
+        for path, page in [*((path, page) for path, _, page in PAGES), *PARTS]
+    ]
+    routes += [
+        Route("/changes", drawing.changes, methods=["GET"]),
+        Route("/enter", _enter(door, drawing), methods=["GET", "POST"]),
+    ]
+    app = Starlette(
+        routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
+        middleware=[Middleware(_Door, door=door)],
+        exception_handlers={404: drawing.not_there},
+    )
+    return app
+
+
+class _Door:
+    """Lets requests in as the guard decides, and puts its headers on every response."""
+
+    def __init__(self, app: ASGIApp, door: Guard) -> None:
+        self.app, self.door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [
+                    (name.lower().encode(), value.encode()) for name, value in guard.HEADERS
+                ]
+                present = {name for name, _ in message["headers"]}
+                message["headers"] += [header for header in headers if header[0] not in present]
+            await send(message)
+
+        refusal = self._refusal(Request(scope))
+        await (refusal or self.app)(scope, receive, send_with_headers)
+
+    def _refusal(self, request: Request) -> Response | None:
+        host = request.headers.get("host", "")
+        if not self.door.knows_host(host):
+            return PlainTextResponse(
+                f"{host or 'no Host'} is not an address of this preview.\n", 421
+            )
+        if not self.door.knows_origin(request.headers.get("origin"), host):
+            return PlainTextResponse("Requests from other sites are refused.\n", 403)
+        is_public = request.url.path == "/enter" or request.url.path.startswith("/static/")
+        if not is_public and not self.door.admits(request.cookies.get(guard.COOKIE)):
+            return RedirectResponse("/enter", 303)
+        return None
+
+
+class _Drawing:
+    """Draws pages of a workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.templates = Environment(
+            loader=FileSystemLoader(shipped("templates") / "preview"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.templates.filters["when"] = when
+        self.templates.filters["day"] = day
+        self.templates.filters["clock"] = clock
+        self.templates.filters["field"] = field
+
+    def endpoint(self, page: PageOf) -> Callable[[Request], Any]:
+        """Return what answers requests for a page. Pages are drawn in a thread: one may read
+        files.
+        """
+
+        async def answer(request: Request) -> Response:
+            return await run_in_threadpool(self._answer, request, page)
+
+        return answer
+
+    def _answer(self, request: Request, page: PageOf) -> Response:
+        visit = self._visit(request)
+        drawn = page(visit)
+        if drawn is None:
+            drawn = Page("missing.html", "Not there", {}, 404)
+        return self._html(visit, drawn)
+
+    def _visit(self, request: Request) -> Visit:
+        return Visit(
+            self.workspace,
+            self.workspace.snapshot,
+            request.url.path,
+            dict(request.query_params),
+            dict(request.path_params),
+        )
+
+    def _html(self, visit: Visit, page: Page) -> Response:
+        template = self.templates.get_template(page.template)
+        menu = [Item(path, label) for path, label, _ in PAGES]
+        text = template.render(
+            **page.values, page_title=page.title, visit=visit, snapshot=visit.snapshot, menu=menu
+        )
+        return HTMLResponse(text, page.status)
+
+    async def not_there(self, request: Request, error: Exception) -> Response:
+        return await run_in_threadpool(self._answer, request, lambda visit: None)
+
+    async def changes(self, request: Request) -> Response:
+        """Answer with an event for every check from now on (HTML, server-sent events)."""
+
+        async def events() -> AsyncIterator[str]:
+            number, quiet = self.workspace.snapshot.number, 0.0
+            yield ": open\n\n"
+            while not await request.is_disconnected():
+                await asyncio.sleep(LOOK_SECONDS)
+                quiet += LOOK_SECONDS
+                if self.workspace.snapshot.number != number:
+                    number, quiet = self.workspace.snapshot.number, 0.0
+                    yield f"event: changed\ndata: {number}\n\n"
+                elif quiet >= STILL_HERE_SECONDS:
+                    quiet = 0.0
+                    yield ": still here\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+
+def _enter(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
+    """Return what answers the page on which a browser enters the code."""
+
+    async def enter(request: Request) -> Response:
+        wrong = False
+        if request.method == "POST":
+            body = b""
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_FORM_BYTES:
+                    return PlainTextResponse("More than a code.\n", 413)
+            code = parse_qs(body.decode(errors="replace")).get("code", [""])[0]
+            token = door.enter(code)
+            if token is not None:
+                response = RedirectResponse("/", 303)
+                response.set_cookie(guard.COOKIE, token, httponly=True, samesite="strict")
+                return response
+            wrong = True
+        text = drawing.templates.get_template("enter.html").render(wrong=wrong)
+        return HTMLResponse(text, 403 if wrong else 200)
+
+    return enter
+
+
+# -- times in templates ---------------------------------------------------------------------------
+
+
+def when(moment: datetime, zone: ZoneInfo) -> str:
+    """Return an instant on a zone's clocks, as people write it: Fri 27 Nov 2026, 6:00 AM EST."""
+    local = moment.astimezone(zone)
+    hour = local.hour % 12 or 12
+    return f"{local:%a} {local.day} {local:%b %Y}, {hour}:{local:%M %p} {local.tzname()}"
+
+
+def day(moment: datetime, zone: ZoneInfo) -> str:
+    """Return the day of an instant on a zone's clocks: Fri 27 Nov 2026."""
+    local = moment.astimezone(zone)
+    return f"{local:%a} {local.day} {local:%b %Y}"
+
+
+def clock(moment: datetime, zone: ZoneInfo) -> str:
+    """Return the time of an instant on a zone's clocks, with seconds: 6:00:05 AM."""
+    local = moment.astimezone(zone)
+    return f"{local.hour % 12 or 12}:{local:%M:%S %p}"
+
+
+def field(moment: datetime, zone: ZoneInfo) -> str:
+    """Return an instant as a field for date and time has it: 2026-11-27T06:00."""
+    return f"{moment.astimezone(zone):%Y-%m-%dT%H:%M}"

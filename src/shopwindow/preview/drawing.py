@@ -1,0 +1,170 @@
+"""Any document as rows for a page: each value with the file and line that says it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from shopwindow.content import schedule
+from shopwindow.content.documents import Document, at
+from shopwindow.content.kinds import EACH, Kind, Reference
+from shopwindow.content.schedule import BEGINNING, END, Window
+from shopwindow.content.yaml import Json
+from shopwindow.preview.workspace import Files, sayers
+from shopwindow.problems import Pointer, pointer_text
+
+MAX_ROWS = 400
+"""Values of one document that a page lists; who needs more reads the file."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One value of a document. ``depth`` says how far it is nested; a value that holds others
+    has no text. ``path`` and ``line`` say where it was written; ``hidden`` are the places that
+    it hides: the same value of bases. ``link`` leads to the document that it names.
+    """
+
+    name: str
+    depth: int
+    pointer: str
+    text: str | None
+    path: str = ""
+    line: int = 0
+    hidden: tuple[tuple[str, int], ...] = ()
+    link: tuple[str, str] | None = None
+    is_address: bool = False
+    differs: bool = False
+
+
+def rows(document: Document, kind: Kind, files: Files, released: Json | None) -> list[Row]:
+    """Return a row for each value of a document, in the order in which it is written.
+
+    ``released`` is the same document in the current release; a value that differs from it is
+    marked. None: the release does not have it, or there is no release.
+    """
+    linked = dict(_links(document, kind))
+    walked = _walk(document.value, ())
+    listed = []
+    for pointer, value in walked:
+        if len(listed) == MAX_ROWS:
+            break
+        listed.append(_row(document, pointer, value, files, linked, released))
+    return listed
+
+
+def _walk(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, Json]]:
+    items: Iterable[tuple[str | int, Json]] = ()
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    for step, part in items:
+        yield (*pointer, step), part
+        yield from _walk(part, (*pointer, step))
+
+
+def _row(
+    document: Document,
+    pointer: Pointer,
+    value: Json,
+    files: Files,
+    linked: dict[Pointer, tuple[str, str]],
+    released: Json | None,
+) -> Row:
+    places = [
+        (layer.path, place.line if (place := files.place(layer, pointer)) else 0)
+        for layer in sayers(document, pointer)
+    ]
+    path, line = places[0] if places else ("", 0)
+    holds_others = isinstance(value, dict | list)
+    return Row(
+        name=str(pointer[-1]),
+        depth=len(pointer) - 1,
+        pointer=pointer_text(pointer),
+        text=None if holds_others and value else text_of(value),
+        path=path,
+        line=line,
+        hidden=() if holds_others else tuple(places[1:]),
+        link=linked.get(pointer),
+        is_address=isinstance(value, str) and value.startswith(("https://", "http://")),
+        differs=released is not None and not holds_others and value != _released(released, pointer),
+    )
+
+
+def _released(released: Json, pointer: Pointer) -> Json:
+    try:
+        return at(released, pointer)
+    except (KeyError, IndexError):
+        return None
+
+
+def text_of(value: Json) -> str:
+    """Return a value as a page shows it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _links(document: Document, kind: Kind) -> Iterator[tuple[Pointer, tuple[str, str]]]:
+    """Yield where a document names another: the place, and the kind and value that it names."""
+    for reference in kind.references:
+        for pointer, value in values_at(document.value, reference.pointer):
+            yield pointer, (reference.kind, text_of(value))
+
+
+def values_at(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, Json]]:
+    """Yield the values that a Reference's pointer leads to, each with its own pointer."""
+    found: list[tuple[Pointer, Json]] = [((), value)]
+    for step in pointer:
+        following: list[tuple[Pointer, Json]] = []
+        for place, part in found:
+            if step == EACH and isinstance(part, list):
+                following += [((*place, number), item) for number, item in enumerate(part)]
+            elif step != EACH and isinstance(part, dict) and step in part:
+                following.append(((*place, step), part[str(step)]))
+        found = following
+    yield from found
+
+
+def names(document: Document, reference: Reference, target: Document, identity: str) -> bool:
+    """Whether ``document`` names ``target`` by ``reference``."""
+    wanted = target.value.get(reference.property or identity)
+    return any(value == wanted for _, value in values_at(document.value, reference.pointer))
+
+
+# -- what people call it, and when it is live ----------------------------------------------------
+
+
+def title(kind: Kind, value: dict[str, Any]) -> str:
+    """Return what people call a document; where its kind has no title, what identifies it."""
+    if kind.title:
+        try:
+            return text_of(at(value, kind.title))
+        except (KeyError, IndexError):
+            pass
+    return text_of(value[kind.identity]) if kind.identity else text_of(value)
+
+
+@dataclass(frozen=True)
+class Stay:
+    """When a document is live, as of an instant. ``state`` is live, to come or ended."""
+
+    window: Window
+    state: str
+
+    @property
+    def opens(self) -> datetime | None:
+        return None if self.window.start == BEGINNING else self.window.start
+
+    @property
+    def closes(self) -> datetime | None:
+        return None if self.window.end == END else self.window.end
+
+
+def stay(value: dict[str, Any], zone: ZoneInfo, moment: datetime) -> Stay:
+    """Return when a document is live, by its publish window."""
+    window = schedule.window(value, zone)
+    if moment in window:
+        return Stay(window, "live")
+    return Stay(window, "to come" if moment < window.start else "ended")

@@ -1,0 +1,1 @@
+"""The pages, a module for each: a function from Visit to Page."""

@@ -1,0 +1,149 @@
+"""Pages of any kind of document, drawn from what its Kind says: a list with search, and a card."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from shopwindow.content.documents import Document
+from shopwindow.content.kinds import Kind
+from shopwindow.preview import drawing
+from shopwindow.preview.visit import Page, Visit
+
+PER_PAGE = 100
+"""Documents on one page of a list: a screen or two to scroll, drawn in a few milliseconds."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A document in a list."""
+
+    id: str
+    title: str
+    stay: drawing.Stay
+    path: str
+
+
+def overview(visit: Visit) -> Page:
+    """Return the page of all kinds, each with how many documents there are and are live."""
+    return Page("overview.html", "Documents", {"kinds": list(_counted(visit))})
+
+
+def _counted(visit: Visit) -> Iterator[tuple[Kind, int, int]]:
+    documents, content = visit.snapshot.documents, visit.content
+    for kind in visit.snapshot.interface.kinds:
+        if not kind.streamed:
+            count = len(documents.of(kind.name)) if documents else 0
+            live = len(content.documents(kind.name)) if content else 0
+            yield kind, count, live
+
+
+def listing(visit: Visit) -> Page | None:
+    """Return the list of a kind's documents; None for a kind that there is not.
+
+    Parameters: ``q`` finds words in titles, identities and files; ``state`` is live, to come or
+    ended; ``page`` counts from 1.
+    """
+    kind = visit.snapshot.interface.kind.get(visit.values["kind"])
+    if kind is None or kind.streamed:
+        return None
+    words = visit.query.get("q", "").casefold().split()
+    state = visit.query.get("state", "")
+    entries = [
+        entry
+        for entry in _entries(visit, kind)
+        if (not state or entry.stay.state == state) and _matches(entry, words)
+    ]
+    pages = max(1, -(-len(entries) // PER_PAGE))
+    page = min(max(1, number(visit.query.get("page", "1"))), pages)
+    values = {
+        "kind": kind,
+        "entries": entries[(page - 1) * PER_PAGE : page * PER_PAGE],
+        "count": len(entries),
+        "page": page,
+        "pages": pages,
+        "q": visit.query.get("q", ""),
+        "state": state,
+    }
+    return Page("listing.html", plural(kind), values)
+
+
+def number(text: str) -> int:
+    """Return the number that a text names, or 0."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def plural(kind: Kind) -> str:
+    """Return what a list of a kind's documents is called: the name of its folder."""
+    return kind.folder.rpartition("/")[2].replace("-", " ").capitalize()
+
+
+def _entries(visit: Visit, kind: Kind) -> Iterator[Entry]:
+    documents = visit.snapshot.documents
+    if documents is None:
+        return
+    for document in sorted(documents.of(kind.name), key=lambda document: kind.place(document.value)):
+        yield Entry(
+            id=str(document.value[kind.identity]) if kind.identity else "",
+            title=drawing.title(kind, document.value),
+            stay=drawing.stay(document.value, documents.zone, visit.moment),
+            path=document.layers[-1].path,
+        )
+
+
+def _matches(entry: Entry, words: list[str]) -> bool:
+    text = f"{entry.id} {entry.title} {entry.path}".casefold()
+    return all(word in text for word in words)
+
+
+def card(visit: Visit) -> Page | None:
+    """Return the page of one document; None where there is none of this kind and identity."""
+    kind = visit.snapshot.interface.kind.get(visit.values["kind"])
+    documents = visit.snapshot.documents
+    if kind is None or documents is None or kind.streamed:
+        return None
+    document = visit.snapshot.by_id.get(kind.name, {}).get(visit.values["id"])
+    if document is None:
+        return None
+    values = {
+        "kind": kind,
+        "id": visit.values["id"],
+        "stay": drawing.stay(document.value, documents.zone, visit.moment),
+        "dates": dates(kind, document, visit),
+        "rows": drawing.rows(document, kind, visit.files, None),
+        "path": document.layers[-1].path,
+        "line": visit.files.line(document),
+        "bases": [layer.path for layer in document.layers[:-1]],
+        "users": list(_users(visit, kind, document)),
+    }
+    return Page("card.html", drawing.title(kind, document.value), values)
+
+
+def dates(kind: Kind, document: Document, visit: Visit) -> list[tuple[str, datetime]]:
+    """Return the dates that a document has beside its window: a label and an instant each."""
+    if kind.dates is None or visit.snapshot.documents is None:
+        return []
+    return sorted(
+        kind.dates(document.value, visit.snapshot.documents.zone), key=lambda date: date[1]
+    )
+
+
+def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any]]:
+    """Yield the documents that name a document, by the references of all kinds."""
+    documents = visit.snapshot.documents
+    if documents is None or kind.identity is None:
+        return
+    for other in visit.snapshot.interface.kinds:
+        references = [each for each in other.references if each.kind == kind.name]
+        if not references or other.identity is None or other.streamed:
+            continue
+        for document in documents.of(other.name):
+            if any(
+                drawing.names(document, reference, target, kind.identity)
+                for reference in references
+            ):
+                yield {
+                    "kind": other.name,
+                    "id": str(document.value[other.identity]),
+                    "title": drawing.title(other, document.value),
+                }

@@ -1,0 +1,87 @@
+"""Runs the preview: one process, which watches the folder and answers a browser."""
+
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import uvicorn
+from watchfiles import watch
+
+from shopwindow.interface.interface import Interface
+from shopwindow.preview.application import application
+from shopwindow.preview.guard import Guard
+from shopwindow.preview.workspace import Workspace
+from shopwindow.problems import Failure
+
+SETTLE_MILLISECONDS = 50
+"""Without a change, before the folder is checked: editors write a file in several steps."""
+
+CLOSE_SECONDS = 1
+"""For open pages when the preview ends: they wait for changes and have nothing to lose."""
+
+
+def run(
+    interface: Interface,
+    content: Path,
+    out: Path,
+    bind: tuple[str, int],
+    announce: Callable[[str], None],
+    ready: Callable[[str], None],
+) -> None:
+    """Show a content folder at an address until a signal ends it.
+
+    ``announce`` takes the code that browsers on other machines enter; ``ready`` the address,
+    once it answers. Raises Failure where the address cannot be used.
+    """
+    listener = _listener(bind)
+    host, port = listener.getsockname()[:2]
+    workspace = Workspace(interface, content, out)
+    door = Guard(bind[0], port, announce)
+    config = uvicorn.Config(
+        application(workspace, door),
+        log_level="error",
+        timeout_graceful_shutdown=CLOSE_SECONDS,
+        server_header=False,
+        ws="none",
+    )
+    ended = threading.Event()
+    threading.Thread(target=_follow, args=(workspace, ended), daemon=True).start()
+    shown = f"[{host}]" if ":" in host else host
+    ready(f"http://{shown}:{port}/")
+    try:
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        ended.set()
+
+
+def _listener(bind: tuple[str, int]) -> socket.socket:
+    """Return a socket that listens at an address. Raises Failure where it cannot be had."""
+    host, port = bind
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        advice = "is another preview running? Choose another port with --bind"
+        raise Failure(f"{host}:{port} cannot be used: {reason}; {advice}") from None
+
+
+def _follow(workspace: Workspace, ended: threading.Event) -> None:
+    """Check the folder whenever something in it changes, until ``ended``.
+
+    A folder that is removed ends the watch; it is looked for again once a second.
+    """
+    while not ended.is_set():
+        try:
+            for _ in watch(
+                workspace.folder,
+                stop_event=ended,
+                debounce=10 * SETTLE_MILLISECONDS,
+                step=SETTLE_MILLISECONDS,
+                raise_interrupt=False,
+            ):
+                workspace.refresh()
+        except FileNotFoundError:
+            workspace.refresh()
+            ended.wait(1)

@@ -1,0 +1,196 @@
+"""A Visit is one request for a page: the snapshot it sees, and what the bar over it chooses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote, urlencode
+from zoneinfo import ZoneInfo
+
+from shopwindow.content import schedule
+from shopwindow.content.documents import Content
+from shopwindow.preview.workspace import Files, Snapshot, Workspace
+
+DAYS_AHEAD = 90
+"""Days that the bar's slider covers."""
+
+ZONES = (
+    "America/New_York",
+    "America/Chicago",
+    "America/Denver",
+    "America/Phoenix",
+    "America/Los_Angeles",
+    "America/Anchorage",
+    "Pacific/Honolulu",
+    "UTC",
+)
+"""Zones of stores with US addresses, and the one that logs have."""
+
+CHOICES = ("at", "day", "zone", "app", "as")
+"""What the bar chooses; each link of a page carries it on."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A boundary on the slider: the instant, and how far along it stands, from 0 to 100."""
+
+    moment: datetime
+    percent: float
+
+
+@dataclass
+class Visit:
+    """A request, with what pages need to answer it.
+
+    ``path`` is the page's; ``values`` are the path's variable parts, ``query`` the parameters.
+    """
+
+    workspace: Workspace
+    snapshot: Snapshot
+    path: str
+    query: Mapping[str, str]
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    # -- the bar -------------------------------------------------------------------------------
+
+    @cached_property
+    def site_zone(self) -> ZoneInfo:
+        documents = self.snapshot.documents
+        return documents.zone if documents else schedule.zone("UTC")
+
+    @cached_property
+    def zone(self) -> ZoneInfo:
+        """The zone in which times are shown: the one chosen, else the site's."""
+        name = self.query.get("zone", "")
+        try:
+            return schedule.zone(name) if name else self.site_zone
+        except ValueError:
+            return self.site_zone
+
+    @cached_property
+    def now(self) -> datetime:
+        return datetime.now(UTC).replace(microsecond=0)
+
+    @cached_property
+    def moment(self) -> datetime:
+        """The instant whose content is shown: the one chosen, else now.
+
+        ``at`` is what a field for date and time sends, `2026-11-27T09:00`, on the clocks of the
+        chosen zone; or any other form that `--at` takes.
+        """
+        text = self.query.get("at", "").strip()
+        days = self.query.get("day", "")
+        if not text and days.isascii() and days.isdigit() and 0 < int(days) <= DAYS_AHEAD:
+            today = self.now.astimezone(self.zone).date()
+            return schedule.first_instant(today + timedelta(days=int(days)), self.zone)
+        if not text:
+            return self.now
+        if len(text) == len("2026-11-27T09:00") and text[10] == "T":
+            text = text.replace("T", " ")
+        try:
+            return schedule.instant(text, self.zone)
+        except (ValueError, OverflowError):
+            return self.now
+
+    @property
+    def is_now(self) -> bool:
+        return self.moment == self.now
+
+    @property
+    def misread(self) -> str:
+        """Return what the bar was given and could not use, as a sentence; mostly nothing."""
+        text = self.query.get("at", "").strip()
+        if text and self.is_now:
+            return f"{text} is no date and time in {self.zone.key}; this is now."
+        return ""
+
+    @cached_property
+    def format(self) -> str:
+        return "xml" if self.query.get("as") == "xml" else "json"
+
+    @cached_property
+    def applications(self) -> list[str]:
+        content = self.content
+        return self.snapshot.interface.asking(content) if content else []
+
+    @cached_property
+    def app(self) -> str | None:
+        """The application that asks: the one chosen, else the first."""
+        chosen = self.query.get("app", "")
+        return chosen if chosen in self.applications else next(iter(self.applications), None)
+
+    @cached_property
+    def slider_start(self) -> datetime:
+        """The beginning of today on the chosen zone's clocks."""
+        return schedule.first_instant(self.now.astimezone(self.zone).date(), self.zone)
+
+    @cached_property
+    def marks(self) -> list[Mark]:
+        """The boundaries within the days that the slider covers."""
+        start, length = self.slider_start, timedelta(days=DAYS_AHEAD)
+        return [
+            Mark(moment, round(100 * (moment - start) / length, 2))
+            for moment in self.snapshot.boundaries
+            if start <= moment <= start + length
+        ]
+
+    @property
+    def slider_value(self) -> int:
+        """Whole days from the start of the slider to the chosen instant."""
+        days = (self.moment - self.slider_start).days
+        return min(max(days, 0), DAYS_AHEAD)
+
+    @property
+    def slider_percent(self) -> float:
+        """How far along the slider the chosen instant stands, from 0 to 100."""
+        passed = (self.moment - self.slider_start) / timedelta(days=DAYS_AHEAD)
+        return round(100 * min(max(passed, 0), 1), 2)
+
+    @property
+    def days_ahead(self) -> int:
+        return DAYS_AHEAD
+
+    @cached_property
+    def zones(self) -> list[str]:
+        """The zones to choose from: the site's, those of the United States, and UTC."""
+        return list(dict.fromkeys((self.site_zone.key, *ZONES, self.zone.key)))
+
+    # -- what pages read -----------------------------------------------------------------------
+
+    @cached_property
+    def content(self) -> Content | None:
+        """The documents that are live at the chosen instant."""
+        return self.workspace.content(self.snapshot, self.moment)
+
+    @cached_property
+    def files(self) -> Files:
+        sources = {source.path: source for source in self.snapshot.checked.sources}
+        return Files(self.workspace.folder, sources)
+
+    def editor(self, path: str, line: int) -> str:
+        """Return the address that opens a file of the content folder in VS Code."""
+        file = (self.workspace.folder / path).absolute()
+        return f"vscode://file{quote(str(file))}:{max(line, 1)}"
+
+    def link(self, path: str, **more: Any) -> str:
+        """Return the address of another page, with the bar's choices."""
+        chosen = {name: self.query[name] for name in CHOICES if self.query.get(name)}
+        chosen |= {name: str(value) for name, value in more.items() if value not in (None, "")}
+        return quote(path) + (f"?{urlencode(chosen)}" if chosen else "")
+
+    def here(self, **more: Any) -> str:
+        """Return the address of this page with other parameters; one that is None is left out."""
+        merged = {**self.query, **more}
+        kept = {name: str(value) for name, value in merged.items() if value not in (None, "")}
+        return quote(self.path) + (f"?{urlencode(kept)}" if kept else "")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page function returns: a template below templates/preview, and its values."""
+
+    template: str
+    title: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    status: int = 200

@@ -1,0 +1,211 @@
+"""The content folder as the preview sees it: checked again whenever a file is saved."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+
+from shopwindow import library
+from shopwindow.content import tree
+from shopwindow.content.check import Checked
+from shopwindow.content.documents import Content, Document, Documents, Layer, boundaries, live
+from shopwindow.content.listing import Source
+from shopwindow.content.remembered import Remembered
+from shopwindow.content.yaml import Malformed, Spot, spot
+from shopwindow.interface.collections import Declared
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Failure, Misuse, Place, Pointer
+
+CONTENTS_KEPT = 8
+"""Contents of other instants that stay in memory: as many as a person moves between."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The outcome of one check.
+
+    ``number`` counts the checks of this preview. ``documents`` are those of the last check that
+    found no problem, which was at ``good_at``; None while there was none. ``failure`` says in a
+    sentence why the folder could not be checked at all. ``seconds`` is what the check took.
+    """
+
+    number: int
+    declared: Declared
+    checked: Checked
+    documents: Documents | None
+    good_at: datetime | None
+    seconds: float
+    failure: str = ""
+
+    @property
+    def interface(self) -> Interface:
+        """The interface with the collections that the folder declares."""
+        return self.declared.interface
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the documents are older than the check: it found problems."""
+        return self.checked.documents is None
+
+    @cached_property
+    def by_id(self) -> dict[str, dict[str, Document]]:
+        """Kind → identity as text → document."""
+        return {
+            kind.name: {
+                str(document.value[kind.identity]): document
+                for document in self.documents.of(kind.name)
+            }
+            for kind in self.interface.kinds
+            if self.documents is not None and kind.identity is not None and not kind.streamed
+        }
+
+    @cached_property
+    def boundaries(self) -> list[datetime]:
+        """Every instant at which a document comes or goes, in order."""
+        return boundaries(self.documents, self.interface.kinds) if self.documents else []
+
+
+class Workspace:
+    """Checks a content folder, and tells who waits when there is something new.
+
+    ``folder`` is the content folder; ``out`` is where the releases are, which need not exist.
+    """
+
+    def __init__(self, interface: Interface, folder: Path, out: Path) -> None:
+        self.interface, self.folder, self.out = interface, folder, out
+        self._remembered = Remembered()
+        self._checking = threading.Lock()
+        self._changed = threading.Condition()
+        self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
+        self._snapshot = self._check(None)
+
+    # -- checks --------------------------------------------------------------------------------
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The outcome of the last check."""
+        return self._snapshot
+
+    def refresh(self) -> Snapshot:
+        """Check the folder again, and wake everybody who waits for a change."""
+        with self._checking:
+            snapshot = self._check(self._snapshot)
+        with self._changed:
+            self._snapshot = snapshot
+            self._changed.notify_all()
+        return snapshot
+
+    def wait(self, number: int, seconds: float) -> Snapshot:
+        """Return the snapshot once it is another than ``number``, or after so many seconds."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._snapshot.number != number, seconds)
+            return self._snapshot
+
+    def _check(self, previous: Snapshot | None) -> Snapshot:
+        """Run a check. A first one may use several processes; a later one runs beside threads,
+        of which a new process would have none, and reads only what changed.
+        """
+        started = time.perf_counter()
+        declared = library.declared(self.interface, self.folder)
+        failure = ""
+        try:
+            checked = library.check(
+                self.interface,
+                self.folder,
+                jobs=None if previous is None else 1,
+                remembered=self._remembered,
+            )
+        except (Failure, Misuse, OSError) as error:
+            checked, failure = Checked(None, []), str(error)
+        documents, good_at = checked.documents, datetime.now(UTC)
+        if documents is None and previous is not None:
+            documents = previous.documents
+        if checked.documents is None:
+            good_at = previous.good_at if previous else None  # type: ignore[assignment]
+        number = previous.number + 1 if previous else 1
+        seconds = time.perf_counter() - started
+        return Snapshot(number, declared, checked, documents, good_at, seconds, failure)
+
+    # -- what pages read -----------------------------------------------------------------------
+
+    def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
+        """Return the documents that are live at ``moment``; None while nothing can be shown."""
+        if snapshot.documents is None:
+            return None
+        key = (snapshot.number, moment)
+        if key not in self._contents:
+            interface = snapshot.interface
+            content = live(snapshot.documents, moment, interface.kinds, interface.clocks)
+            self._contents[key] = content
+            while len(self._contents) > CONTENTS_KEPT:
+                self._contents.popitem(last=False)
+        return self._contents[key]
+
+
+@dataclass
+class Files:
+    """Where values stand in the files of the content folder, as one snapshot read them.
+
+    Files are read again when a page asks for their places: a page shows a few of them, and
+    reading one takes a millisecond.
+    """
+
+    folder: Path
+    sources: dict[str, Source]
+    _spots: dict[str, dict[Pointer, Spot]] = field(default_factory=dict)
+
+    def place(self, layer: Layer, pointer: Pointer) -> Place | None:
+        """Return where a layer says the value at ``pointer``; None where it cannot be read."""
+        spots = self._of(layer.path)
+        whole = pointer if layer.index is None else (layer.index, *pointer)
+        found = spot(spots, whole)
+        if found is None:
+            return None
+        return found.key or found.value
+
+    def line(self, document: Document) -> int:
+        """Return the line at which a document begins in its own file, from 1."""
+        layer = document.layers[-1]
+        if layer.index is None:
+            return 1
+        place = self.place(layer, ())
+        return place.line if place else 1
+
+    def excerpt(self, path: str, line: int, around: int = 2) -> list[tuple[int, str]]:
+        """Return the lines around a line, with their numbers; nothing of a file that is gone."""
+        if path not in self.sources and not (self.folder / path).is_file():
+            return []
+        try:
+            text = (self.folder / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return []
+        lines = text.split("\n")
+        first = max(1, line - around)
+        return list(enumerate(lines[first - 1 : line + around], first))
+
+    def _of(self, path: str) -> dict[Pointer, Spot]:
+        if path not in self._spots:
+            try:
+                self._spots[path] = tree.spots_of(self.folder, self.sources[path])
+            except (KeyError, Malformed, OSError):  # changed or removed since it was checked
+                self._spots[path] = {}
+        return self._spots[path]
+
+
+def sayers(document: Document, pointer: Pointer) -> Iterator[Layer]:
+    """Yield the layers that say the value at ``pointer``, the one that counts first."""
+    for layer in reversed(document.layers):
+        value = layer.value
+        for step in pointer:
+            if isinstance(value, dict) and step in value:
+                value = value[step]
+            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+                value = value[step]
+            else:
+                break
+        else:
+            yield layer
