@@ -14,8 +14,13 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.responses import StreamingResponse
+from starlette.responses import (
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -73,12 +78,11 @@ def application(workspace: Workspace, door: Guard) -> ASGIApp:
         Route("/changes", drawing.changes, methods=["GET"]),
         Route("/enter", _enter(door, drawing), methods=["GET", "POST"]),
     ]
-    app = Starlette(
+    return Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(_Door, door=door)],
         exception_handlers={404: drawing.not_there},
     )
-    return app
 
 
 class _Door:
@@ -165,7 +169,11 @@ class _Drawing:
         template = self.templates.get_template(page.template)
         menu = [Item(path, label) for path, label, _ in PAGES]
         text = template.render(
-            **page.values, page_title=page.title, visit=visit, snapshot=visit.snapshot, menu=menu
+            **page.values,
+            page_title=page.title,
+            visit=visit,
+            snapshot=visit.snapshot,
+            menu=menu,
         )
         return HTMLResponse(text, page.status)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -46,13 +47,10 @@ def rows(document: Document, kind: Kind, files: Files, released: Json | None) ->
     marked. None: the release does not have it, or there is no release.
     """
     linked = dict(_links(document, kind))
-    walked = _walk(document.value, ())
-    listed = []
-    for pointer, value in walked:
-        if len(listed) == MAX_ROWS:
-            break
-        listed.append(_row(document, pointer, value, files, linked, released))
-    return listed
+    values = islice(_walk(document.value, ()), MAX_ROWS)
+    return [
+        _row(document, pointer, value, files, linked, released) for pointer, value in values
+    ]
 
 
 def _walk(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, Json]]:
@@ -90,7 +88,9 @@ def _row(
         hidden=() if holds_others else tuple(places[1:]),
         link=linked.get(pointer),
         is_address=isinstance(value, str) and value.startswith(("https://", "http://")),
-        differs=released is not None and not holds_others and value != _released(released, pointer),
+        differs=released is not None
+        and not holds_others
+        and value != _released(released, pointer),
     )
 
 

@@ -1,5 +1,6 @@
 """Runs the preview: one process, which watches the folder and answers a browser."""
 
+import os
 import socket
 import threading
 from collections.abc import Callable
@@ -62,7 +63,7 @@ def _listener(bind: tuple[str, int]) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
         advice = "is another preview running? Choose another port with --bind"
         raise Failure(f"{host}:{port} cannot be used: {reason}; {advice}") from None
 

@@ -112,7 +112,7 @@ class Visit:
     @cached_property
     def applications(self) -> list[str]:
         content = self.content
-        return self.snapshot.interface.asking(content) if content else []
+        return self.snapshot.interface.application_names(content) if content else []
 
     @cached_property
     def app(self) -> str | None:

@@ -12,7 +12,15 @@ from pathlib import Path
 from shopwindow import library
 from shopwindow.content import tree
 from shopwindow.content.check import Checked
-from shopwindow.content.documents import Content, Document, Documents, Layer, boundaries, live
+from shopwindow.content.documents import (
+    Content,
+    Document,
+    Documents,
+    Layer,
+    at,
+    boundaries,
+    live,
+)
 from shopwindow.content.listing import Source
 from shopwindow.content.remembered import Remembered
 from shopwindow.content.yaml import Malformed, Spot, spot
@@ -199,13 +207,8 @@ class Files:
 def sayers(document: Document, pointer: Pointer) -> Iterator[Layer]:
     """Yield the layers that say the value at ``pointer``, the one that counts first."""
     for layer in reversed(document.layers):
-        value = layer.value
-        for step in pointer:
-            if isinstance(value, dict) and step in value:
-                value = value[step]
-            elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-                value = value[step]
-            else:
-                break
-        else:
-            yield layer
+        try:
+            at(layer.value, pointer)
+        except (KeyError, IndexError):
+            continue
+        yield layer

@@ -82,7 +82,9 @@ def _entries(visit: Visit, kind: Kind) -> Iterator[Entry]:
     documents = visit.snapshot.documents
     if documents is None:
         return
-    for document in sorted(documents.of(kind.name), key=lambda document: kind.place(document.value)):
+    for document in sorted(
+        documents.of(kind.name), key=lambda document: kind.place(document.value)
+    ):
         yield Entry(
             id=str(document.value[kind.identity]) if kind.identity else "",
             title=drawing.title(kind, document.value),

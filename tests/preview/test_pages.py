@@ -1,0 +1,141 @@
+"""Pages of the preview, in a real browser: load, act, look."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from previews import Preview, browser, opened, preview, save
+from releases import shopwindow
+
+SAMPLE = Path(__file__).parent.parent.parent / "content"
+EVENT = "events/windows-light-up.yaml"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture
+def shown(tmp_path: Path) -> Iterator[Preview]:
+    folder = tmp_path / "content"
+    shutil.copytree(SAMPLE, folder)
+    with preview(folder) as started:
+        yield started
+
+
+def test_what_is_saved_is_on_the_screen_and_a_mistake_leaves_the_last_good_page(
+    shown: Preview, chromium: Browser
+) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{shown.address}/documents/event/510101")
+        expect(page.get_by_role("heading", level=1)).to_have_text("The Windows Light Up")
+
+        save(shown.folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
+        expect(page.get_by_role("heading", level=1)).to_have_text("All the Windows Light Up")
+
+        save(shown.folder / EVENT, "2026-11-23 19:00", "2026-11-23 7pm")
+        expect(page.get_by_role("status")).to_contain_text("1 problem. The pages show the content as it was")
+        expect(page.get_by_role("heading", level=1)).to_have_text("All the Windows Light Up")
+
+        page.get_by_role("link", name="Problems").click()
+        expect(page.locator(".problems h2")).to_have_text(f"{EVENT}:11:9")
+        expect(page.locator("pre .here")).to_contain_text("finish: 2026-11-23 7pm")
+
+        save(shown.folder / EVENT, "2026-11-23 7pm", "2026-11-23 19:30")
+        expect(page.get_by_text(re.compile("Nothing wrong in [0-9]+ files"))).to_be_visible()
+
+
+def test_the_bar_shows_the_content_of_another_day(shown: Preview, chromium: Browser) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{shown.address}/documents/banner")
+        page.get_by_label("Date and time").fill("2020-01-01T09:00")
+        page.get_by_label("Date and time").press("Tab")
+        expect(page.locator(".moment")).to_contain_text("Wed 1 Jan 2020, 9:00 AM EST")
+        expect(page.locator(".state").first).to_have_text("to come")
+        page.get_by_label("Time zone").select_option("America/Los_Angeles")
+        expect(page.locator(".moment")).to_contain_text("9:00 AM PST")
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
+def test_a_list_is_searched(shown: Preview, chromium: Browser, script: bool) -> None:
+    with opened(chromium, script=script) as page:
+        page.goto(f"{shown.address}/documents/event")
+        page.get_by_label("Search", exact=True).fill("coffee roasters")
+        if not script:
+            page.get_by_role("button", name="Search").click()
+        expect(page.locator("#entries > p")).to_have_text("1 document")
+        page.get_by_role("link", name="Coffee with the Roasters").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Coffee with the Roasters")
+
+
+@pytest.mark.parametrize("size", ["phone", "desktop"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("path", ["/", "/problems", "/documents/event", "/documents/app/iphone", "/nowhere"])
+def test_no_page_is_wider_than_the_screen(sample: Preview, chromium: Browser, path: str, size: str, dark: bool) -> None:
+    with opened(chromium, size, dark=dark) as page:
+        page.goto(sample.address + path)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.fixture(scope="module")
+def sample() -> Iterator[Preview]:
+    with preview(SAMPLE) as started:
+        yield started
+
+
+def test_every_kind_has_a_list_and_every_document_a_card(sample: Preview) -> None:
+    _, overview = sample.get("/")
+    kinds = re.findall(r'href="(/documents/[a-z]+)"', overview)
+    assert {"/documents/app", "/documents/event", "/documents/banner"} <= set(kinds)
+    for kind in kinds:
+        status, listing = sample.get(kind)
+        cards = re.findall(rf'href="({kind}/[^"?]+)"', listing)
+        assert (kind, status, {sample.get(card)[0] for card in cards} - {200}) == (kind, 200, set())
+
+
+def test_requests_of_other_sites_are_refused(sample: Preview) -> None:
+    assert [
+        sample.get("/", Host="rebound.example")[0],
+        sample.get("/", Origin="https://elsewhere.example")[0],
+        sample.get("/", Origin=sample.address)[0],
+        sample.get("/documents/nothing")[0],
+        sample.get("/documents/event/../../../etc/passwd")[0],
+        sample.get("/static/../server.py")[0],
+    ] == [421, 403, 200, 404, 404, 404]
+
+
+def test_an_interface_of_its_own_has_a_preview_too(chromium: Browser) -> None:
+    example = SAMPLE.parent / "examples" / "library"
+    own = {"SHOPWINDOW_INTERFACE": "library.interface:INTERFACE", "PYTHONPATH": str(example)}
+    with preview(example / "content", **own) as shown, opened(chromium) as page:
+        page.goto(shown.address)
+        page.get_by_role("link", name=re.compile("Readings")).click()
+        page.locator("#entries a").first.click()
+        expect(page.locator("dl.facts")).to_contain_text("File")
+        page.get_by_role("cell").get_by_role("link").first.click()
+
+
+def test_a_port_that_is_taken_is_one_sentence(sample: Preview) -> None:
+    bind = sample.address.removeprefix("http://")
+    ran = shopwindow("preview", "--content", SAMPLE, "--bind", bind)
+    reason = "Address already in use; is another preview running? Choose another port with --bind"
+    assert (ran.status, ran.err) == (4, f"shopwindow: {bind} cannot be used: {reason}\n")
+
+
+def test_a_browser_on_another_machine_enters_a_code_once(tmp_path: Path, chromium: Browser) -> None:
+    with preview(SAMPLE, bind="0.0.0.0:0") as shown, opened(chromium, "phone") as page:
+        page.goto(shown.address + "/documents/event")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Enter the code")
+        page.get_by_label("The six digits").fill("000000" if shown.code != "000000" else "111111")
+        page.get_by_role("button", name="Enter").click()
+        expect(page.get_by_role("alert")).to_contain_text("That is not the code")
+        page.get_by_label("The six digits").fill(shown.code)
+        page.get_by_role("button", name="Enter").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Documents")
+        assert shown.get("/")[1].count("Enter the code") > 0  # another browser has not entered it

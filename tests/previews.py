@@ -1,0 +1,126 @@
+"""A preview that runs, and a real browser that looks at it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+
+from children import ends_with_us
+from served import SOURCES, environment
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = [
+    "--no-sandbox",  # tests may run as root
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SIZES = {"phone": (360, 740), "desktop": (1600, 900)}
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A running preview: where it is, its content folder, and its process."""
+
+    address: str
+    folder: Path
+    process: subprocess.Popen[str]
+    code: str = ""
+
+    def get(self, path: str, **headers: str) -> tuple[int, str]:
+        """The status and the text of a page."""
+        request = Request(self.address + path, headers={name.replace("_", "-"): text for name, text in headers.items()})
+        try:
+            with urlopen(request, timeout=30) as response:
+                return response.status, response.read().decode()
+        except HTTPError as error:
+            return error.code, error.read().decode()
+
+
+@contextmanager
+def preview(folder: Path, *options: str, bind: str = "127.0.0.1:0", **env: str) -> Iterator[Preview]:
+    """`shopwindow preview` over a content folder, on a port that is free."""
+    command = [sys.executable, "-m", "shopwindow", "preview", "--content", str(folder), "--bind", bind, *options]
+    paths = f"{SOURCES}:{env.pop('PYTHONPATH', '')}"
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        env=environment(PYTHONPATH=paths, **env),
+        text=True,
+        preexec_fn=ends_with_us,
+    )
+    try:
+        assert process.stdout is not None
+        printed = process.stdout.readline()
+        while printed and "http://" not in printed.splitlines()[-1]:
+            printed += process.stdout.readline()
+        address = re.search(r"http://[^ ]*?(?=/ )", printed)
+        assert address, f"no address in {printed!r}"
+        code = re.search(r"[0-9]{6}$", printed.partition("\n")[0])
+        reached = address.group().replace("0.0.0.0", "127.0.0.1")
+        yield Preview(reached, folder, process, code.group() if code else "")
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; the test is skipped where there is none."""
+    if CHROMIUM is None:
+        if os.environ.get("SHOPWINDOW_REQUIRE_ALL"):
+            pytest.fail("there is no Chromium here")
+        pytest.skip("there is no Chromium here")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+@contextmanager
+def opened(browser: Browser, size: str = "desktop", *, dark: bool = False, script: bool = True) -> Iterator[Page]:
+    """A page of a fresh profile. Whatever the browser complains about, a refused script say, fails the test."""
+    width, height = SIZES[size]
+    context: BrowserContext = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if dark else "light",
+        java_script_enabled=script,
+    )
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if is_fault(message) else None)
+    try:
+        yield page
+        assert complaints == []
+    finally:
+        context.close()
+
+
+def is_fault(message: ConsoleMessage) -> bool:
+    """Whether the browser reports something that a page does wrong; a status of 403 or 404 may be meant."""
+    return message.type == "error" and "the server responded with a status of 40" not in message.text
+
+
+def save(file: Path, old: str, new: str) -> float:
+    """Change a file as an editor does, and return the time at which it was saved."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return time.monotonic()
