@@ -48,10 +48,11 @@ from shopwindow.interface.operation import FromContent, Operation
 from shopwindow.interface.secret import read_secret
 from shopwindow.problems import Failure, Misuse, Problem, Refusal, failures, nearest, sentence
 from shopwindow.release import build_notes
-from shopwindow.release.build import MAX_FILES, BuildOrder, Built
+from shopwindow.release.build import Built
 from shopwindow.release.build import build as build_release
 from shopwindow.release.changes import Change, changes, content_of, longest_lifetime, purged
 from shopwindow.release.indexes import temporary
+from shopwindow.release.order import MAX_FILES, BuildOrder
 from shopwindow.release.prerender import planned_operations
 from shopwindow.release.program import program_digest
 from shopwindow.release.publish import OutputBusy, Release, Releases

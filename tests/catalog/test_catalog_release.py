@@ -24,6 +24,7 @@ from shopwindow.release import indexes
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.changes import content_of
 from shopwindow.release.indexes import PreviousIndex
+from shopwindow.release.order import BuildOrder
 from shopwindow.release.publish import Releases
 from shopwindow.release.stage import Stage
 from shopwindow.shop import INTERFACE
@@ -252,7 +253,8 @@ def test_the_catalog_of_another_format_is_not_looked_into(small: Path, tmp_path:
     before = PreviousIndex(foreign, {"format": INDEX_FORMAT - 1, "rows": ""}, told)
     (tmp_path / "stage").mkdir()
     stage, content = Stage(tmp_path / "stage"), live(small)
-    made = indexes.build(INTERFACE.indexes, documents.feeds, content, stage, {"catalog": before}, "program", 1)
+    order = BuildOrder(INTERFACE, documents, schemas, datetime.fromisoformat(AT), lambda _: "", "program", {}, jobs=1)
+    made = indexes.build(order, content, {"catalog": before}, stage)
     assert (made.private[NAME]["format"], made.changed) == (INDEX_FORMAT, {})
     assert made.opened["catalog"].product(501)["name"] == "Paddock Boot"
 

@@ -26,7 +26,8 @@ from shopwindow.content.schema import Schemas
 from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.interface.operation import FromContent
 from shopwindow.release import prerender
-from shopwindow.release.build import BuildOrder, Built, build
+from shopwindow.release.build import Built, build
+from shopwindow.release.order import BuildOrder
 from shopwindow.release.publish import Releases
 from shopwindow.release.reads import Digests, Read, ReadRecord, Recorded, load, returned, save
 from shopwindow.release.verify import verify

@@ -29,8 +29,9 @@ from shopwindow.cli.steps import (
 from shopwindow.interface.operation import FromContent, FromStore, Operation
 from shopwindow.library import Activated, Build
 from shopwindow.problems import pointer_text
-from shopwindow.release.build import MAX_FILES, Built
+from shopwindow.release.build import Built
 from shopwindow.release.changes import Change
+from shopwindow.release.order import MAX_FILES
 
 SHOWN = 10
 """Ids of changed documents that a build prints for each kind: a line of a terminal holds some

@@ -1,16 +1,16 @@
-"""The indexes of a release being built: each linked from the previous release, built upon it,
-or built anew.
+"""The indexes of a release being built: each is linked from the previous release, built upon
+it, or built from the start.
 
 An index is a function of its files, of what the Interface says it needs beside them, and of
 this program. Where none of these has changed, the previous release's file is the very file that
-a build would write, and is linked. Where only the files have changed, the previous file may
-serve as a start.
+a build would write, and is linked. Where only the files have changed, the previous index is the
+start of the new one.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
@@ -18,24 +18,30 @@ from typing import Any
 import orjson
 
 from shopwindow.content.documents import Content
-from shopwindow.content.processes import Progress
 from shopwindow.content.scratch import scratch
 from shopwindow.interface.index import Index
+from shopwindow.release.order import BuildOrder
 from shopwindow.release.stage import Stage
 
 
 @dataclass(frozen=True)
 class PreviousIndex:
-    """An index of the previous release: its file, its private entry in the manifest, and its
-    note in build.json.
+    """An index of the previous release.
+
+    ``path``: its file. ``private``: its private entry in the manifest. ``note``: its note in
+    build.json; empty where that names no digest.
     """
 
     path: Path
     private: Mapping[str, Any]
     note: Mapping[str, Any]
 
+    def is_of(self, state: str) -> bool:
+        """Return whether a build of this state would write this very file."""
+        return self.note.get("state") == state and self.path.is_file()
+
     def is_intact(self, format: int) -> bool:
-        """Whether the file is of this format and has the bytes that were built."""
+        """Return whether the file is of this format and has the bytes that were built."""
         if self.private.get("format") != format:
             return False
         try:
@@ -49,70 +55,63 @@ class PreviousIndex:
 class BuiltIndexes:
     """The indexes of one release.
 
-    ``private`` are entries of the manifest by file, ``notes`` those of build.json by index.
-    ``changed`` holds, by kind, the identities of the documents that differ from the previous
-    release. ``opened`` answers views.
+    ``private``: their entries in the manifest, by file. ``notes``: those in build.json, by the
+    index's name. ``changed``: kind → identities of the documents that differ from the previous
+    release. ``opened``: by name, what views ask.
     """
 
-    private: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    notes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    changed: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    opened: Mapping[str, Any] = field(default_factory=dict)
+    private: Mapping[str, Mapping[str, Any]]
+    notes: Mapping[str, Mapping[str, Any]]
+    changed: Mapping[str, Sequence[str]]
+    opened: Mapping[str, Any]
 
     @property
     def digests(self) -> dict[str, str]:
-        """The digest of each index's file, by the index's name: what an answer that asks it has
-        read.
+        """The digest of each index's file, by the index's name.
+
+        That is what an answer has read that asks the index.
         """
         return {name: note["sha256"] for name, note in self.notes.items()}
 
 
 def build(
-    indexes: Sequence[Index],
-    feeds: Mapping[str, Any],
-    content: Content,
-    stage: Stage,
-    previous: Mapping[str, PreviousIndex],
-    program: str,
-    jobs: int | None = None,
-    progress: Progress | None = None,
+    order: BuildOrder, content: Content, previous: Mapping[str, PreviousIndex], stage: Stage
 ) -> BuiltIndexes:
-    """Put every index that has ``feeds`` into a release being staged.
+    """Stage every index of which the order's documents have files.
 
-    ``previous`` holds the previous release's indexes by name. Raises Failure, or OSError for a
-    full disk.
+    ``previous``: the previous release's indexes, by name. Raises Failure, or OSError for a full
+    disk.
     """
     private: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, Mapping[str, Any]] = {}
     changed: dict[str, Sequence[str]] = {}
     opened: dict[str, Any] = {}
-    for index in indexes:
-        if index.name not in feeds:
+    for index in order.interface.indexes:
+        if index.name not in order.documents.feeds:
             continue
-        before = previous.get(index.name)
-        beside = _digest_of([index.format, program, index.beside(feeds[index.name], content)])
-        state = _digest_of([beside, index.digest(feeds[index.name])])
+        feeds = order.documents.feeds[index.name]
+        beside = _digest([index.format, order.program, index.beside(feeds, content)])
+        state = _digest([beside, index.digest(feeds)])
+        old = previous.get(index.name)
         path = Path(stage.path(index.file))
-        if before is not None and before.note.get("state") == state and before.path.is_file():
-            stage.take(index.file, str(before.path), before.note["sha256"])
-            private[index.file], notes[index.name] = before.private, before.note
+
+        if old is not None and old.is_of(state):
+            stage.take(index.file, str(old.path), old.note["sha256"])
+            private[index.file], notes[index.name] = old.private, old.note
         else:
-            intact = before if before is not None and before.is_intact(index.format) else None
+            intact = old if old is not None and old.is_intact(index.format) else None
             start = intact.path if intact and intact.note.get("beside") == beside else None
-            rows = index.build(feeds[index.name], content, path, start, jobs, progress)
+            rows = index.build(feeds, content, path, start, order.processes, order.progress)
             private[index.file] = {"format": index.format, "rows": rows}
-            notes[index.name] = {
-                "state": state,
-                "beside": beside,
-                "sha256": stage.seal(index.file),
-            }
+            digest = stage.seal(index.file)
+            notes[index.name] = {"state": state, "beside": beside, "sha256": digest}
             if intact is not None and intact.private != private[index.file]:
                 changed |= differences(index, intact.path, path)
         opened[index.name] = index.open(path)
     return BuiltIndexes(private, notes, changed, opened)
 
 
-def _digest_of(value: Any) -> str:
+def _digest(value: Any) -> str:
     return sha256(orjson.dumps(value)).hexdigest()
 
 
@@ -133,8 +132,9 @@ def temporary(
     content: Content,
     jobs: int | None = None,
 ) -> Iterator[Content]:
-    """Yield content that answers from its indexes without a release: they last as long as they
-    are looked at.
+    """Yield content that answers from its indexes without a release.
+
+    ``feeds``: what each index is built from, by its name. The files are deleted at the end.
     """
     with scratch() as folder:
         opened = {}

@@ -2,9 +2,9 @@
 them.
 
 Every answer's reads are recorded (`reads`). An answer that would read the same again is the
-same, so its files keep their lines of the manifest and its view does not run. Where most
-answers would read something else, all of them are rendered: to compare each with its record
-would cost more than it saves.
+same, so its files keep their lines of the manifest and its view does not run. Where more than
+half of the answers would read something else, all of them are rendered: to compare each with
+its record would cost more than it saves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from shopwindow.content.documents import Content
 from shopwindow.interface.formats import JSON
-from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 from shopwindow.release import prerender
+from shopwindow.release.order import BuildOrder
 from shopwindow.release.prerender import PlannedAnswer, PlannedOperation
 from shopwindow.release.previous import Previous
 from shopwindow.release.reads import Digests, ReadRecord
@@ -22,13 +22,13 @@ from shopwindow.release.reads import Digests, ReadRecord
 
 @dataclass(frozen=True)
 class RenderingPlan:
-    """``answers``: what to render: a list of what operations have few of, then a list an
-    operation.
+    """What to render and what to keep.
 
-    ``kept``: the lines of the previous manifest, by path, of answers that would read the same
-    again; ``records``: what these answers have read. ``digests``: of what the content returns
-    now, for the reads of new answers. ``state``: digests of the program, of the schemas and of
-    which answers there are. Records of another state are void.
+    ``state``: digests of the program, of the schemas and of which answers there are; records of
+    another state are void. ``digests``: of what the content returns now, for the reads of
+    rendered answers. ``answers``: what to render: a list of what operations have few of, then a
+    list for each operation. ``kept``: the lines of the previous manifest, by path, of answers
+    that would read the same again. ``records``: what these answers have read.
     """
 
     state: Sequence[str]
@@ -39,27 +39,23 @@ class RenderingPlan:
 
 
 def planned(
-    interface: Interface,
-    content: Content,
-    previous: Previous,
-    built_by: tuple[str, str],
-    indexes: Mapping[str, str],
-    allowed: int,
+    order: BuildOrder, content: Content, previous: Previous, indexes: Mapping[str, str]
 ) -> RenderingPlan:
     """Return what to render of a content.
 
-    ``built_by``: the digests of the program and of the schemas; ``indexes``: the digest of each
-    index, by its name; ``allowed``: the most files that a release may have. Raises Failure
-    where it would have more.
+    ``indexes``: the digest of each index, by its name. Raises Failure where the release would
+    have more files than the order allows.
     """
-    operations = prerender.planned_operations(interface, content)
-    _check_size(operations, allowed)
+    operations = prerender.planned_operations(order.interface, content)
+    _check_size(operations, order.allowed)
     digests = Digests(content, indexes)
-    state = *built_by, prerender.digest_of(operations)
+    state = *order.built_by, prerender.digest_of(operations)
     records = previous.records(state)
     outdated = {number for record in records for number in record.forget(digests)}
-    if not records or len(outdated) > sum(map(len, operations)) // 2:
+    total = sum(map(len, operations))
+    if not records or len(outdated) > total // 2:
         return RenderingPlan(state, digests, prerender.planned_answers(operations))
+
     answers = prerender.planned_answers(operations, outdated)
     rendered = _paths(answers)
     kept = {path: line for path, line in previous.lines.items() if path not in rendered}
@@ -80,5 +76,10 @@ def _check_size(operations: Sequence[PlannedOperation], allowed: int) -> None:
 
 def _paths(answers: Sequence[Sequence[PlannedAnswer]]) -> set[str]:
     """Return the path of every file, below files/, that these answers will be."""
-    calls = (call for part in answers for answer in part for call in answer.calls(JSON))
-    return {path for call in calls for path in call.filenames()}
+    return {
+        path
+        for some in answers
+        for answer in some
+        for call in answer.calls(JSON)
+        for path in call.filenames()
+    }

@@ -1,10 +1,11 @@
-"""The files of a release: each is the response to a Call, made before anyone asks.
+"""The files of a release: each is the response to a Call, rendered before anyone asks.
 
 `planned_operations` lists what an interface pre-renders of a content, operation by operation.
-`planned_answers` numbers the single answers; these numbers are what recorded reads refer to
-(`reads`), so `digest_of` tells whether they still mean the same. `prerender` then goes through
-the same `interface.answer` as the service does, which is why a file and a dynamic response are
-the same bytes. Nothing here touches a disk: `render` stages what `prerender` yields.
+`planned_answers` numbers the single answers. Recorded reads refer to these numbers (`reads`),
+and `digest_of` tells whether the numbers still mean the same answers. `prerender` then goes
+through the same `interface.answer` as the service does, which is why a file and a dynamic
+response are the same bytes. Nothing here touches a disk: `render` stages what `prerender`
+yields.
 
 Several calls may be spellings of one answer, and every answer comes in every format. Its view
 runs once for all of them.
@@ -30,21 +31,26 @@ from shopwindow.problems import Failure, Refusal
 from shopwindow.release.manifest import ManifestEntry
 
 FEW_ANSWERS = 60
-"""An operation with fewer answers shares no batches: an answer that holds every store takes
-long, so each of them is handed out by itself, and first.
+"""An operation with fewer answers than this is rendered first, each answer as work of its own.
+
+Such answers are mostly whole lists (every store, every category), which take long; begun last,
+one would keep a process busy after all others have ended. Only the order of the work depends
+on the number, never what a release holds.
 """
 
 MAX_CACHED_ANSWERS = 240
-"""Digests of so many recent answers are cached. Equal answers come close together, for an entry
-is answered for one application after another.
+"""Digests of so many recent answers a process keeps, so that its memory does not grow with the
+release. Equal answers follow each other closely, because an entry is answered for one
+application after another, so few are missed.
 """
 
 
 class PlannedAnswer(NamedTuple):
     """One answer to pre-render.
 
-    ``spellings`` holds the arguments of every Call that it answers. ``application`` names who
-    asks; None: anybody. ``number`` is its place among all answers of the release.
+    ``spellings``: the arguments of every Call that it answers. ``application``: whose API key
+    the Calls have; None: the answer depends on none. ``number``: its place among all answers of
+    the release.
     """
 
     operation: Operation
@@ -61,8 +67,10 @@ class PlannedAnswer(NamedTuple):
 
 
 class File(NamedTuple):
-    """A file of the release. ``body`` is None where the previous release, or a file before it,
-    has the same bytes.
+    """A file of the release.
+
+    ``entry``: what the manifest says of it. ``body``: its bytes; None where the previous
+    release, or a file yielded before, has the same bytes.
     """
 
     entry: ManifestEntry
@@ -75,8 +83,9 @@ PreviousFiles = Mapping[str, tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class PlannedOperation:
-    """What is pre-rendered of an operation: every entry, in its spellings, for every
-    application.
+    """What is pre-rendered of an operation: every entry for every application.
+
+    An entry is the arguments of its spellings.
     """
 
     operation: Operation
@@ -109,8 +118,9 @@ def planned_operations(interface: Interface, content: Content) -> list[PlannedOp
 
 
 def digest_of(operations: Sequence[PlannedOperation]) -> str:
-    """Return a digest of which answers there are and of their order: while it stays, a number
-    means the same answer.
+    """Return a digest of which answers there are and of their order.
+
+    While it stays, a number means the same answer.
     """
     parts = [
         (planned.operation.name, planned.entries, planned.applications)
@@ -122,10 +132,10 @@ def digest_of(operations: Sequence[PlannedOperation]) -> str:
 def planned_answers(
     operations: Sequence[PlannedOperation], chosen: Container[int] | None = None
 ) -> list[list[PlannedAnswer]]:
-    """Return the answers to pre-render: a list of those that operations have few of, then a
-    list an operation.
+    """Return the answers to pre-render.
 
-    ``chosen`` holds the numbers of the answers wanted; None: all.
+    The first list holds those of all operations that have few of them, each other list those of
+    one operation. ``chosen``: the numbers of the answers wanted; None: all.
     """
     few: list[PlannedAnswer] = []
     many: list[list[PlannedAnswer]] = []
@@ -146,9 +156,7 @@ def planned_answers(
 
 
 AnswerCache = dict[tuple[str, bytes], Sequence["_Encoded"]]
-"""Answers in every format, without their bytes, by their response schema and the digest of
-their JSON.
-"""
+"""Response schema and digest of the JSON → that answer in every format, without its bytes."""
 
 
 def prerender(
@@ -160,10 +168,10 @@ def prerender(
 ) -> Iterator[File]:
     """Yield the files of some answers, each in every format.
 
-    The JSON of every answer is encoded. Only where it is new are the other formats encoded and
-    the schema asked: ``previous`` holds files that this very program made with these schemas,
-    so the same JSON there was checked and has the same other formats. ``cache`` does the same
-    for answers of this build; it is added to.
+    The JSON of every answer is encoded. Only where that is new, the answer is validated and the
+    other formats are encoded. ``previous`` holds files that this very program built with these
+    schemas, so equal JSON there was validated and has the same other formats. ``cache`` does
+    the same for answers of this build; new ones are added to it.
 
     A Call that fits into no file name has no file; the service answers it. Raises Failure where
     an answer does not satisfy its response schema, and ViewFailed where a view raised
@@ -184,9 +192,8 @@ def prerender(
                 sizes = {"size": form.size, "sha256": form.digest}
                 entry = {"path": path, **common, "mediaType": format.media_type, **sizes}
                 yield File(entry, form.body)
-            encoded = [
-                form.without_body() for form in encoded
-            ]  # the other spellings are links to these files
+            # Files of the other spellings are links to these, and need no bytes.
+            encoded = [form.without_body() for form in encoded]
 
 
 def _encoded_answer(
@@ -198,11 +205,10 @@ def _encoded_answer(
     previous: PreviousFiles,
     cache: AnswerCache,
 ) -> Sequence["_Encoded"]:
-    """Return an answer in every format, with its bytes where neither the previous release nor
-    this build has them.
+    """Return an answer in every format, with bytes where nobody has them yet.
 
-    ``call`` is the first of its spellings, and ``paths`` are the files of that one, in every
-    format.
+    ``call``: the first of its spellings that has files. ``paths``: these files, in the order of
+    RESPONSE_FORMATS.
     """
     value = _value(call, content)
     body = respond(call, value, content, schemas).body
@@ -221,9 +227,7 @@ def _encoded_answer(
 
 
 class _Encoded(NamedTuple):
-    """An answer in one format: its digest and size, and its bytes unless a file before it has
-    them.
-    """
+    """An answer in one format: its digest (hex), its size, and its bytes unless a file has them."""
 
     digest: str
     size: int
@@ -234,17 +238,17 @@ class _Encoded(NamedTuple):
 
 
 class ViewFailed(Exception):
-    """A view raised something for a Call of checked content: a fault of the program, which a
-    traceback shows best.
+    """A view raised something for a Call of checked content.
 
-    Editors are never at fault here. What a view needs of a document, its schema requires or a
-    rule checks.
+    That is a fault of the program, which a traceback shows best. Editors are never at fault
+    here: what a view needs of a document, its schema requires or a rule checks.
     """
 
 
 def _value(call: Call, content: Content) -> Json:
-    """Return the answer to a Call. Raises ViewFailed from what its view raised, and the view's
-    Refusal or Failure.
+    """Return the value of the answer to a Call.
+
+    Raises ViewFailed from what its view raised, and the view's own Refusal or Failure.
     """
     try:
         return value_of(call, content)
@@ -258,8 +262,9 @@ def _value(call: Call, content: Content) -> Json:
 
 
 def _entry(call: Call, base: str, lifetime: int) -> ManifestEntry:
-    """Return what the manifest says of a Call in every format. ``lifetime``: seconds that a CDN
-    may cache it.
+    """Return what the manifest says of a Call in every format.
+
+    ``base``: the base URL. ``lifetime``: seconds for which a CDN may cache the answer.
     """
     entry: ManifestEntry = {
         "url": f"{base}/{call.request().target}",
@@ -275,8 +280,9 @@ def _entry(call: Call, base: str, lifetime: int) -> ManifestEntry:
 def _in_every_format(
     call: Call, value: Json, body: bytes, content: Content, schemas: Schemas
 ) -> list[_Encoded]:
-    """Return an answer in every format; ``body`` is the first of them. Raises Failure where its
-    schema refuses it.
+    """Return an answer in every format; ``body`` is the first of them, which is JSON.
+
+    Raises Failure where its response schema refuses it.
     """
     if not schemas.valid(call.operation.schema, value):
         raise Failure(_refused(call, value, schemas))

@@ -2,7 +2,7 @@
 exist already.
 
 This is the one seam between a cold build and a changed one. A build without a previous release
-gets an empty value here, answers everything and writes everything; nothing else of it differs.
+gets an empty value here, renders everything and writes everything; nothing else of it differs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,10 +31,10 @@ class Previous:
 
     ``lines``: the lines of its manifest, by path. ``edge``: the digest of its edge
     configuration. ``content``: its documents; None where its content.json is not here or cannot
-    be read. ``files``: where its files are; None where only its manifest is here, or nothing
-    may be taken. ``same``: this very program made it with these schemas, so the same JSON means
-    the same answer in every format. ``indexes``: its indexes, by name. ``recorded``: the file
-    with what its answers have read.
+    be read. ``files``: the folder with its files; None where only its manifest is here, or
+    nothing may be taken over. ``same_program``: this very program built it with these schemas,
+    so equal JSON means an equal answer in every format. ``indexes``: its indexes, by name.
+    ``record``: the file with what its answers have read.
     """
 
     id: str = ""
@@ -42,62 +42,63 @@ class Previous:
     edge: str | None = None
     content: Content | None = None
     files: Path | None = None
-    same: bool = False
+    same_program: bool = False
     indexes: Mapping[str, PreviousIndex] = field(default_factory=dict)
-    recorded: Path | None = None
+    record: Path | None = None
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
-        """Digest → a path with these bytes, of the files that are here."""
-        return (
-            {manifest.digest_of(line): path for path, line in self.lines.items()}
-            if self.files
-            else {}
-        )
+        """Digest → the path of a file with these bytes, where the files are here."""
+        if not self.files:
+            return {}
+        return {manifest.digest_of(line): path for path, line in self.lines.items()}
 
     def answers(self, paths: Iterable[str]) -> PreviousFiles:
-        """Digest and size of some files, where the same JSON means that the other formats are
-        the same as well.
-        """
+        """Return digest and size of those of the paths whose JSON decides their other formats."""
+        if not self.same_program:
+            return {}
         return {
             path: (manifest.digest_of(line), manifest.size_of(line))
             for path in paths
-            if self.same and (line := self.lines.get(path))
+            if (line := self.lines.get(path))
         }
 
     def records(self, state: Sequence[str]) -> list[ReadRecord]:
-        """What its answers have read. Empty where nobody can tell.
+        """Return what its answers have read; empty where that is not recorded for this state.
 
-        ``state``: digests of all else that an answer depends on: program, schemas, which
-        questions there are.
+        ``state``: digests of all else that an answer depends on: the program, the schemas, and
+        which answers there are.
         """
-        return (
-            reads.load(self.recorded, (self.id, *state)) if self.same and self.recorded else []
-        )
+        if not self.same_program or not self.record:
+            return []
+        return reads.load(self.record, (self.id, *state))
 
 
 def previous_release(
-    releases: Releases, interface: Interface, program: str, schemas: str, *, fresh: bool = False
+    releases: Releases,
+    interface: Interface,
+    built_by: tuple[str, str],
+    *,
+    fresh: bool = False,
 ) -> Previous:
-    """The current release, or the newest where none is current.
+    """Return the current release, or the newest where none is current.
 
-    ``program`` and ``schemas`` are the digests of those that build now. Of a release of which
-    only the manifest is here nothing is taken, nor where the build shall be ``fresh``: they are
-    only compared with.
+    ``built_by``: the digests of the program and of the schemas that build now. A ``fresh``
+    build takes nothing over from it, and nobody can from a release of which only the manifest
+    is here; both only compare documents and count files.
     """
     id = releases.current() or next(iter(releases.ids()), None)
     if id is None or not (releases.path(id) / "manifest.json").is_file():
         return Previous()
+    folder, note = releases.path(id), releases.note(id)
     try:
-        folder, listed, note = releases.path(id), releases.lines(id), releases.note(id)
-    except (
-        Failure
-    ):  # `shopwindow verify` says what is wrong with it; this build takes nothing from it
+        listed = releases.lines(id)
+    except Failure:  # a damaged manifest, which `shopwindow verify` explains
         return Previous()
     content = _content(folder, interface)
     if fresh or not releases.complete(id):
         return Previous(id, listed.files, listed.edge, content)
-    same = (note.get("program"), note.get("schemas")) == (program, schemas)
+
     indexes = {
         index.name: PreviousIndex(
             folder / index.file, listed.private[index.file], index_note(note, index.name)
@@ -105,31 +106,32 @@ def previous_release(
         for index in interface.indexes
         if index.file in listed.private
     }
-    recorded = record_path(releases)
     return Previous(
-        id, listed.files, listed.edge, content, folder / "files", same, indexes, recorded
+        id,
+        listed.files,
+        listed.edge,
+        content,
+        folder / "files",
+        (note.get("program"), note.get("schemas")) == built_by,
+        indexes,
+        record_path(releases),
     )
 
 
 def _content(folder: Path, interface: Interface) -> Content | None:
-    """The documents of a release, by the collections that it had; ``interface`` has those of
-    this build.
+    """Return the documents of a release; None where they cannot be read.
+
+    Nothing but the list of changed documents needs them, so a build goes on without. The
+    release's own collections say how to read it; ``interface`` has those of this build.
     """
     try:
         value = orjson.loads((folder / manifest.CONTENT_FILE).read_bytes())
-        return documents.decode(
-            value, interface_of(folder, without_collections(interface)).kinds, interface.clocks
-        )
-    except (
-        Failure,
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-    ):  # what differs from it cannot be listed; nothing else needs it
+        its_interface = interface_of(folder, without_collections(interface))
+        return documents.decode(value, its_interface.kinds, interface.clocks)
+    except (Failure, OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def record_path(releases: Releases) -> Path:
-    """The file with what the answers of the release that was built last have read."""
+    """Return the file with what the answers of the release that was built last have read."""
     return releases.out / ".cache" / "reads"

@@ -1,14 +1,14 @@
-"""What the answers of a release have read, so that the next build asks again only what would
-read something else.
+"""What the answers of a release have read, so that the next build renders only those that
+would read something else.
 
-While a Call is answered, `Recorded` stands in for the Content and writes down each thing that
-the view asks it for: a Read. After the build, each Read is stored with a digest of what it
-returned. The next build computes the digests of its own content; a Call of which no digest has
+While a Call is answered, `Recorded` stands in for the Content and notes each thing that the
+view asks it for: a Read. After the build, each Read is stored with a digest of what it
+returned. The next build computes the digests of its own content. A Call for which no digest has
 changed has the same answer, since views are pure, and keeps its files.
 
-Derived tables are recorded by key, so that one changed event asks again for the stores that it
-is at and no others. A derivation that is no table is recorded as everything that it was made
-from.
+Derived tables are recorded by key, so one changed event leads to new answers about the stores
+that it is at, and no others. A derivation that is no table is recorded as everything that it is
+derived from.
 """
 
 import os
@@ -25,15 +25,16 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 
 Read = tuple[Any, ...]
-"""One thing that was asked of a Content: the name of the verb, then its arguments, all of them
+"""One thing that a view asked a Content for: the verb's name, then its arguments, all of them
 JSON values.
 """
 
 DerivedKey = TypeVar("DerivedKey")
 DerivedValue = TypeVar("DerivedValue")
 
-HEX_DIGITS = 32
-"""Length of a stored digest: 128 bits tell apart any two values that anybody will ever write.
+DIGEST_DIGITS = 32
+"""Length of a stored digest. 128 bits tell apart all values that a content folder will ever
+hold, and the record takes half the space of whole SHA-256 digests.
 """
 
 
@@ -49,7 +50,7 @@ def _function(name: str) -> Callable[[Content], Any]:
 
 
 class Recorded(Content):
-    """The same content, which records in ``seen`` each thing that it is asked for."""
+    """A Content that records in ``seen`` each thing that it is asked for."""
 
     def __init__(self, content: Content) -> None:
         self._content = content
@@ -90,8 +91,9 @@ class Recorded(Content):
 
 
 class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
-    """A derived table that records which of its keys are looked up; whoever iterates over it
-    reads all of it.
+    """A derived table that records which of its keys are looked up.
+
+    Whoever iterates over it, or asks for its length, reads all of it.
     """
 
     def __init__(
@@ -121,8 +123,9 @@ class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
 
 
 class _ReadsOf:
-    """A derivation's reads, as a derivation of its own: equal for one function, so that content
-    computes them once.
+    """The reads of a derivation, as a derivation of its own.
+
+    Two for one function are equal, so a content computes them once.
     """
 
     def __init__(self, derive: Callable[[Content], Any]) -> None:
@@ -144,8 +147,9 @@ _reads_of = _ReadsOf
 
 
 class Digests:
-    """Digests of what a content returns for Reads. ``indexes`` holds the digest of each index,
-    by its name.
+    """Digests of what a content returns for Reads.
+
+    ``indexes``: the digest of each index, by its name.
     """
 
     def __init__(self, content: Content, indexes: Mapping[str, str]) -> None:
@@ -154,8 +158,10 @@ class Digests:
         self._digests: dict[Read, str] = {}
 
     def of(self, read: Read) -> str:
-        """Return the digest of what ``read`` returns; empty where it cannot be had, which never
-        equals another.
+        """Return the digest of what a Read returns.
+
+        It is empty where the Read cannot be repeated, such as of a function that was removed;
+        an empty digest equals no other.
         """
         if read not in self._digests:
             self._digests[read] = self._digest(read)
@@ -169,12 +175,14 @@ class Digests:
         except (KeyError, ImportError, AttributeError):
             return ""
         data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
-        return sha256(data).hexdigest()[:HEX_DIGITS]
+        return sha256(data).hexdigest()[:DIGEST_DIGITS]
 
 
 def returned(content: Content, read: Read) -> Json:
-    """Return what a content returns for a Read that is no index. Raises KeyError where there is
-    no such thing.
+    """Return what a content returns for a Read, of anything but an index.
+
+    Raises KeyError where there is no such verb or setting, ImportError or AttributeError where
+    there is no such derivation.
     """
     verb, *arguments = read
     if verb in ("derived", "has", "table"):
@@ -191,8 +199,8 @@ class ReadRecord:
     """What some answers have read.
 
     ``reads``: every Read, with its number. ``digests``: of what each Read returned, by its
-    number. ``readers``: a set of Reads, as their numbers → the numbers of the answers that have
-    read just these. The plan numbers answers.
+    number. ``readers``: a set of Reads, as their sorted numbers → the numbers of the answers
+    that have read exactly these. `prerender` numbers answers.
     """
 
     def __init__(self) -> None:
@@ -202,7 +210,7 @@ class ReadRecord:
 
     @staticmethod
     def decode(data: bytes) -> "ReadRecord":
-        """Return the record that `encode` has encoded."""
+        """Return the record that `encode` returned as bytes."""
         record = ReadRecord()
         reads, record.digests, readers = orjson.loads(data)
         record.reads = {tuple(read): number for number, read in enumerate(reads)}
@@ -210,7 +218,7 @@ class ReadRecord:
         return record
 
     def encode(self) -> bytes:
-        """Return the record as a line of JSON."""
+        """Return the record as one line of JSON."""
         return orjson.dumps([list(self.reads), self.digests, list(self.readers.items())])
 
     def clear(self) -> None:
@@ -221,10 +229,10 @@ class ReadRecord:
 
     def note(self, answer: int, seen: Iterable[Read], digests: Digests) -> None:
         """Record what the answer with this number has read."""
-        numbers = [
-            self.reads[read] if read in self.reads else self._add(read, digests.of(read))
-            for read in seen
-        ]
+        numbers = []
+        for read in seen:
+            number = self.reads.get(read)
+            numbers.append(self._add(read, digests.of(read)) if number is None else number)
         self.readers.setdefault(tuple(sorted(numbers)), []).append(answer)
 
     def merge(self, other: "ReadRecord") -> None:
@@ -232,25 +240,24 @@ class ReadRecord:
         numbers = [
             self._add(read, other.digests[number]) for read, number in other.reads.items()
         ]
-        for theirs, answers in other.readers.items():
-            own = sorted([numbers[number] for number in theirs])
+        for others, answers in other.readers.items():
+            own = sorted([numbers[number] for number in others])
             self.readers.setdefault(tuple(own), []).extend(answers)
 
     def _add(self, read: Read, digest: str) -> int:
+        """Set the digest of a Read, and return its number, a new one where it has none."""
         number = self.reads.setdefault(read, len(self.digests))
         self.digests[number : number + 1] = [digest]
         return number
 
     def forget(self, digests: Digests) -> set[int]:
-        """Return the numbers of the answers that would read something else now, and drop them
-        from the record.
-        """
-        same = set()
+        """Drop the answers that would read something else now, and return their numbers."""
+        unchanged = set()
         for read, number in self.reads.items():
             recorded = self.digests[number]
-            if recorded and digests.of(read) == recorded:  # an empty digest equals none
-                same.add(number)
-        outdated = [numbers for numbers in self.readers if not same.issuperset(numbers)]
+            if recorded and digests.of(read) == recorded:
+                unchanged.add(number)
+        outdated = [numbers for numbers in self.readers if not unchanged.issuperset(numbers)]
         return {answer for numbers in outdated for answer in self.readers.pop(numbers)}
 
 
@@ -258,8 +265,10 @@ class ReadRecord:
 
 
 def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
-    """Keep the records of a release, encoded. What cannot be kept means a slower build, no
-    failure.
+    """Store the encoded records of a release.
+
+    ``state``: the release's id, and digests of all else that numbers and answers depend on.
+    Where they cannot be stored, the next build is slower; nothing is raised.
     """
     data = b"\n".join([orjson.dumps(state), *records])
     draft = path.with_name(f"{path.name}.{os.getpid()}")
@@ -273,8 +282,8 @@ def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
 
 
 def load(path: Path, state: Sequence[str]) -> list[ReadRecord]:
-    """The records that were kept under this state: a release, and all else that numbers and
-    answers depend on.
+    """Return the records that were stored under this state; none where they are of another
+    state, damaged or missing.
     """
     try:
         digest, _, data = path.read_bytes().partition(b"\n")
@@ -282,9 +291,7 @@ def load(path: Path, state: Sequence[str]) -> list[ReadRecord]:
         return []
     if sha256(data).hexdigest().encode() != digest:  # cut off, or damaged
         return []
-    found, *records = data.split(b"\n")
-    return (
-        [ReadRecord.decode(record) for record in records]
-        if found == orjson.dumps(state)
-        else []
-    )
+    stored_state, *records = data.split(b"\n")
+    if stored_state != orjson.dumps(state):
+        return []
+    return [ReadRecord.decode(record) for record in records]

@@ -1,5 +1,8 @@
-"""Reading a release that may be a directory or an archive of one: what `check --against`
-compares with.
+"""Reads the documents of a release that may be a directory or an archive: `check --against`
+compares with them.
+
+The archive comes from elsewhere, such as a pipeline's artifact store. So what is read from it
+is bounded, and whatever is wrong with it is one failure, NoRelease.
 """
 
 import lzma
@@ -22,23 +25,27 @@ from shopwindow.release.manifest import MANIFEST_FORMAT
 
 
 class NoRelease(Failure):
-    """What was named is no release."""
+    """What a command was handed is no release."""
 
 
 ReadMember = Callable[[str], bytes]
+"""Reads a file of the release by its path within it."""
 
 MAX_MEMBER = 64 * 1024 * 1024
-"""Bytes of a file of a release that is read here: manifests of 100,000 files have some 30 MB,
-as has the content.json of 30,000 events.
+"""Bytes that a file of a release may have to be read here. The manifest of 100,000 files has
+some 30 MB, as has the content.json of 30,000 events.
 """
 
 MAX_ARCHIVE = 16 * 1024**3
-"""Bytes that an archive may unpack to: to find the manifest in a .tar.gz, all that stands
-before it is unpacked.
+"""Bytes that an archive may unpack to. To reach the manifest in a .tar.gz, everything before it
+has to be unpacked.
 """
 
-_NO_RELEASE: tuple[type[Exception], ...] = (OSError, ValueError, KeyError, TypeError)
-_UNREADABLE: tuple[type[Exception], ...] = (
+_NOT_A_RELEASE: tuple[type[Exception], ...] = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
     tarfile.TarError,
     zipfile.BadZipFile,
     zlib.error,
@@ -48,7 +55,10 @@ _UNREADABLE: tuple[type[Exception], ...] = (
 
 
 def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]:
-    """Return the documents of a release by kind and identity. Raises Failure, or NoRelease."""
+    """Return the documents of a release by kind and identity.
+
+    Raises NoRelease where ``release`` is none, and Failure where a later program wrote it.
+    """
     try:
         with _reader(release) as read:
             listed = orjson.loads(read("manifest.json"))
@@ -57,7 +67,7 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
                     f"{release}: a manifest of format {listed['format']}; "
                     f"this program reads up to {MANIFEST_FORMAT}: update it"
                 )
-            if stored.FILE in listed["private"]:
+            if stored.COLLECTIONS_FILE in listed["private"]:
                 interface = stored.read(read, interface)
             content = decode(
                 orjson.loads(read("content.json")), interface.kinds, interface.clocks
@@ -67,7 +77,7 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
             name: dict(zip(content.identities(name), content.documents(name), strict=True))
             for name in kinds
         }
-    except (*_NO_RELEASE, *_UNREADABLE) as error:
+    except _NOT_A_RELEASE as error:
         reason = " ".join(str(error).split())
         raise NoRelease(
             f"{release}: cannot be read as a release, a directory or an archive of one: {reason}"
@@ -76,7 +86,7 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
 
 @contextmanager
 def _reader(release: Path) -> Iterator[ReadMember]:
-    """Reads a file of the release by its path within it."""
+    """Open a release, and yield what reads its files. Raises what opening and reading raise."""
     if release.is_dir():
         yield lambda name: _bounded((release / name).open("rb"), name)
     elif release.exists() and not release.is_file():
@@ -87,11 +97,11 @@ def _reader(release: Path) -> Iterator[ReadMember]:
             yield lambda name: _bounded(archive.open(prefix + name), name)
     else:
         with tarfile.open(release) as tar:
-            start = _prefix(list(_names(tar)))
+            prefix_in_tar = _prefix(list(_names(tar)))
 
             def read(name: str) -> bytes:
-                member = tar.extractfile(start + name)
-                if member is None:
+                member = tar.extractfile(prefix_in_tar + name)
+                if member is None:  # a folder of that name
                     raise KeyError(name)
                 return _bounded(member, name)
 
@@ -99,7 +109,7 @@ def _reader(release: Path) -> Iterator[ReadMember]:
 
 
 def _bounded(stream: IO[bytes], name: str) -> bytes:
-    """What a file of a release holds. Raises ValueError where that is too much."""
+    """Return the bytes of a file. Raises ValueError where they are more than MAX_MEMBER."""
     with stream:
         data = stream.read(MAX_MEMBER + 1)
     if len(data) > MAX_MEMBER:
@@ -108,7 +118,7 @@ def _bounded(stream: IO[bytes], name: str) -> bytes:
 
 
 def _names(tar: tarfile.TarFile) -> Iterator[str]:
-    """The names in an archive. Raises ValueError before more is unpacked than any release has."""
+    """Yield the names in an archive. Raises ValueError once it has unpacked to MAX_ARCHIVE."""
     unpacked = 0
     for member in tar:
         unpacked += member.size
@@ -118,10 +128,11 @@ def _names(tar: tarfile.TarFile) -> Iterator[str]:
 
 
 def _prefix(names: list[str]) -> str:
-    """The folder of an archive in which the release lies."""
-    found = [
-        name for name in names if name == "manifest.json" or name.endswith("/manifest.json")
-    ]
-    if not found:
+    """Return the folder of an archive in which the release lies, empty or with a slash.
+
+    That is where the manifest.json with the shortest path stands. Raises KeyError without any.
+    """
+    manifests = [name for name in names if f"/{name}".endswith("/manifest.json")]
+    if not manifests:
         raise KeyError("manifest.json is not in the archive")
-    return min(found, key=len).removesuffix("manifest.json")
+    return min(manifests, key=len).removesuffix("manifest.json")

@@ -5,9 +5,10 @@ of its own and comes first; then batches of the other operations take turns, so 
 processes seldom fill the same directory, which has one lock; then come the files that are kept
 as they are, which are only linked.
 
-A process writes no bytes that the previous release or itself has: it links them. Processes do
-not know of each other's files while they work. `Files` gathers all of them afterwards, refuses
-two with one name, and lets equal bytes that several processes have written be stored once.
+A process writes no bytes that the previous release has or that it has written itself: it links
+them. Processes do not learn of each other's files while they work. `Files` collects all of them
+afterwards, refuses two with one name, and stores bytes once that several processes have
+written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,10 +19,10 @@ from typing import TypeVar
 import orjson
 
 from shopwindow.content.documents import Content
-from shopwindow.content.processes import Progress, give_back, shared
-from shopwindow.content.schema import Schemas
+from shopwindow.content.processes import give_back, shared
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
+from shopwindow.release.order import BuildOrder
 from shopwindow.release.plan import RenderingPlan
 from shopwindow.release.prerender import AnswerCache, File, PlannedAnswer, prerender
 from shopwindow.release.previous import Previous
@@ -36,12 +37,14 @@ to be read.
 """
 
 LINKS_A_BATCH = 512
-"""Kept files in a batch: they stand in few directories, where their process is alone meanwhile.
+"""Kept files in a batch. Files that follow each other stand in few directories, and while a
+process links them, it is mostly alone there.
 """
 
 SETS_A_RECORD = 60
-"""A process sends its record of reads once it holds so many sets of them, or has no batch left.
-Records are merged, and a larger one repeats fewer reads.
+"""A process sends its record of reads once it holds so many different sets of reads, or has no
+batch left. To hold all until the end would take much memory; to send each by itself would
+repeat the reads that many answers share, for a record states each of its reads once.
 """
 
 
@@ -57,50 +60,49 @@ class _Batch:
 
 
 StagedFile = tuple[str, bytes, str]
-"""A file: its path; its line of the manifest; its digest where its bytes were written, empty
-where they were linked.
+"""A file: its path below files/, its line of the manifest, and its digest where its bytes were
+written; an empty text where they were linked.
 """
 
 
 class Files:
-    """Every file of a release: its line of the manifest, by path.
+    """Every file of a release.
 
-    ``written``: digest → the first path whose bytes were written. ``records``: what the answers
-    have read, encoded.
+    ``lines``: path → the file's line of the manifest. ``written``: digest → the first path
+    whose bytes were written. ``records``: what the answers have read, encoded.
     """
 
     def __init__(self, kept: Mapping[str, bytes]) -> None:
         self.lines = dict(kept)
         self.written: dict[str, str] = {}
         self.records: list[bytes] = []
-        self._several: set[str] = set()
+        self._written_twice: set[str] = set()
 
     def take(self, files: Iterable[StagedFile]) -> None:
         """Add files that one process has staged. Raises Failure where two have one name."""
-        for path, line, written in files:
+        for path, line, digest in files:
             if self.lines.setdefault(path, line) is not line:
                 raise Failure(_same_name(path, path))
-            if written and self.written.setdefault(written, path) is not path:
-                self._several.add(written)
+            if digest and self.written.setdefault(digest, path) is not path:
+                self._written_twice.add(digest)
 
     def end(self, stage: Stage) -> None:
-        """Finish, once all files are there. Raises Failure where two are one on a file system
-        that ignores case.
+        """Finish, once all files are there.
+
+        Bytes that several processes have written are stored once: every path with them becomes
+        a link to the first. Raises Failure where two paths are one on a file system that
+        ignores case.
         """
         if len(set(map(str.lower, self.lines))) != len(self.lines):
             folded: dict[str, str] = {}
             for path in self.lines:
                 if (other := folded.setdefault(path.lower(), path)) is not path:
                     raise Failure(_same_name(other, path))
-        if self._several:
-            self._store_once(stage)
-
-    def _store_once(self, stage: Stage) -> None:
-        """Store bytes that several processes wrote once: every path with them becomes a link to
-        the first.
-        """
+        if not self._written_twice:
+            return
         for path, line in self.lines.items():
-            if (digest := manifest.digest_of(line)) in self._several:
+            digest = manifest.digest_of(line)
+            if digest in self._written_twice:
                 stage.relink(f"files/{path}", f"files/{self.written[digest]}")
 
 
@@ -109,49 +111,45 @@ def _same_name(path: str, other: str) -> str:
 
 
 def render(
-    plan: RenderingPlan,
-    content: Content,
-    schemas: Schemas,
-    previous: Previous,
-    stage: Stage,
-    jobs: int,
-    progress: Progress | None = None,
+    order: BuildOrder, plan: RenderingPlan, content: Content, previous: Previous, stage: Stage
 ) -> Files:
     """Render the answers of the plan and stage every file of the release.
 
-    ``progress`` is called with how many answers and kept files are done. Raises Failure where
-    two files have one name, or a response schema refuses an answer.
+    Raises Failure where two files have one name, or a response schema refuses an answer.
     """
+    schemas = order.schemas
     for schema in {answer.operation.schema for answers in plan.answers for answer in answers}:
         schemas.validator(schema)  # compiled before the fork, for all processes
-    batches = _batches(plan)
     previous_files = previous.answers(previous.lines.keys() - plan.kept.keys())
 
-    def work(mine: Sequence[_Batch]) -> Iterator[tuple[list[StagedFile], bytes]]:
+    def work(batches: Sequence[_Batch]) -> Iterator[tuple[list[StagedFile], bytes]]:
         reading, record, linking = Recorded(content), ReadRecord(), _Linking(previous, stage)
         cache: AnswerCache = {}
-        for batch in mine:
+        for batch in batches:
             answers = _recorded(batch.answers, reading, record, plan.digests)
             rendered = prerender(answers, reading, schemas, previous_files, cache)
             files = [linking.rendered(file) for file in rendered]
             for path in batch.kept:
                 linking.stage(path, manifest.digest_of(plan.kept[path]))
-            if len(record.readers) < SETS_A_RECORD and batch is not mine[-1]:
+            if len(record.readers) < SETS_A_RECORD and batch is not batches[-1]:
                 yield files, b""
                 continue
             yield files, record.encode()
             record.clear()
 
+    batches = _batches(plan)
+    total, done = sum(map(len, batches)), 0
+    files = Files(plan.kept)
     give_back()  # memory that reading left, before every process counts it as its own
-    files, total, count = Files(plan.kept), sum(map(len, batches)), 0
-    with shared(work, batches, jobs) as results:
+    with shared(work, batches, order.processes) as results:
         stage.begin_to_settle()
-        for batch, (lines, record) in zip(batches, results, strict=True):
-            files.take(lines)
-            files.records += [record] if record else []
-            count += len(batch)
-            if progress:
-                progress(count, total)
+        for batch, (staged, record) in zip(batches, results, strict=True):
+            files.take(staged)
+            if record:
+                files.records.append(record)
+            done += len(batch)
+            if order.progress:
+                order.progress(done, total)
     files.end(stage)
     return files
 
@@ -163,9 +161,8 @@ def _batches(plan: RenderingPlan) -> list[_Batch]:
     by_operation = [
         [_Batch(part) for part in _cut(answers, ANSWERS_A_BATCH)] for answers in lists
     ]
-    turns = chain.from_iterable(
-        zip_longest(*by_operation)
-    )  # the first batch of each operation, then the second …
+    # The first batch of each operation, then the second of each, and so on.
+    turns = chain.from_iterable(zip_longest(*by_operation))
     kept = [_Batch(kept=paths) for paths in _cut(list(plan.kept), LINKS_A_BATCH)]
     return [*alone, *(batch for batch in turns if batch), *kept]
 
@@ -177,8 +174,9 @@ def _cut(items: Sequence[BatchItem], length: int) -> list[Sequence[BatchItem]]:
 def _recorded(
     answers: Iterable[PlannedAnswer], reading: Recorded, record: ReadRecord, digests: Digests
 ) -> Iterator[PlannedAnswer]:
-    """Yield each answer to be rendered. Whoever takes the next one has rendered it, so its
-    reads are recorded then.
+    """Yield each answer to be rendered, and record what it has read.
+
+    Whoever takes the next answer has rendered this one, so its reads are recorded then.
     """
     for answer in answers:
         reading.seen = set()
@@ -187,14 +185,18 @@ def _recorded(
 
 
 class _Linking:
-    """Stages the files of one process: links bytes that the previous release or this process
-    has, writes others.
+    """Stages the files of one process.
+
+    Bytes that the previous release has, or that this process has staged, are linked; others are
+    written.
     """
 
     def __init__(self, previous: Previous, stage: Stage) -> None:
         self._previous = previous
         self._stage = stage
-        self._names: dict[str, str] = {}  # digest → the name of what this process has staged
+        self._names: dict[
+            str, str
+        ] = {}  # digest → the name of a file that this process has staged
 
     def rendered(self, file: File) -> StagedFile:
         """Stage a file of an answer that was rendered."""
@@ -217,8 +219,9 @@ class _Linking:
 
 
 def merged(kept: Sequence[ReadRecord], new: Sequence[bytes]) -> Iterable[bytes]:
-    """Return the encoded records of a release: of the answers that were kept, and of those that
-    were rendered.
+    """Return the encoded records of a release.
+
+    ``kept``: those of the answers that were kept; ``new``: of those that were rendered, encoded.
     """
     if not kept:
         return new

@@ -1,9 +1,9 @@
-"""A release that was copied without its files' times and modes gets them again.
+"""Sets the times and modes of a release's files again, after a copy that has lost them.
 
-A file's modification time is made from its digest (interface.validators), and nginx makes the
-ETag of the two. `cp` without -p and `rsync` without -t give the time of copying instead: each
-host would then name the same bytes differently, and caches would fetch everything anew. Nothing
-is lost by that, for the bytes say what their time is.
+A file's modification time follows from its digest (`interface.validators`), and nginx makes the
+ETag of time and size. `cp` without -p and `rsync` without -t set the time of copying instead.
+Then each host would have other ETags for the same bytes, and caches would fetch everything
+again. Nothing is lost for good by such a copy, since the bytes say what their time is.
 """
 
 import os
@@ -13,19 +13,16 @@ from pathlib import Path
 
 from shopwindow.interface.validators import modified
 from shopwindow.problems import failures
-
-MODE = 0o444
-"""As a build leaves every file: what is published is not edited."""
+from shopwindow.release.stage import FILE_MODE
 
 
 def repair(release: Path) -> int:
-    """Set the time and the mode of a release's files again, and say how many were not as they
-    should be.
+    """Set the time and the mode of a release's files again, and return how many were wrong.
 
-    Also of those that are not served: a build links no catalog whose time is another than its
-    bytes give. The bytes of a file are never changed. What is no regular file is left alone,
-    and so is what a link leads to; `verify` names them. Raises Failure, such as for a folder of
-    another user.
+    This includes the files that are not served, because a build links no index whose time
+    differs from what its bytes give. No file's bytes are changed. What is no regular file is
+    left alone, as is what a link leads to; `verify` names them. Raises Failure, such as for a
+    folder of another user.
     """
     repaired = 0
     with failures(
@@ -38,16 +35,16 @@ def repair(release: Path) -> int:
 
 
 def _repaired(path: str) -> bool:
-    """Whether a file's time or mode had to be set again."""
-    kept = os.lstat(path)
-    if not stat.S_ISREG(kept.st_mode):
+    """Set a file's time and mode where they are wrong, and return whether one of them was."""
+    status = os.lstat(path)
+    if not stat.S_ISREG(status.st_mode):
         return False
     with open(path, "rb") as file:
         moment = modified(file_digest(file, "sha256").digest())
-    changed = int(kept.st_mtime) != moment
-    if changed:
+    wrong_time = int(status.st_mtime) != moment
+    if wrong_time:
         os.utime(path, (moment, moment), follow_symlinks=False)
-    if stat.S_IMODE(kept.st_mode) != MODE:
-        os.chmod(path, MODE)
-        changed = True
-    return changed
+    wrong_mode = stat.S_IMODE(status.st_mode) != FILE_MODE
+    if wrong_mode:
+        os.chmod(path, FILE_MODE)
+    return wrong_time or wrong_mode

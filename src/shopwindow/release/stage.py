@@ -1,10 +1,10 @@
 """A build writes its release into a staging directory, which it renames when everything in it
 is on disk.
 
-Every file is read-only, and its modification time is made from its digest: nginx makes the ETag
-from it, so equal bytes have one ETag on every host. A file whose bytes exist already, here or
-in the previous release, is a hard link. Nothing is synced file by file: a thread asks the
-system to write early, and `settle` ends with one syncfs.
+Every file is read-only, and its modification time follows from its digest. nginx makes the ETag
+from that time, so equal bytes have one ETag on every host. A file whose bytes exist already,
+here or in the previous release, is a hard link. Nothing is synced file by file: a thread asks
+the system to write early, and `settle` ends with one syncfs.
 """
 
 import errno
@@ -25,8 +25,13 @@ FILE_MODE = 0o444
 """The mode of every file of a release: what is published is not edited."""
 
 NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)
-"""Why a file system refuses a link: too many, another file system, not allowed. The bytes are
-copied instead.
+"""Why a file system refuses a link: too many of them, another file system, not allowed, not
+supported. The bytes are copied instead.
+"""
+
+SYNC_SECONDS = 0.1
+"""How often the thread asks the system to write while files are staged, so that little is left
+for the syncfs at the end.
 """
 
 
@@ -35,9 +40,8 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._root = os.open(
-            folder, os.O_RDONLY | os.O_CLOEXEC
-        )  # names below it are found sooner than whole paths
+        # The system resolves a name below an open directory sooner than a whole path.
+        self._root = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         self._folders: set[str] = set()
         self._ended = Event()
         self._settling: Thread | None = None
@@ -55,8 +59,9 @@ class Stage:
             self._folders.add(parent)
 
     def write(self, name: str, data: bytes, digest: str) -> None:
-        """Write a new file, read-only, with the time that follows from ``digest``, its SHA-256
-        (hex).
+        """Write a new file. ``digest``: its SHA-256 (hex), which its time follows from.
+
+        Raises OSError, which names the file.
         """
         self._make_folder(name)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -77,7 +82,7 @@ class Stage:
     def take(self, name: str, source: str, digest: str) -> None:
         """Link a file of the previous release.
 
-        Raises Failure where it is gone or was changed. Its time shows that, for it is made from
+        Raises Failure where it is gone or was changed, which its time shows: that follows from
         its digest.
         """
         try:
@@ -106,12 +111,15 @@ class Stage:
             self.seal(name)
 
     def relink(self, name: str, other: str) -> None:
-        """Let a file that was written share the bytes of an equal one."""
-        path, kept = self.path(name), self.path(other)
-        if os.path.samefile(path, kept):  # rename(2) would do nothing and leave the draft
+        """Let a file that was written share the bytes of an equal one.
+
+        Where the file system refuses the link, the bytes stay there twice.
+        """
+        path, equal = self.path(name), self.path(other)
+        if os.path.samefile(path, equal):  # rename(2) would do nothing and leave the draft
             return
-        with suppress(OSError):  # a link that is refused: then the bytes stand twice
-            os.link(kept, f"{path}.link")
+        with suppress(OSError):
+            os.link(equal, f"{path}.link")
             os.replace(f"{path}.link", path)
 
     def add(self, name: str, data: bytes) -> str:
@@ -121,8 +129,9 @@ class Stage:
         return digest
 
     def seal(self, name: str) -> str:
-        """Set the time and mode of a file that someone else wrote here, as `write` does; return
-        its digest.
+        """Set time and mode of a file that others wrote here, as `write` does.
+
+        Returns its digest (hex).
         """
         path = self.path(name)
         with open(path, "rb") as file:
@@ -133,36 +142,38 @@ class Stage:
         return digest
 
     def begin_to_settle(self) -> None:
-        """Bring what is written to disk every tenth of a second, so that little is left to
-        `settle`.
+        """Start the thread that asks the system to write every SYNC_SECONDS.
 
-        Call it once, and after the last fork: it starts a thread.
+        Call it once, and after the last fork: a fork copies no threads.
         """
         self._settling = Thread(target=self._settle_again, daemon=True)
         self._settling.start()
 
     def _settle_again(self) -> None:
         try:
-            while not self._ended.wait(0.1):
+            while not self._ended.wait(SYNC_SECONDS):
                 self._sync()
-        except OSError as error:  # which the system reports only once
+        except OSError as error:  # the system reports it only once, so `settle` raises it
             self._failed = error
 
     def settle(self) -> None:
-        """Bring everything written so far to disk by one syncfs, instead of an fsync a file."""
+        """Bring everything written so far to disk by one syncfs, instead of an fsync a file.
+
+        Raises OSError where that failed, now or earlier.
+        """
         self.end()
         if self._failed:
             raise self._failed
         self._sync()
 
     def end(self) -> None:
-        """Stop the thread that brings files to disk."""
+        """Stop the thread, where it was started."""
         self._ended.set()
         if self._settling:
             self._settling.join()
 
     def drop(self) -> None:
-        """Delete what was staged. It should be little: see `staging`."""
+        """Delete what was staged, which should be little: see `staging`."""
         shutil.rmtree(self.folder)
 
     def close(self) -> None:
@@ -180,8 +191,9 @@ class Stage:
 
 
 def _syncfs(descriptor: int) -> bool:
-    """Call Linux's syncfs(2); return whether the C library has it. Raises OSError where writing
-    back failed.
+    """Call Linux's syncfs(2), and return whether the C library has it.
+
+    Raises OSError where the system could not write something.
     """
     import ctypes
 
@@ -205,11 +217,12 @@ def fsync_folder(folder: Path) -> None:
 
 @contextmanager
 def staging(out: Path) -> Iterator[Stage]:
-    """A new staging directory below ``out``, to be renamed. Raises Failure for what the file
-    system refuses.
+    """Provide a new staging directory below ``out``, which the build renames when it is done.
 
-    What a failed build staged is deleted, and so are leftovers of killed ones; what a build
-    staged in vain is left to `prune`, for deleting many files slows down the next build.
+    What a failed build staged is deleted, as are leftovers of killed builds. A directory that
+    is still there after success was staged in vain, because its release exists; it is left to
+    `prune`, since to delete many files would slow down the next build. Raises Failure for what
+    the file system refuses.
     """
     area = out / ".staging"
     mask = os.umask(0o022)
@@ -221,9 +234,9 @@ def staging(out: Path) -> Iterator[Stage]:
             folder.chmod(0o755)
             stage = Stage(folder)
             try:
-                with failures(
-                    out
-                ):  # before what was staged is deleted: then there would be room again
+                # The failure is put in words here, before what was staged is deleted: after
+                # that the disk would no longer be full.
+                with failures(out):
                     yield stage
             except BaseException:
                 stage.close()

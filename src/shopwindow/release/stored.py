@@ -10,27 +10,28 @@ from shopwindow.interface.collections import with_collections
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 
-FILE = "collections.json"
-"""Private: the manifest lists it, and nobody can ask for it. A release without collections has
-no such file.
+COLLECTIONS_FILE = "collections.json"
+"""A private file: the manifest lists it, and nobody can ask for it. A release without
+collections has no such file.
 """
 
 
 def interface_of(release: Path, interface: Interface) -> Interface:
     """Return an Interface with the collections of a release.
 
-    ``interface`` has none of a content folder. Raises Failure where the file cannot be read.
+    ``interface`` must have no collections yet. Raises Failure where the file cannot be read.
     """
-    if not (release / FILE).exists():
+    if not (release / COLLECTIONS_FILE).exists():
         return interface
     try:
         return read(lambda name: (release / name).read_bytes(), interface)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure(f"{release}: {FILE} cannot be read: {error}") from None
+        raise Failure(f"{release}: {COLLECTIONS_FILE} cannot be read: {error}") from None
 
 
 def read(read_file: Callable[[str], bytes], interface: Interface) -> Interface:
-    """Return the same where ``read_file`` reads a file of the release. Raises what that and
-    decoding raise.
+    """Return an Interface with the collections of a release, as `interface_of` does.
+
+    ``read_file`` reads a file of the release by its name. Raises what that and decoding raise.
     """
-    return with_collections(interface, collections.decode(read_file(FILE)))
+    return with_collections(interface, collections.decode(read_file(COLLECTIONS_FILE)))

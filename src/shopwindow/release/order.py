@@ -1,0 +1,52 @@
+"""A BuildOrder says what to build: every step of a build takes what it needs from it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from shopwindow.content.documents import Content, Documents
+from shopwindow.content.processes import Progress, processors
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.interface import Interface
+
+MAX_FILES = 200_000
+"""Files that a release may have unless an option allows more: nobody shall pre-render a million
+products unawares.
+"""
+
+
+@dataclass(frozen=True)
+class BuildOrder:
+    """What to build, and from what.
+
+    ``moment``: the instant at which documents must be live. ``edge`` returns the digest of the
+    edge's configuration. ``program``: a digest of this program. ``note``: what else build.json
+    shall say. ``jobs``: how many processes share the work; None: one a processor. ``fresh``:
+    take nothing over from the previous release. ``progress`` is called with how many answers
+    and kept files are done, and of how many. ``allowed``: the most files that there may be.
+    ``clock`` returns the time when the build ends; None: build.json does not say it.
+    """
+
+    interface: Interface
+    documents: Documents
+    schemas: Schemas
+    moment: datetime
+    edge: Callable[[Content], str]
+    program: str
+    note: Mapping[str, Any]
+    jobs: int | None = None
+    fresh: bool = False
+    progress: Progress | None = None
+    allowed: int = MAX_FILES
+    clock: Callable[[], datetime] | None = None
+
+    @property
+    def processes(self) -> int:
+        """How many processes share the work."""
+        return self.jobs or processors()
+
+    @property
+    def built_by(self) -> tuple[str, str]:
+        """The digests of the program and of the schemas, on which every answer depends."""
+        return self.program, self.schemas.digest

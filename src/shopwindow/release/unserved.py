@@ -1,0 +1,97 @@
+"""What a release holds beside files/, and nobody can ask for.
+
+`stage_content` comes before the answers are rendered: content.json and collections.json, which
+the service answers from, and which the manifest lists as private. `stage_notes` comes last:
+manifest.json itself, and what only operators and later builds read (sources.json, build.json).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from shopwindow.content import collections, documents, schedule
+from shopwindow.content.documents import Content
+from shopwindow.release import manifest, stored
+from shopwindow.release.indexes import BuiltIndexes
+from shopwindow.release.order import BuildOrder
+from shopwindow.release.stage import Stage
+
+
+@dataclass(frozen=True)
+class Unserved:
+    """What the manifest says beside the answers.
+
+    ``private``: the entries of files that are not served. ``next_change``: when the same
+    documents would give another release (RFC 3339). ``edge``: the digest of the edge's
+    configuration.
+    """
+
+    private: Mapping[str, Mapping[str, Any]]
+    next_change: str
+    edge: str
+
+    def manifest(self, lines: Mapping[str, bytes]) -> bytes:
+        """Return the bytes of manifest.json. ``lines``: the entry of each answer, by path."""
+        return manifest.encode(lines, self.private, self.next_change, self.edge)
+
+
+def stage_content(
+    order: BuildOrder, content: Content, indexes: BuiltIndexes, stage: Stage
+) -> Unserved:
+    """Stage content.json and collections.json, and return what the manifest says of them.
+
+    Call it before rendering: then no process has the bytes of content.json in memory while it
+    renders.
+    """
+    private = {manifest.CONTENT_FILE: _staged(stage, manifest.CONTENT_FILE, content.encode())}
+    declared = order.interface.collections
+    if declared:
+        private[stored.COLLECTIONS_FILE] = _staged(
+            stage, stored.COLLECTIONS_FILE, collections.encode(declared)
+        )
+    boundaries = documents.boundaries(order.documents, order.interface.kinds)
+    next_change = schedule.next_change(
+        boundaries, order.interface.clocks, order.documents.zone, order.moment
+    )
+    return Unserved(
+        {**private, **indexes.private},
+        next_change.isoformat(timespec="seconds"),
+        order.edge(content),
+    )
+
+
+def _staged(stage: Stage, name: str, data: bytes) -> Mapping[str, Any]:
+    """Stage a private file, and return its entry of the manifest."""
+    return {"size": len(data), "sha256": stage.add(name, data)}
+
+
+def stage_notes(order: BuildOrder, indexes: BuiltIndexes, listed: bytes, stage: Stage) -> None:
+    """Stage sources.json, manifest.json and build.json. ``listed``: the manifest's bytes."""
+    stage.add("sources.json", orjson.dumps(_sources(order)))
+    stage.add("manifest.json", listed)
+    note = {
+        **order.note,
+        **indexes.notes,
+        "at": order.moment.isoformat(),
+        "program": order.program,
+    }
+    if order.clock:
+        note["ended"] = order.clock().isoformat(timespec="milliseconds")
+    note["schemas"] = order.schemas.digest
+    stage.add("build.json", orjson.dumps(note))
+
+
+def _sources(order: BuildOrder) -> dict[str, dict[str, list[str]]]:
+    """Return the YAML files of each document, by its kind and identity."""
+    sources: dict[str, dict[str, list[str]]] = {}
+    for kind in order.interface.kinds:
+        if kind.streamed or kind.identity is None:
+            continue
+        paths_by_identity = sources.setdefault(kind.name, {})
+        for document in order.documents.of(kind.name):
+            paths = [layer.path for layer in document.layers]
+            identity = str(document.value[kind.identity])
+            paths_by_identity[identity] = list(dict.fromkeys(paths))
+    return sources
