@@ -1,6 +1,7 @@
 """Store events, in both versions, from one source (interface 2.4, 2.5, 4.4, 4.5)."""
 
 from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
 
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
@@ -83,7 +84,7 @@ def _version_1(event: Json, store: Json) -> Json:
         "id": event["id"],
         "name": event["name"],
         "locationNumber": store["locationNumber"],
-        "attributes": {"attribute": [{"name": name} for name in _attributes(event)]},
+        "attributes": {"attribute": _named(tuple(_attributes(event)))},
         "link": event.get("links", []),
     }
 
@@ -104,16 +105,21 @@ def _version_2(event: Json, store: Json) -> Json:
 
 
 def _attributes(event: Json) -> dict[str, list[str]]:
-    """The attributes as written, then those that come from the event's own fields unless they
-    were written.
+    """Return an event's attributes as editors wrote them, then those of its own fields that
+    they did not write.
     """
     attributes: dict[str, list[str]] = dict(event.get("attributes", ()))
-    start = attributes.get("START_TIME") or [_clock(event["start"])]
     attributes.setdefault("SHORT_DESC", [event["shortDesc"]])
-    attributes.setdefault("START_TIME", start)
+    start = attributes.setdefault("START_TIME", [_clock(event["start"][11:])])
     if start != [BY_APPOINTMENT]:  # then the finish says nothing that a customer should read
-        attributes.setdefault("END_TIME", [_clock(event["finish"])])
+        attributes.setdefault("END_TIME", [_clock(event["finish"][11:])])
     return attributes
+
+
+@lru_cache(maxsize=256)
+def _named(names: tuple[str, ...]) -> list[Json]:
+    """Return names as version 1 writes them. Most events have the same few names."""
+    return [{"name": name} for name in names]
 
 
 def _date_time(text: str) -> str:
@@ -122,9 +128,10 @@ def _date_time(text: str) -> str:
     return f"{text[5:7]}/{text[8:10]}/{text[:4]} {hour % 12 or 12:02}{text[13:16]} {'PM' if hour >= 12 else 'AM'}"
 
 
-def _clock(text: str) -> str:
-    """`2026-12-05 17:00` → `5PM`, `… 17:30` → `5:30PM`."""
-    hour, minute = int(text[11:13]), text[14:16]
+@cache
+def _clock(time: str) -> str:
+    """`17:00` → `5PM`, `17:30` → `5:30PM`; computed once for each minute of a day."""
+    hour, minute = int(time[:2]), time[3:5]
     return f"{hour % 12 or 12}{'' if minute == '00' else ':' + minute}{'PM' if hour >= 12 else 'AM'}"
 
 
