@@ -21,19 +21,20 @@ _SEPARATORS = {"cookie": "; "}
 
 
 @lru_cache(maxsize=256)
-def _believed_name(name: str) -> str | None:
+def _believed_name(name: bytes) -> str | None:
     """A name in lower case; None for one that is not believed. Clients send the same few names
     again and again.
     """
-    return name.lower() if _NAME.fullmatch(name) else None
+    text = name.decode("latin-1")
+    return text.lower() if _NAME.fullmatch(text) else None
 
 
-def believed(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
+def believed(fields: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Fields by their name in lower case, without those whose name has an underscore or is
     none.
 
     Args:
-        fields: names and values in the order in which they came.
+        fields: names and values in the order in which they came, as they came.
 
     Returns:
         The values; those of one name in one text, in their order (RFC 9110 §5.3). So what a proxy appended to a list
@@ -44,6 +45,8 @@ def believed(fields: Iterable[tuple[str, str]]) -> dict[str, str]:
         lower = _believed_name(name)
         if lower is None:
             continue
-        separator = _SEPARATORS.get(lower, ", ")
-        merged[lower] = f"{merged[lower]}{separator}{value}" if lower in merged else value
+        text = value.decode("latin-1")
+        if lower in merged:
+            text = f"{merged[lower]}{_SEPARATORS.get(lower, ', ')}{text}"
+        merged[lower] = text
     return merged

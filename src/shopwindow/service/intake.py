@@ -31,7 +31,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from queue import SimpleQueue
 from typing import Any
@@ -125,12 +125,14 @@ class Intake:
         elif result is None:
             result = await self._in_thread(partial(front.answer, request, id))
 
-        is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
-        lingers = unread and not is_late and request.length <= MAX_UNWANTED
         headers = headers_of(result.response, id)
-        # HTTP/2 has no Connection header (RFC 9113 §8.2.2)
-        if unread and not lingers and scope["http_version"] != "2":
-            headers.append(("Connection", "close"))
+        lingers = False
+        if unread:
+            is_late = result.response.status == HTTPStatus.REQUEST_TIMEOUT
+            lingers = not is_late and request.length <= MAX_UNWANTED
+            # HTTP/2 has no Connection header (RFC 9113 §8.2.2)
+            if not lingers and scope["http_version"] != "2":
+                headers.append(("Connection", "close"))
         await _send(result.response, request.method, headers, send)
         front.note(result, request.method, started)
         if lingers:
@@ -265,13 +267,11 @@ _REQUEST_ID, _PROBE = requestid.HEADER.lower(), probe.HEADER.lower()
 
 def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
     """Return the request by its head, without a body, and whether a body follows."""
-    fields = [
-        (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
-    ]
-    headers = believed(fields)
-    hosts = [value for name, value in fields if name == "host"]
-    if hosts == [""]:  # Granian adds this where the client sent none
+    headers = believed(scope["headers"])
+    hosts = [value for name, value in scope["headers"] if name == b"host"]
+    if hosts == [b""]:  # Granian adds this where the client sent none
         del headers["host"]
+        hosts = []
     # the server has refused what is no number (RFC 9112 §6.3)
     length = int(headers.get("content-length", "0"))
     coding = headers.get("transfer-encoding", "")
@@ -286,7 +286,7 @@ def _head(scope: Scope, trusted: Proxies) -> tuple[Request, bool]:
         length,
         b"",
         address,
-        malformed(0 if hosts == [""] else len(hosts), f"HTTP/{scope['http_version']}", coding),
+        malformed(len(hosts), f"HTTP/{scope['http_version']}", coding),
     )
     return request, length > 0 or coding != ""
 
@@ -295,12 +295,16 @@ async def _send(
     response: Response, method: str, headers: Iterable[tuple[str, str]], send: Send
 ) -> None:
     """Send a response as ASGI messages."""
-    lines = [
-        (name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers
-    ]
+    lines = [(_header_name(name), value.encode("latin-1")) for name, value in headers]
     body = b"" if method == "HEAD" else response.body
     await send({"type": "http.response.start", "status": response.status, "headers": lines})
     await send({"type": "http.response.body", "body": body})
+
+
+@cache
+def _header_name(name: str) -> bytes:
+    """Return a header's name as ASGI wants it. The service sends a few names of its own."""
+    return name.lower().encode("latin-1")
 
 
 async def _linger(receive: Receive) -> None:

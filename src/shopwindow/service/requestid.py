@@ -1,7 +1,7 @@
 """The id of a request, by which a client, a proxy and our log lines speak of the same one."""
 
 import re
-from random import getrandbits
+from random import randbytes
 
 HEADER, ENVIRON = "X-Request-Id", "HTTP_X_REQUEST_ID"
 
@@ -16,7 +16,11 @@ separates fields. Anything else is not worth repeating, and gets a new id.
 
 
 def of(given: str | None) -> str:
-    """The id that a client or a proxy gave a request, or a new one of 32 hexadecimal digits."""
+    """The id that a client or a proxy gave a request, or a new one of 32 hexadecimal digits.
+
+    An id is no secret, so `random` is good enough. os.urandom would give up the interpreter's
+    lock at each request, and the event loop then waits behind a thread that computes.
+    """
     if given is not None and SANE.fullmatch(given):
         return given
-    return f"{getrandbits(128):032x}"
+    return randbytes(16).hex()
