@@ -61,7 +61,7 @@ from shopwindow.release.repair import repair as repair_release
 from shopwindow.release.stored import interface_of
 from shopwindow.release.verify import verify as verify_release
 from shopwindow.service import trial
-from shopwindow.starter import begin
+from shopwindow.starter import begin, document
 from shopwindow.starter.begin import Beginning
 
 Steps = Callable[[str], Progress | None]
@@ -96,6 +96,22 @@ def start(interface: Interface, folder: Path, beginning: Beginning) -> list[str]
     files = begin.files_of(beginning, prepared.interface, prepared.schemas)
     begin.write(folder, files)
     return list(files)
+
+
+def new(interface: Interface, content: Path, kind: str, name: str | None = None) -> Path:
+    """Write a commented skeleton of a document into a file of its own; return its path.
+
+    Its id is the highest of its ``kind`` and one more, and ``name`` is what people call it.
+    Where ids are text, or name another document, ``name`` is the id. A kind may be one of the
+    folder's collections. Raises Misuse for a kind that does not exist, and for an id that is
+    missing or taken; Failure where a file of the same name is there.
+    """
+    if not content.is_dir():
+        raise Misuse("content", f"{content}: there is no such folder")
+    prepared = declared(interface, content)
+    named = document.kind_named(prepared.interface, kind)
+    begun = document.new_document(prepared.interface, prepared.schemas, content, named, name)
+    return document.write(content, begun)
 
 
 # -- content -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`init`: how a content repository begins."""
+"""`init` and `new`: how a content repository begins, and a document."""
 
 import shlex
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import interface
+from shopwindow.cli.steps import CONTENT, interface
 from shopwindow.starter.begin import PIPELINES, STARTS, Beginning
 from shopwindow.starter.locked import wheel_of
 
@@ -45,3 +45,21 @@ def init(folder: Path, start: str, pipeline: str | None, wheel: str | None) -> N
         click.echo(f"  cd {shlex.quote(str(folder))}")
     click.echo("  shopwindow check")
     click.echo("  shopwindow build")
+
+
+@click.command()
+@click.argument("kind")
+@click.argument("name", required=False)
+@CONTENT
+def new(kind: str, name: str | None, content: str) -> None:
+    """Write a commented skeleton of a KIND into a file of its own.
+
+    KIND is event, store, promotion, app, or any other kind of the content folder. The id is the
+    highest of the kind and one more; NAME is what people call the document, and goes into it
+    and into the name of its file, <folder>/<id>-<name>.yaml.
+
+    Where ids are no numbers that can be counted on, NAME is the id, and has to be given: the
+    name of an app, the bar code of an inventory, the product that a recommendation is for.
+    """
+    path = library.new(interface(), Path(content), kind, name)
+    click.echo(path)

@@ -324,6 +324,15 @@ class Schemas:
             self._shapes[name] = Shape(self, BASE + name, self._files[name])
         return self._shapes[name]
 
+    def shapes(self, name: str) -> tuple[Shape, ...]:
+        """Return the place of a whole document in each schema that holds for it: in a content
+        folder's own, and below that in the program's.
+        """
+        upper = (self.shape(name),)
+        if self._below is None or name not in self._below._files:
+            return upper
+        return (*upper, *self._below.shapes(name))
+
     def about(self, name: str, pointer: Pointer) -> str:
         """The description of a place, or of the nearest place around it that has one."""
         return _about(self.shape(name), pointer)

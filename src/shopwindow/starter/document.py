@@ -1,0 +1,176 @@
+"""A new document of any kind: its id, its file, and what stands in it.
+
+Numbers are counted on: the new id is the highest of its kind and one more, and so is every
+other number that no two documents share. Text cannot be counted on, and a number that names
+another document is a choice; whoever begins such a document says its id.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shopwindow.content.kinds import Kind, Reference
+from shopwindow.content.schema import Schemas
+from shopwindow.content.yaml import Json
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Failure, Misuse, Pointer, nearest
+from shopwindow.starter.existing import Existing, existing
+from shopwindow.starter.skeleton import NO_VALUE, Places, skeleton
+
+LONGEST_NAME = 60
+"""Characters of a file's name that are made from a document's: enough to know it by."""
+
+TITLES = ("name", "title", "headline", "label")
+"""Properties that people call a document by, where its kind does not say which."""
+
+ABOUT = "Fill in what follows. A line such as `#key: value` may be left out; remove its # to use it."
+
+
+@dataclass(frozen=True)
+class NewDocument:
+    """A document that is not written yet: its path below the content folder, and its text."""
+
+    path: str
+    text: str
+
+
+def kind_named(interface: Interface, name: str) -> Kind:
+    """Return the kind of that name. Raises Misuse, which names the kinds."""
+    kinds = interface.kind
+    if name not in kinds:
+        close = nearest(name, kinds)
+        meant = f"; did you mean {close}?" if close else ""
+        raise Misuse("", f"{name!r} is no kind; the kinds are {', '.join(kinds)}{meant}")
+    return kinds[name]
+
+
+def id_is_counted(kind: Kind, schemas: Schemas) -> bool:
+    """Return whether a new document's id follows from those that exist."""
+    if kind.identity is None or kind.named_by_file or _reference(kind, (kind.identity,)):
+        return False
+    place = schemas.shape(kind.schema).property(kind.identity)
+    return place is not None and place.type == "integer"
+
+
+def new_document(
+    interface: Interface, schemas: Schemas, content: Path, kind: Kind, name: str | None
+) -> NewDocument:
+    """Return a new document of a kind, for a content folder.
+
+    ``name`` is what people call it, by default "new" and the kind; where ids are not counted,
+    it is the id, and has to be there. Raises Misuse where it is missing, or taken.
+    """
+    there = existing(content, interface.kinds, schemas)
+    values = _Values(there, interface, kind, name, id_is_counted(kind, schemas))
+    places = Places(schemas.shapes(kind.schema))
+    base_name = values.base_name
+    base = there.base(kind, base_name) if base_name else None
+    text = skeleton(places, values.at, base, ABOUT)
+    return NewDocument(f"{kind.folder}/{values.file_name}.yaml", text)
+
+
+def write(content: Path, document: NewDocument) -> Path:
+    """Write a new document to its file; return the path. Raises Failure where one is there."""
+    path = content / document.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(document.text)
+    except FileExistsError:
+        raise Failure(f"{path} is there already; name the new document otherwise") from None
+    return path
+
+
+class _Values:
+    """The values that a new document has of its own, by their places."""
+
+    def __init__(
+        self, there: Existing, interface: Interface, kind: Kind, name: str | None, counted: bool
+    ) -> None:
+        self._there, self._interface, self._kind = there, interface, kind
+        self._name = name or f"new {kind.name}"
+        self._values: dict[Pointer, Any] = {}
+        bases = there.bases(kind) if kind.layered else []
+        self.base_name = bases[0] if bases else ""
+        if self.base_name:
+            self._values["extends",] = self.base_name
+        self._count_on()
+        self._call(counted=counted)
+        if counted or kind.identity is None:
+            id = self._values.get((kind.identity,)) if kind.identity else None
+            self.file_name = "-".join(filter(None, (str(id or ""), slug(self._name, kind))))
+        else:
+            self.file_name = self._chosen_id(name)
+
+    def at(self, pointer: Pointer) -> Any:
+        """Return the value of a place, or NO_VALUE.
+
+        A reference names the first document that exists. Where there is none, the schema's
+        example stands, and `check` reports that it names nothing.
+        """
+        if pointer in self._values:
+            return self._values[pointer]
+        reference = _reference(self._kind, pointer)
+        if reference is None:
+            return NO_VALUE
+        kind = self._interface.kind[reference.kind]
+        name = reference.property or kind.identity or ""
+        value = next(self._there.values(kind, name), NO_VALUE)
+        self._values[pointer] = value
+        return value
+
+    def _count_on(self) -> None:
+        """Take the next number for each property whose values are unique."""
+        schema = self._there.schemas.shape(self._kind.schema)
+        for name in self._kind.ids:
+            place = schema.property(name)
+            if (name,) in self._values or place is None or place.type != "integer":
+                continue
+            least = place.keyword("minimum") or 1
+            highest = self._there.highest(self._kind, name)
+            self._values[name,] = max(highest + 1, least)
+
+    def _call(self, *, counted: bool) -> None:
+        """Put what people call the document where a text wants it: its title, and texts that no
+        two documents share. Where the name is the id, nothing else is called by it.
+        """
+        titles = [self._kind.title] if self._kind.title else [(name,) for name in TITLES]
+        texts = [pointer for pointer in titles if self._is_text(pointer)][:1]
+        texts += [(name,) for name in self._kind.ids if self._is_text((name,))]
+        for pointer in texts if counted else ():
+            self._values.setdefault(pointer, self._name)
+
+    def _chosen_id(self, text: str | None) -> str:
+        """Take the id that was chosen; return the name of the file. Raises Misuse."""
+        identity = str(self._kind.identity)
+        place = self._there.schemas.shape(self._kind.schema).property(identity)
+        about = f" ({place.description.rstrip('.')})" if place and place.description else ""
+        if text is None:
+            raise Misuse("", f"a new {self._kind.name} needs its {identity}{about} as NAME")
+        value: Json = text
+        if place is not None and place.type == "integer":
+            if not re.fullmatch("[0-9]{1,15}", text):
+                raise Misuse("", f"{text!r}: the {identity} of a {self._kind.name} is a number")
+            value = int(text)
+        if value in self._there.values(self._kind, identity):
+            raise Misuse("", f"the {identity} {text} is taken by another {self._kind.name}")
+        self._values[identity,] = value
+        return text if self._kind.named_by_file else slug(text, self._kind)
+
+    def _is_text(self, pointer: Pointer) -> bool:
+        place = self._there.schemas.shape(self._kind.schema).at(pointer)
+        return place is not None and place.type == "string" and not place.keyword("enum")
+
+
+def _reference(kind: Kind, pointer: Pointer) -> Reference | None:
+    """Return the reference that stands at a place of a kind, if one does."""
+    return next((each for each in kind.references if each.pointer == pointer), None)
+
+
+def slug(text: str, kind: Kind) -> str:
+    """Return a text as a part of a file's name: small ASCII letters, digits and hyphens."""
+    letters = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
+    words = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
+    return words[:LONGEST_NAME].rstrip("-") or kind.name

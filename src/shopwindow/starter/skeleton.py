@@ -1,0 +1,216 @@
+"""A new document to fill in: what its kind requires, and the rest as comments.
+
+How this works: `Places` are the places of a kind's schema. For every required property the
+skeleton gets a value: the new id, a document that exists for a reference, the schema's example,
+or a placeholder. A placeholder breaks the schema on purpose, so that `check` reports it until
+somebody writes a value. Every other property is a comment that begins with `#` and no space:
+without the `#` it is a line of the document.
+"""
+
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shopwindow.content.kinds import EACH
+from shopwindow.content.schema import Shape
+from shopwindow.content.yaml import Json
+from shopwindow.problems import Pointer
+from shopwindow.starter import written
+
+PLACEHOLDER = "TODO"
+"""Where something else than text is wanted, `check` says so of this."""
+
+WIDTH = 100
+"""Columns of a comment."""
+
+DEEPEST = 12
+"""Levels of a schema that are written out: one may hold itself, as categories do."""
+
+NO_VALUE = object()
+"""Where a new document has no value of its own: None would be YAML's null."""
+
+ValueAt = Callable[[Pointer], Any]
+"""The value that a new document has of its own at a place, or NO_VALUE."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """One place of a schema; of a schema on top of another one, the place in both.
+
+    What either of them requires is required: a document has to satisfy both.
+    """
+
+    shapes: tuple[Shape, ...]
+
+    def keyword(self, name: str) -> Any:
+        """Return what a schema says under a keyword, the upper one first; None: nothing."""
+        values = (shape.keyword(name) for shape in self.shapes)
+        return next((value for value in values if value is not None), None)
+
+    @property
+    def type(self) -> str:
+        return self.shapes[0].type
+
+    @property
+    def description(self) -> str:
+        return next((shape.description for shape in self.shapes if shape.description), "")
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        names = (name for shape in self.shapes for name in shape.properties)
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The properties that must be there: of an object that needs some, whichever it is,
+        the first.
+        """
+        named = tuple(dict.fromkeys(name for shape in self.shapes for name in shape.required))
+        if not named and self.keyword("minProperties"):
+            return self.properties[:1]
+        return named
+
+    def below(self, name: str) -> "Places | None":
+        return _places(shape.property(name) for shape in self.shapes)
+
+    @property
+    def items(self) -> "Places | None":
+        return _places(shape.items for shape in self.shapes)
+
+
+def _places(shapes: Iterator[Shape | None]) -> "Places | None":
+    there = tuple(shape for shape in shapes if shape is not None)
+    return Places(there) if there else None
+
+
+def skeleton(places: Places, value_at: ValueAt, base: Json = None, about: str = "") -> str:
+    """Return the text of a new document.
+
+    ``value_at`` knows the values that this document has of its own. ``base`` is what the
+    document builds on: what stands there is not asked for again. ``about`` is the first
+    comment.
+    """
+    comment = [*_comment(places.description), *_comment(about)]
+    writer = _Writer(value_at)
+    if places.type == "object":
+        body = writer.object(places, (), base if isinstance(base, Mapping) else {})
+    else:
+        value = writer.value(places, ())
+        is_list = places.type == "array"  # which stands in another: a file may hold several
+        body = list(written.lines([value] if is_list else value))
+    return "\n".join([*comment, "", *body]) + "\n"
+
+
+class _Writer:
+    """Writes the lines of one document, depth first."""
+
+    def __init__(self, value_at: ValueAt) -> None:
+        self._value_at = value_at
+
+    def object(self, places: Places, pointer: Pointer, base: Mapping[str, Json]) -> list[str]:
+        """Return the lines of an object: the required properties first, as in the schema."""
+        required = places.required
+        lines: list[str] = []
+        own_values = {name: self._value_at((*pointer, name)) for name in places.properties}
+        stated = [name for name in places.properties if own_values[name] is not NO_VALUE]
+        first = {*required, *stated}
+        for name in sorted(places.properties, key=lambda name: name not in first):
+            place = places.below(name)
+            if place is None:
+                continue
+            inside, own = (*pointer, name), own_values[name]
+            if own is not NO_VALUE:
+                lines += [*_about(place), *written.entry(name, own)]
+            elif name in required:
+                lines += self._required(name, place, inside, base.get(name))
+            elif name not in base:
+                lines += self._optional(name, place, inside)
+            if not pointer and lines and lines[-1]:
+                lines.append("")
+        return lines[:-1] if lines and not lines[-1] else lines
+
+    def _required(self, name: str, place: Places, pointer: Pointer, base: Json) -> list[str]:
+        """Return the lines of a required property; none where the base has all of it."""
+        in_parts = _is_object(place) and place.keyword("examples") is None
+        if in_parts and len(pointer) < DEEPEST:
+            inner = self.object(place, pointer, base if isinstance(base, Mapping) else {})
+            if base is not None and all(line.lstrip().startswith("#") for line in inner):
+                return []
+            return [
+                *_about(place),
+                f"{written.key(name)}:",
+                *(_indented(line) for line in inner),
+            ]
+        if base is not None:
+            return []
+        return [*_about(place), *written.entry(name, self.value(place, pointer))]
+
+    def _optional(self, name: str, place: Places, pointer: Pointer) -> list[str]:
+        """Return the lines of a property that may be left out: a comment, to be uncommented."""
+        lines = written.entry(name, self.value(place, pointer))
+        return [*_about(place), *(f"#{line}" for line in lines)]
+
+    def value(self, place: Places, pointer: Pointer, deep: int = 0) -> Json:
+        """Return a value for a place: its own, an example, or a placeholder."""
+        own = self._value_at(pointer)
+        if own is not NO_VALUE:
+            return own
+        if _is_object(place) and place.keyword("examples") is None and deep < DEEPEST:
+            names = place.required or place.properties[:1]
+            inner = ((name, place.below(name)) for name in names)
+            return {
+                name: self.value(part, (*pointer, name), deep + 1)
+                for name, part in inner
+                if part is not None
+            }
+        if place.type == "array" and (items := place.items) is not None:
+            own = self._value_at((*pointer, EACH))
+            if own is not NO_VALUE:
+                return [own]
+            if place.keyword("examples") is None and deep < DEEPEST:
+                return [self.value(items, (*pointer, EACH), deep + 1)]
+        return example(place)
+
+
+def example(place: Places) -> Json:
+    """Return a value that a place takes, or a placeholder that it refuses."""
+    if examples := place.keyword("examples"):
+        return examples[0]
+    if choices := place.keyword("enum"):
+        return choices[0]
+    if place.keyword("const") is not None:
+        return place.keyword("const")
+    if place.type == "boolean":
+        return False
+    if place.type == "string" and place.keyword("minLength"):
+        return ""
+    return PLACEHOLDER
+
+
+def _is_object(place: Places) -> bool:
+    return place.type == "object" and bool(place.properties)
+
+
+def _about(place: Places) -> list[str]:
+    """Return the comment above a property: what it is, and what is allowed where that is more
+    than its type.
+    """
+    choices = place.keyword("enum") or (place.items and place.items.keyword("enum"))
+    allowed = place.keyword("x-allowed")
+    if choices:
+        allowed = ", ".join(map(written.scalar, choices[:20]))
+    return [
+        *_comment(place.description),
+        *(_comment(f"Allowed: {allowed}.") if allowed else ()),
+    ]
+
+
+def _comment(text: str) -> list[str]:
+    plain = " ".join(text.split())
+    return [f"# {line}" for line in textwrap.wrap(plain, WIDTH - 2, break_on_hyphens=False)]
+
+
+def _indented(line: str) -> str:
+    """Return a line one level further in; the `#` of a comment stays before its text."""
+    return written.INDENT + line if line else line
