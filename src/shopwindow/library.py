@@ -1,27 +1,22 @@
 """What a program calls: check content, build and operate releases, print the edge's
 configuration, answer requests.
 
-Each function takes an Interface and plain arguments, and returns what it did; the commands
-parse, call one function, print and end with a status. Problems of content are returned. What an
-operator has to mend is raised as a Failure, and an argument that cannot be meant as Misuse.
-Nothing here prints, reads the environment for settings, or ends a process.
+Each function takes an Interface where it needs one, and plain arguments, and returns what it did.
+Every command of the command line parses, calls one of them, prints and ends with a status.
+Problems of content are returned. What an operator has to mend is raised as a Failure, and an
+argument that cannot be meant as Misuse. Nothing here prints, reads settings from the environment,
+or ends a process.
+
+The work is done in the rooms below: `content` checks, `release` builds and activates, `edge`
+prints, `service` answers. Where a function here has more than one line of its own, it says in
+which order these are called.
 """
 
-import os
-import re
-import secrets
-import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
-from functools import cached_property, partial
-from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
-from string import ascii_letters, digits
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from shopwindow.content.check import MOST, Checked
 from shopwindow.content.check import Options as CheckOptions
@@ -33,31 +28,34 @@ from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import Remembered
 from shopwindow.content.schedule import instant
 from shopwindow.content.schema import Schemas
+from shopwindow.edge import keys as api_keys
 from shopwindow.edge import nginx, openapi
 from shopwindow.edge.nginx import EdgeLimits
 from shopwindow.edge.rules import digest, rules
-from shopwindow.interface.answer import Response, answer, refuse
-from shopwindow.interface.bind import bind
-from shopwindow.interface.call import Request
+from shopwindow.interface.answer import Response
 from shopwindow.interface.collections import Declared, schemas_with
 from shopwindow.interface.collections import declared as declared_in
 from shopwindow.interface.formats import RESPONSE_FORMATS, Format
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import program_schemas, template_folders
-from shopwindow.interface.operation import FromContent, Operation
+from shopwindow.interface.operation import Operation
 from shopwindow.interface.secret import read_secret
-from shopwindow.problems import Failure, Misuse, Problem, Refusal, failures, nearest, sentence
-from shopwindow.release import build_notes
+from shopwindow.problems import Failure, Misuse, Problem, failures, nearest, sentence
+from shopwindow.release import activation, build_notes
+from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.build import build as build_release
 from shopwindow.release.changes import Change, changes, content_of, longest_lifetime, purged
 from shopwindow.release.indexes import temporary
 from shopwindow.release.order import MAX_FILES, BuildOrder
+from shopwindow.release.origin import origin
 from shopwindow.release.prerender import planned_operations
 from shopwindow.release.program import program_digest
 from shopwindow.release.publish import OutputBusy, Release, Releases
-from shopwindow.release.released import NoRelease, documents
+from shopwindow.release.released import NoRelease
+from shopwindow.release.released import documents as released_documents
 from shopwindow.release.repair import repair as repair_release
+from shopwindow.release.show import show as show_unbuilt
 from shopwindow.release.stored import interface_of
 from shopwindow.release.verify import verify as verify_release
 from shopwindow.service import trial
@@ -70,12 +68,9 @@ goes on, or None.
 """
 
 
-KEY_LENGTH = 24
-"""Characters of an API key (interface 2.1): 143 bits of chance, of letters and digits."""
-
-
-def _no_steps(step: str) -> None:
-    return None
+def no_steps(step: str) -> None:
+    """Follow no step."""
+    return
 
 
 # -- a content repository ----------------------------------------------------------------------
@@ -118,8 +113,7 @@ def new(interface: Interface, content: Path, kind: str, name: str | None = None)
 
 
 def schemas(interface: Interface, content: Path) -> Schemas:
-    """Return the schemas of an interface, with those of a content folder on top, where it is
-    there.
+    """Return the schemas of an interface, with those of a content folder, if any, on top.
 
     Raises Failure for a fault in the interface's schemas; one in the folder's is among the
     problems of `check`.
@@ -135,12 +129,6 @@ def declared(interface: Interface, content: Path) -> Declared:
     return declared_in(content, interface, schemas(interface, content))
 
 
-def _released(interface: Interface, release: Path, content: Path) -> tuple[Interface, Schemas]:
-    """Return an interface and its schemas with the collections of a release. Raises Failure."""
-    extended = interface_of(release, interface)
-    return extended, schemas_with(schemas(interface, content), extended)
-
-
 def check(
     interface: Interface,
     content: Path,
@@ -149,24 +137,26 @@ def check(
     jobs: int | None = None,
     most: int = MOST,
     unpacked: int = MAX_UNPACKED_BYTES,
-    steps: Steps = _no_steps,
+    steps: Steps = no_steps,
     remembered: Remembered | None = None,
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 
     ``against`` is a release, or an archive of one: what changed since is held to the rules for
     revisions. ``jobs`` is the number of processes, by default one a processor. At most ``most``
-    problems are listed; the others are counted. A feed may hold ``unpacked`` bytes. A program
-    that checks the same folder again and again hands in what is ``remembered`` of its files.
+    problems are listed; the others are counted. A feed may hold ``unpacked`` bytes, once it is
+    unpacked. A program that checks the same folder again and again hands in what is
+    ``remembered`` of its files.
 
     Raises Misuse where there is no such folder or release.
     """
     released = None
     if against is not None:
         try:
-            released = documents(against, interface)
+            released = released_documents(against, interface)
         except NoRelease as failure:
             raise Misuse("against", str(failure)) from None
+    _require_folder(content)
     options = CheckOptions(
         jobs,
         steps("checking"),
@@ -175,31 +165,34 @@ def check(
         unpacked=unpacked,
         remembered=remembered,
     )
-    if not content.is_dir():
-        raise Misuse("content", f"{content}: there is no such folder")
     return _checked(declared(interface, content), content, options)
 
 
 def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checked:
     """Check a folder's documents, and its own templates of mails, where it has some."""
-    if not content.is_dir():
-        raise Misuse("content", f"{content}: there is no such folder")
+    _require_folder(content)
     options = replace(options, problems=declared.problems, unread=declared.unread)
     checked = check_folder(content, declared.schemas, declared.interface, options)
+
     templates = content / "templates"
     problems = trial.problems(declared.interface, templates) if templates.is_dir() else []
     if not problems:
         return checked
-    problems = sorted([*checked.problems, *problems], key=Problem.order)
-    return replace(checked, documents=None, problems=problems)
+    all_problems = sorted([*checked.problems, *problems], key=Problem.order)
+    return replace(checked, documents=None, problems=all_problems)
+
+
+def _require_folder(content: Path) -> None:
+    if not content.is_dir():
+        raise Misuse("content", f"{content}: there is no such folder")
 
 
 def moment_of(at: str | None, documents: Documents) -> datetime:
-    """Return the instant that a text names: RFC 3339, or a local time or a day in the content's
-    time zone.
+    """Return the instant that a text names.
 
-    None is now, in whole seconds. Raises Misuse for any other text, and for the first and last
-    year that Python has, for the weeks around an instant must exist, too.
+    ``at`` is RFC 3339, or a local time or a day in the content's time zone; None is now, in whole
+    seconds. Raises Misuse for any other text. It does so, too, for the first and the last year
+    that Python has, since the weeks around an instant must exist.
     """
     if at is None:
         return datetime.now(UTC).replace(microsecond=0)
@@ -214,8 +207,9 @@ def moment_of(at: str | None, documents: Documents) -> datetime:
 
 
 def live_at(interface: Interface, documents: Documents, at: str | None) -> Content:
-    """Return the documents that are live at an instant, as `moment_of` reads it, without their
-    indexes.
+    """Return the documents that are live at an instant, without their indexes.
+
+    ``at`` is what `moment_of` reads.
     """
     return live(documents, moment_of(at, documents), interface.kinds, interface.clocks)
 
@@ -232,7 +226,8 @@ def show(
 ) -> Response:
     """Return the response to a request, answered from checked documents instead of a release.
 
-    ``request`` is a path and query below the base URL, or the whole URL. ``app`` names the
+    ``documents`` are those that `check` returned for ``content``. ``request`` is a path and query
+    below the base URL, or the whole URL. ``at`` is what `moment_of` reads. ``app`` names the
     application that asks, by default the first; ``form`` the format: json or xml. A Refusal
     becomes the response that a client would get.
 
@@ -240,30 +235,14 @@ def show(
     """
     format = require_format(form)
     prepared = declared(interface, content)
-    interface, folder_schemas = prepared.interface, prepared.schemas
-    published = live_at(interface, documents, at)
-    applications = interface.application_names(published)
-    if app is not None and app not in applications:
-        raise Misuse("app", unknown_application(app, applications))
-    path, _, query = _below(interface, request, documents.site.value).partition("?")
-    try:
-        asked = Request(unquote(path), query, {"accept": format.media_type})
-        call = bind(asked, app or next(iter(applications), None), interface)
-        if not isinstance(call.operation.source, FromContent):
-            path = call.operation.path
-            raise Misuse(
-                "", f"{path} is answered by the running service only (`shopwindow serve`)"
-            )
-        with ExitStack() as stack:
-
-            def opened(name: str) -> Any:
-                indexes = temporary(interface.indexes, documents.feeds, published)
-                return stack.enter_context(indexes).index(name)
-
-            later = {name: _Later(partial(opened, name)) for name in documents.feeds}
-            return answer(call, published.with_indexes(later), folder_schemas)
-    except Refusal as refusal:
-        return refuse(refusal, format, folder_schemas)
+    published = live_at(prepared.interface, documents, at)
+    names = prepared.interface.application_names(published)
+    if app is not None and app not in names:
+        raise Misuse("app", _unknown_application(app, names))
+    application = app or next(iter(names), None)
+    return show_unbuilt(
+        prepared.interface, prepared.schemas, documents, published, request, application, format
+    )
 
 
 def require_format(name: str) -> Format:
@@ -274,68 +253,11 @@ def require_format(name: str) -> Format:
     return formats[name]
 
 
-def unknown_application(name: str, applications: Sequence[str]) -> str:
-    """Return a sentence that names the applications there are, and the nearest."""
-    close = nearest(name, applications)
-    meant = f"; did you mean {close}?" if close else ""
-    return f"{name!r}: the applications are {', '.join(applications)}{meant}"
-
-
-def applications(interface: Interface, content: Path) -> list[str] | None:
-    """Return the names of the applications that a content folder configures; None while it has
-    problems.
-    """
-    kind, checked = interface.applications, check(interface, content)
-    if checked.documents is None:
-        return None
-    if kind is None:
-        return []
-    identity = str(interface.kind[kind].identity)
-    return [str(document.value[identity]) for document in checked.documents.of(kind)]
-
-
-def new_key() -> tuple[str, str]:
-    """Return a new API key, which nobody can guess, and the digest of it that content holds
-    (SHA-256, hex).
-    """
-    key = "".join(secrets.choice(ascii_letters + digits) for _ in range(KEY_LENGTH))
-    return key, sha256(key.encode()).hexdigest()
-
-
-def _below(interface: Interface, request: str, site: Mapping[str, Any]) -> str:
-    """Return the path and query below the base URL or the order host's, which a pasted address
-    has in front.
-    """
-    target = re.sub("^https?://", "//", request.strip().partition("#")[0], flags=re.IGNORECASE)
-    below = []
-    for order_host, name in ((False, "base_url"), (True, "order_base_url")):
-        base = urlsplit(site[name])
-        host = f"//{base.netloc}" if target.startswith("//") else ""
-        start = f"{host}{base.path}/"
-        if target.lower().startswith(start.lower()):
-            below.append((order_host, target[len(start) :]))
-    if not below and target.startswith("//"):
-        bases = f"base_url, {site['base_url']}, and not below order_base_url, {site['order_base_url']}"
-        raise Misuse("", f"{request}: not below {bases}")
-    for order_host, rest in below:
-        path = rest.partition("?")[0].removesuffix("/")
-        if interface.routes.of(path, order_host):
-            return rest
-    return below[0][1] if below else target
-
-
-class _Later:
-    """An index, which takes a while to build: that is done once a view asks it something."""
-
-    def __init__(self, build: Callable[[], Any]) -> None:
-        self._build = build
-
-    @cached_property
-    def _opened(self) -> Any:
-        return self._build()
-
-    def __getattr__(self, verb: str) -> Any:
-        return getattr(self._opened, verb)
+def _unknown_application(name: str, names: Sequence[str]) -> str:
+    """Return a sentence that lists the applications that there are, and names the nearest."""
+    close = nearest(name, names)
+    suggestion = f"; did you mean {close}?" if close else ""
+    return f"{name!r}: the applications are {', '.join(names)}{suggestion}"
 
 
 # -- building ----------------------------------------------------------------------------------
@@ -369,7 +291,7 @@ def build(
     unpacked: int = MAX_UNPACKED_BYTES,
     fresh: bool = False,
     allowed: int = MAX_FILES,
-    steps: Steps = _no_steps,
+    steps: Steps = no_steps,
 ) -> Build:
     """Check a content folder, write a release to ``out`` and activate it, unless `current` is
     pinned.
@@ -383,25 +305,30 @@ def build(
     changes ``out``.
     """
     if out.absolute().is_relative_to(content.absolute()):
-        raise Misuse(
-            "out", f"{out} lies within --content {content}, whose every file is content"
-        )
-    begun, releases = datetime.now(UTC), Releases(out)
+        lies_within = f"{out} lies within --content {content}"
+        raise Misuse("out", f"{lies_within}, whose every file is content")
+    started = datetime.now(UTC)
+    releases = Releases(out)
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
     cached = None if fresh else out / ".cache" / "documents"
     options = CheckOptions(
         jobs, steps("checking"), cached, program, most=most, unpacked=unpacked
     )
 
-    def ordered(checked: Documents, declared: Declared) -> BuildOrder:
+    def ordered(documents: Documents, declared: Declared) -> BuildOrder:
+        note = {
+            "built": datetime.now(UTC).isoformat(timespec="microseconds"),
+            **origin(content),
+            "started": started.isoformat(timespec="milliseconds"),
+        }
         return BuildOrder(
             declared.interface,
-            checked,
+            documents,
             declared.schemas,
-            moment_of(at, checked),
+            moment_of(at, documents),
             lambda live: digest(rules(declared.interface, live, declared.schemas)),
             program,
-            _note(content) | {"started": begun.isoformat(timespec="milliseconds")},
+            note,
             jobs,
             fresh,
             steps("rendering"),
@@ -410,11 +337,10 @@ def build(
         )
 
     def record(status: str, description: str = "", cause: str = "", release: str = "") -> None:
-        build_notes.record_build(
-            out, begun, datetime.now(UTC), status, description, cause, release
-        )
+        ended = datetime.now(UTC)
+        build_notes.record_build(out, started, ended, status, description, cause, release)
 
-    with build_notes.at_work(out, begun):
+    with build_notes.at_work(out, started):
         try:
             prepared = declared(interface, content)
             with failures(out):
@@ -422,56 +348,28 @@ def build(
             if checked.documents is None:
                 record("FAILED", _first_problem(checked), build_notes.CONTENT_AT_FAULT)
                 return Build(checked)
-            checked.sources.clear()  # nothing reads them any more, and every process of the build would have them
+
+            # Nothing reads the sources any more, and every process of the build would have them.
+            checked.sources.clear()
             with releases.lock(make=True):
                 releases.reconcile()
                 built = build_release(ordered(checked.documents, prepared), releases)
-                done = _activated_after(Build(checked, built), built, releases)
+                activated = activation.activate_built(releases, built.id, datetime.now(UTC))
                 record("SUCCESS", release=built.id)
+                return Build(checked, built, activated, releases.current(), releases.pinned())
         except OutputBusy:
             raise  # another build is at work, and records its own end
         except (Failure, OSError) as failure:
             record("FAILED", str(failure))
             raise
-    return done
-
-
-def _activated_after(build: Build, built: Built, releases: Releases) -> Build:
-    """Activate a release that was built, unless it is current already or `current` is pinned."""
-    current, pinned = releases.current(), releases.pinned()
-    if current == built.id:
-        if not releases.link.is_symlink():  # a host that was given current.json alone
-            releases.point(built.id)
-        return replace(build, current=current, pinned=pinned)
-    if pinned:
-        return replace(build, current=current, pinned=True)
-    releases.activate(built.id, "build", "build", datetime.now(UTC))
-    return replace(build, current=built.id, activated=True)
 
 
 def _first_problem(checked: Checked) -> str:
     """Return the problems of a content folder in one sentence."""
     first, count = checked.problems[0], len(checked.problems) + checked.more
     where = f"{first.path}:{first.place.line}" if first.place else first.path
-    return f"{count} problem{'s' * (count > 1)} in the content, the first in {where}: {sentence(first)}"
-
-
-def _note(content: Path) -> dict[str, Any]:
-    """Return what build.json says beside the release: when, from what commit, by which version."""
-    commit = os.environ.get("GITHUB_SHA") or os.environ.get("CI_COMMIT_SHA")
-    if not commit:
-        try:
-            command = ["git", "-C", str(content), "rev-parse", "HEAD"]
-            commit = subprocess.run(
-                command, capture_output=True, text=True, check=True
-            ).stdout.strip()
-        except (OSError, subprocess.CalledProcessError):
-            commit = None
-    return {
-        "built": datetime.now(UTC).isoformat(timespec="microseconds"),
-        "commit": commit,
-        "version": version("shopwindow"),
-    }
+    problems = f"{count} problem{'s' * (count > 1)} in the content"
+    return f"{problems}, the first in {where}: {sentence(first)}"
 
 
 def counted(
@@ -482,35 +380,20 @@ def counted(
     at: str | None = None,
     jobs: int | None = None,
 ) -> Iterator[tuple[Operation, int | None]]:
-    """Yield every operation with the number of files that a build would render of it; None: it
-    is dynamic.
+    """Yield every operation with the number of files that a build would render of it.
+
+    None: the operation is dynamic. The arguments are those of `show` and `check`.
     """
     interface = declared(interface, content).interface
-    with temporary(
-        interface.indexes, documents.feeds, live_at(interface, documents, at), jobs
-    ) as published:
-        files = {
-            planned.operation.name: planned.files
-            for planned in planned_operations(interface, published)
-        }
+    published = live_at(interface, documents, at)
+    with temporary(interface.indexes, documents.feeds, published, jobs) as indexed:
+        planned = planned_operations(interface, indexed)
+        files = {each.operation.name: each.files for each in planned}
     for operation in interface.operations:
         yield operation, files.get(operation.name)
 
 
 # -- releases ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Activated:
-    """A release that was activated. ``previous`` was current before, if any.
-
-    ``edge_changed``: the edge's configuration differs between the two, and must be written and
-    reloaded.
-    """
-
-    id: str
-    previous: str | None
-    edge_changed: bool
 
 
 def releases(out: Path) -> list[Release]:
@@ -525,51 +408,20 @@ def activate(out: Path, id: str | None = None, reason: str = "") -> Activated:
     ``reason`` goes into the history. Raises Failure, such as for a damaged release; then
     nothing has changed.
     """
-    directory = Releases(out)
-    with directory.lock():
-        directory.reconcile()
-        chosen = directory.find(id) if id else directory.latest()
-        return _activate(directory, chosen, "activate", reason or "activate")
+    return activation.activate(Releases(out), id, reason, datetime.now(UTC))
 
 
 def roll_back(out: Path, id: str | None = None, reason: str = "") -> Activated:
-    """Make an earlier release the current one, and pin it, so that builds activate nothing
-    until `activate` does.
+    """Make an earlier release the current one, and pin it until `activate` is called.
 
-    Without ``id`` it is the newest in the history that was never rolled back from. Raises
-    Failure, as `activate`.
+    While it is pinned, builds activate nothing. Without ``id`` it is the newest in the history
+    that was never rolled back from. Raises Failure, as `activate`.
     """
-    directory = Releases(out)
-    with directory.lock():
-        directory.reconcile()
-        chosen = directory.find(id) if id else directory.to_roll_back_to()
-        return _activate(directory, chosen, "rollback", reason or "rollback")
-
-
-def _activate(directory: Releases, id: str, action: str, reason: str) -> Activated:
-    previous = directory.current()
-    wrong = verify_release(directory, id)
-    if wrong:
-        raise Failure(
-            f"release {id[:12]} is damaged, nothing was activated: {'; '.join(wrong[:3])}"
-        )
-    edge_changed = previous is not None and _edge(directory, previous) != _edge(directory, id)
-    directory.activate(id, action, reason, datetime.now(UTC), pin=action == "rollback")
-    return Activated(id, previous, edge_changed)
-
-
-def _edge(directory: Releases, id: str) -> str | None:
-    """Return the manifest's digest of the edge's configuration; None where the manifest cannot
-    be read.
-    """
-    try:
-        return directory.manifest(id).edge
-    except Failure:
-        return None
+    return activation.roll_back(Releases(out), id, reason, datetime.now(UTC))
 
 
 @dataclass(frozen=True)
-class Difference:
+class ReleaseDifference:
     """What differs between two releases: values of documents, and the URLs of the files that
     differ.
 
@@ -582,57 +434,99 @@ class Difference:
     lifetime: int
 
 
-def difference(interface: Interface, out: Path, old: str, new: str) -> Difference:
+def difference(interface: Interface, out: Path, old: str, new: str) -> ReleaseDifference:
     """Return what changes from one release to another, by document. Raises Failure.
 
     ``old`` and ``new`` are beginnings of ids, of 8 digits or more, or "current".
     """
-    directory = Releases(out)
-    before, after = directory.path(directory.find(old)), directory.path(directory.find(new))
-    listed = changes(before, after, interface)
-    return Difference(listed, purged(before, after), longest_lifetime(before, interface))
+    before, after = _folder(out, old), _folder(out, new)
+    return ReleaseDifference(
+        changes(before, after, interface),
+        purged(before, after),
+        longest_lifetime(before, interface),
+    )
 
 
 def urls_to_purge(out: Path, old: str, new: str) -> list[str]:
-    """Return the URLs of the files that differ between two releases, from their manifests
-    alone. Raises Failure.
+    """Return the URLs of the files that differ between two releases. Raises Failure.
+
+    It reads nothing but their manifests. ``old`` and ``new`` are as for `difference`.
     """
-    directory = Releases(out)
-    return purged(directory.path(directory.find(old)), directory.path(directory.find(new)))
+    return purged(_folder(out, old), _folder(out, new))
+
+
+def _folder(out: Path, id: str) -> Path:
+    """Return the folder of the release whose id begins so. Raises Failure."""
+    releases = Releases(out)
+    return releases.path(releases.find(id))
 
 
 def prune(out: Path, keep: int) -> tuple[list[str], int]:
-    """Delete all but the newest ``keep`` releases, and return the ids of those deleted and how
-    many are left.
+    """Delete all but the newest ``keep`` releases; return the ids of those deleted, and how many
+    are left.
 
     The current release stays, and one that was current in the last hour. Raises Failure.
     """
-    directory = Releases(out)
-    with directory.lock():
-        deleted = directory.prune(keep, datetime.now(UTC))
-    return deleted, len(directory.ids())
+    releases = Releases(out)
+    with releases.lock():
+        deleted = releases.prune(keep, datetime.now(UTC))
+    return deleted, len(releases.ids())
 
 
 def verify(out: Path, id: str = "current") -> tuple[str, list[str]]:
-    """Return a release's whole id, and a line for each of its files that is not as it was
-    built. Raises Failure.
+    """Return a release's whole id, and a line for each of its files that is not as it was built.
+
+    ``id`` is as for `difference`. Raises Failure.
     """
-    directory = Releases(out)
-    release = directory.find(id)
-    return release, verify_release(directory, release)
+    releases = Releases(out)
+    release = releases.find(id)
+    return release, verify_release(releases, release)
 
 
 def repair(out: Path, id: str = "current") -> int:
-    """Set the times and modes again that a copy of a release has lost; return of how many
-    files. Raises Failure.
+    """Set the times and modes again that a copy of a release has lost; return of how many files.
+
+    Both follow from a file's bytes. ``id`` is as for `difference`. Raises Failure.
     """
-    directory = Releases(out)
-    release = directory.find(id)
-    with directory.lock():
-        return repair_release(directory.path(release))
+    releases = Releases(out)
+    release = releases.find(id)
+    with releases.lock():
+        return repair_release(releases.path(release))
 
 
 # -- the edge ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A new API key, and its digest for the content (SHA-256, hex).
+
+    ``application_checked``: False where the content has problems, so that nobody could look the
+    application up.
+    """
+
+    key: str
+    digest: str
+    application_checked: bool
+
+
+def new_key(interface: Interface, content: Path, application: str) -> NewKey:
+    """Make an API key for an application. Raises Misuse where the content has no such one.
+
+    While the content has problems, nobody can tell which applications it has. One of them may be
+    that this application lacks its first key, so a key is made all the same.
+    """
+    documents = check(interface, content).documents
+    if documents is None:
+        return NewKey(*api_keys.new_key(), application_checked=False)
+    names = []
+    if interface.applications is not None:
+        identity = str(interface.kind[interface.applications].identity)
+        kind_documents = documents.of(interface.applications)
+        names = [str(document.value[identity]) for document in kind_documents]
+    if application not in names:
+        raise Misuse("", _unknown_application(application, names))
+    return NewKey(*api_keys.new_key(), application_checked=True)
 
 
 def nginx_configuration(
@@ -661,37 +555,64 @@ def nginx_configuration(
         raise Misuse("templates", f"{templates}: there is no {nginx.TEMPLATE} in it")
     if keys is None and interface.applications:
         raise Misuse("keys", "is needed: a file with a line `<application> <key>` for each key")
-    directory = Releases(out)
-    release = directory.path(directory.find("current"))
-    interface, folder_schemas = _released(interface, release, content)
-    published = content_of(release, interface)
+    current = _current_release(interface, content, out)
     try:
         text = keys.read_text(encoding="utf-8-sig") if keys else ""
-        known, warnings = nginx.read_keys(text, interface, published)
+        applications, warnings = api_keys.read_keys(text, current.interface, current.content)
     except (OSError, ValueError) as error:
         raise Failure(f"{keys}: {error}") from None
-    edge_rules = rules(interface, published, folder_schemas)
-    files = directory.link.absolute() / "files"
+
+    edge_rules = rules(current.interface, current.content, current.schemas)
+    files = (out / "current" / "files").absolute()
     folders = template_folders(interface, *([templates] if templates else []))
     try:
-        text = nginx.configuration(
-            edge_rules, known, files, service, listen, folders, limits=limits or EdgeLimits()
+        configuration = nginx.configuration(
+            edge_rules,
+            applications,
+            files,
+            service,
+            listen,
+            folders,
+            limits=limits or EdgeLimits(),
         )
     except ValueError as error:
         raise Misuse("", str(error)) from None
-    return text, warnings
+    return configuration, warnings
 
 
 def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str, Any]:
     """Return the interface as an OpenAPI 3.1 document, with examples from the current release.
+
     Raises Failure.
     """
-    directory = Releases(out)
-    release = directory.path(directory.find("current"))
-    interface, folder_schemas = _released(interface, release, content)
-    published = content_of(release, interface)
-    document: dict[str, Any] = openapi.document(interface, published, folder_schemas)
+    current = _current_release(interface, content, out)
+    document: dict[str, Any] = openapi.document(
+        current.interface, current.content, current.schemas
+    )
     return document
+
+
+@dataclass(frozen=True)
+class _CurrentRelease:
+    """The content of the current release; interface and schemas have its collections."""
+
+    interface: Interface
+    schemas: Schemas
+    content: Content
+
+
+def _current_release(interface: Interface, content: Path, out: Path) -> _CurrentRelease:
+    """Read the current release. Raises Failure.
+
+    Schemas of the folder ``content``, where it is there, come before the program's own.
+    """
+    release = _folder(out, "current")
+    extended = interface_of(release, interface)
+    return _CurrentRelease(
+        extended,
+        schemas_with(schemas(interface, content), extended),
+        content_of(release, extended),
+    )
 
 
 # -- the service -------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ from releases import as_content, as_value, built, manifest
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
-from shopwindow.edge.nginx import configuration, read_keys
+from shopwindow.edge.keys import read_keys
+from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import APPLICATION, Rules, Target, digest, rules
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Call, Request, make
@@ -87,7 +88,7 @@ class Edge:
 
 def written(rules: Rules, out: Path, service: str, port: int, keys: dict[str, str] | None = None) -> str:
     known = keys or {IPHONE: "iphone", IPHONE_NEXT: "iphone", ANDROID: "android"}
-    return configuration(rules, known, out / "current" / "files", service, f"{nginx.ADDRESS}:{port}", patience=1)
+    return configuration(rules, known, out / "current" / "files", service, f"{nginx.ADDRESS}:{port}", timeout=1)
 
 
 @contextmanager

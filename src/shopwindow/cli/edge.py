@@ -23,20 +23,18 @@ def new_key(app: str, content: str) -> None:
     """Make an API key for the application APP. It is printed once; content holds only its
     digest.
     """
-    names = library.applications(interface(), Path(content))
-    if names is None:  # as it is while an application's first key is lacking
-        words = f"the content has problems (`shopwindow check`), so {app!r} was not looked up among the applications"
-        click.echo(f"shopwindow: {words}", err=True)
-    elif app not in names:
-        raise click.UsageError(library.unknown_application(app, names))
-    key, digest = library.new_key()
+    made = library.new_key(interface(), Path(content), app)
+    if not made.application_checked:
+        not_looked_up = f"{app!r} was not looked up among the applications"
+        problems = "the content has problems (`shopwindow check`)"
+        click.echo(f"shopwindow: {problems}, so {not_looked_up}", err=True)
     audit.record("key new", application=app)
-    click.echo(f"{app} {key}")
+    click.echo(f"{app} {made.key}")
     click.echo(
         "give the key to the app and to the edge's keys file; add its digest to apiKeys in the content:",
         err=True,
     )
-    click.echo(f"  - {digest}", err=True)
+    click.echo(f"  - {made.digest}", err=True)
 
 
 @click.group()

@@ -27,8 +27,9 @@ from shopwindow.cli.steps import (
     progress_bar,
 )
 from shopwindow.interface.operation import FromContent, FromStore, Operation
-from shopwindow.library import Activated, Build
+from shopwindow.library import Build
 from shopwindow.problems import pointer_text
+from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.changes import Change
 from shopwindow.release.order import MAX_FILES

@@ -1,4 +1,11 @@
-"""The rules as a configuration for nginx, and the file of API keys that it is made with."""
+"""The edge's rules, printed as a configuration for nginx.
+
+How this works. The template nginx.conf is text with a few tables to fill in: keys, values of
+Accept, targets with their files, errors. This module turns the rules into those tables and
+escapes every text for nginx, so that the template holds no logic but loops. A request is looked
+up in nginx's maps. One that matches all of them is answered with a file; every other goes to the
+service, which decides by itself.
+"""
 
 import os
 import re
@@ -6,18 +13,17 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.edge.rules import APPLICATION, Error, Route, Rules
-from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure, failures
+from shopwindow.release.stage import fsync_folder
 
 TEMPLATE = "nginx.conf"
+
 SERVICE_TIMEOUT_SECONDS = 30
 """Seconds that nginx waits for the service before it answers 504."""
 
@@ -38,9 +44,7 @@ class EdgeLimits:
 
 NO_LIMITS = EdgeLimits(0, 0, 0)
 
-# nginx's own status → the code that is answered. 494 is a header that is too large; it is sent
-# as 400.
-_STATUSES = {
+_CODE_BY_STATUS = {
     400: "invalid",
     401: "no_key",
     413: "too_large",
@@ -53,48 +57,20 @@ _STATUSES = {
     504: "timeout",
     505: "invalid",
 }
-_API_KEY = re.compile(r"[A-Za-z0-9]{24}", re.ASCII)
+"""nginx's own status → the code that is answered. Its 494, a header that is too large, is sent
+as 400; the template does that.
+"""
+
 _LISTEN = re.compile(r"[A-Za-z0-9.:*_/=\[\] -]+", re.ASCII)
 _SERVICE = re.compile(r"[A-Za-z0-9.:_/\[\]-]+", re.ASCII)
+
 _PROTOCOLS = ("ssl", "http2", "quic", "proxy_protocol")
 """Parameters of `listen` that each server of an address repeats; the others may stand once."""
 
-_HASHED = 40
-"""The longest text for nginx's hashes: a bucket is a cache line of 64 bytes, and widening it is
-the operator's.
+_MAX_HASHED = 40
+"""Characters of the longest text for nginx's hashes. A bucket is a cache line of 64 bytes;
+widening it is the operator's decision.
 """
-
-
-def read_keys(
-    text: str, interface: Interface, content: Content
-) -> tuple[dict[str, str], list[str]]:
-    """Lines `<application> <key>` → applications by key, and warnings about the keys that are
-    left out.
-
-    Left out is a key whose digest the content does not list: that is how a release withdraws
-    one. Blank lines and those that begin with `#` mean nothing. Raises ValueError with the
-    number of a malformed line. No message shows what may be a key.
-    """
-    digests = {name: frozenset(keys) for name, keys in interface.keys(content).items()}
-    keys: dict[str, str] = {}
-    warnings = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        application, *rest = line.split()
-        if len(rest) != 1 or not _API_KEY.fullmatch(rest[0]):
-            raise ValueError(
-                f"line {number}: must be an application and a key of 24 letters and digits"
-            )
-        if application not in digests:
-            warnings.append(f"line {number}: left out, the content has no such application")
-        elif sha256(rest[0].encode()).hexdigest() not in digests[application]:
-            warnings.append(
-                f"line {number}: left out, not among the apiKeys of {application} in the content"
-            )
-        else:
-            keys[rest[0]] = application
-    return keys, warnings
 
 
 def configuration(
@@ -104,74 +80,67 @@ def configuration(
     service: str,
     listen: str,
     templates: Sequence[Path] = (),
-    patience: int = SERVICE_TIMEOUT_SECONDS,
+    timeout: int = SERVICE_TIMEOUT_SECONDS,
     limits: EdgeLimits = NO_LIMITS,
 ) -> str:
-    """Content for nginx's http context. ``files`` is absolute and goes through `current`, the
-    link that a switch moves.
+    """Return the configuration, for nginx's http context.
 
-    ``service`` is `HOST:PORT` or `unix:PATH`; ``listen`` is nginx's, with its parameters.
-    ``templates`` are the folders that are searched for its template, by default the program's
-    own; what they hold runs in a sandbox. Raises ValueError, and Failure for a template that cannot be
-    rendered.
+    ``keys``: application by key. ``files``: where the files are, an absolute path through the
+    link `current`, which an activation moves. ``service``: `HOST:PORT` or `unix:PATH`.
+    ``listen``: nginx's own, with its parameters. ``templates``: the folders in which the template
+    is looked for, by default the program's own; it runs in a sandbox. ``timeout``: seconds that
+    nginx waits for the service.
+
+    Raises ValueError for a path or an address that cannot be one, and Failure for a template that
+    cannot be rendered.
     """
     if not files.is_absolute():
         raise ValueError(f"the files' path must be absolute, not {str(files)!r}")
-    for name, value, form in (("service", service, _SERVICE), ("listen", listen, _LISTEN)):
-        if not form.fullmatch(value):
-            raise ValueError(f"{name}: {value!r} is not an address")
+    for name, address, pattern in (("service", service, _SERVICE), ("listen", listen, _LISTEN)):
+        if not pattern.fullmatch(address):
+            raise ValueError(f"{name}: {address!r} is not an address")
+
     from jinja2 import TemplateError
 
-    values = {
-        "rules": rules,
-        "key_variable": rules.key_header.replace("-", "_"),
-        "keys": _keys(keys),
-        "locations": {route.operation: _location(rules, route) for route in rules.routes},
-        "targets": {route.operation: list(_targets(rules, route)) for route in rules.routes},
-        "lifetimes": sorted({route.cache_control for route in rules.routes}),
-        "errors": list(_errors(rules.errors)),
-        "own_errors": list(_errors(rules.own_errors)),
-        "own_paths": [
-            quoted(unquote(path) + end) for path in rules.own_paths for end in ("", "/")
-        ],
-        "files": files.as_posix(),
-        "service": service,
-        "listen": listen,
-        "listen_again": " ".join(
-            word for at, word in enumerate(listen.split()) if not at or word in _PROTOCOLS
-        ),
-        "patience": patience,
-        "limits": limits,
-    }
+    environment = _environment(templates or [shipped("templates")])
     try:
-        rendered: str = (
-            _environment(templates or [shipped("templates")])
-            .get_template(TEMPLATE)
-            .render(values)
+        rendered: str = environment.get_template(TEMPLATE).render(
+            rules=rules,
+            key_variable=rules.key_header.replace("-", "_"),
+            keys=list(_keys(keys)),
+            locations={route.operation: _location(rules, route) for route in rules.routes},
+            targets={route.operation: list(_targets(rules, route)) for route in rules.routes},
+            lifetimes=sorted({route.cache_control for route in rules.routes}),
+            errors=list(_errors(rules.errors)),
+            own_errors=list(_errors(rules.own_errors)),
+            own_paths=list(_own_paths(rules)),
+            files=files.as_posix(),
+            service=service,
+            listen=listen,
+            listen_again=_listen_again(listen),
+            patience=timeout,
+            limits=limits,
         )
     except TemplateError as error:
-        raise Failure(
-            f"the template {TEMPLATE} cannot be rendered: {type(error).__name__}: {error}"
-        ) from None
+        reason = f"{type(error).__name__}: {error}"
+        raise Failure(f"the template {TEMPLATE} cannot be rendered: {reason}") from None
     return rendered
 
 
 def write(path: Path, text: str) -> None:
-    """Put a configuration in a file's place, whole or not at all, readable by its owner alone:
-    it holds API keys.
+    """Put a configuration in a file's place, readable by its owner alone: it holds API keys.
 
-    nginx reads its configuration as root, so nobody else needs to. A link is followed, as in
-    sites-enabled. Raises Failure.
+    The file is replaced by one rename, so nginx never reads half of it. nginx reads its
+    configuration as root, so nobody else needs to. A link is followed, as in sites-enabled.
+    Raises Failure; then the file is as it was.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise Failure(
-            f"{path} is not a file; --write needs one, and without it the configuration is printed"
-        )
+        without = "without it the configuration is printed"
+        raise Failure(f"{path} is not a file; --write needs one, and {without}")
     with failures(target, f"{path} is as it was"):
-        descriptor, draft = tempfile.mkstemp(
-            prefix=f".{target.name}-", dir=target.parent
-        )  # of mode 0600
+        # mkstemp creates files of mode 0600.
+        descriptor, draft = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -181,21 +150,12 @@ def write(path: Path, text: str) -> None:
         except BaseException:
             os.unlink(draft)
             raise
-        _settle(target.parent)
-
-
-def _settle(folder: Path) -> None:
-    """A rename in a folder to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        fsync_folder(target.parent)
 
 
 def _environment(templates: Sequence[Path]) -> Any:
-    """Sandboxed: a template of somebody else may print what it likes, and run nothing, where
-    root calls this.
+    """Return a sandbox for templates: root may call this, and an operator's own template may
+    print what it likes, but run nothing.
     """
     from jinja2 import FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -216,73 +176,86 @@ def _environment(templates: Sequence[Path]) -> Any:
 
 
 def quoted(text: str) -> str:
-    """Text as one token, where nginx expands no variables."""
+    """Write a text as one token, for a place where nginx expands no variables."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def expanded(text: str) -> str:
-    """Text as one token, where nginx does expand variables: it has no escape for `$` but a
-    variable that holds it.
+    """Write a text as one token, for a place where nginx does expand variables.
+
+    It has no escape for `$` but a variable that holds it.
     """
     return quoted(text.replace("$", "${shopwindow_dollar}"))
 
 
 def key(text: str) -> str:
-    """An entry of a map that compares without case, as nginx's hashes do; an expression where
-    the hash has no room.
+    """Write an entry of a map that compares without case, as nginx's hashes do.
+
+    A text that is too long for the hash becomes an expression.
     """
-    return quoted(text if len(text) <= _HASHED else f"~*^{re.escape(text)}$")
+    return quoted(text if len(text) <= _MAX_HASHED else f"~*^{re.escape(text)}$")
 
 
 def exact(text: str) -> str:
-    """An entry of a map that compares with case."""
+    """Write an entry of a map that compares with case."""
     return quoted(f"~^{re.escape(text)}$")
 
 
 def host(name: str) -> str:
-    """A server's name, or an entry of a map of hosts."""
-    return name if len(name) <= _HASHED else quoted(f"~^{re.escape(name)}$")
+    """Write a server's name, or an entry of a map of hosts."""
+    return name if len(name) <= _MAX_HASHED else quoted(f"~^{re.escape(name)}$")
 
 
-# -- tables ------------------------------------------------------------------------------------
+# -- the tables that the template prints -------------------------------------------------------
 
 
-def _keys(keys: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Entries of the map of keys. The hash finds a key without case; two that differ in case
-    alone need expressions.
+def _keys(keys: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the entries of the map of keys: an entry, and `application key` as its value.
+
+    The hash finds a key without case. Two keys that differ in case alone need expressions.
     """
-    folded = Counter(each.lower() for each in keys)
-    return [
-        (
-            quoted(each) if folded[each.lower()] == 1 else exact(each),
-            quoted(f"{application} {each}"),
-        )
-        for each, application in sorted(keys.items())
-    ]
+    spellings = Counter(each.lower() for each in keys)
+    for api_key, application in sorted(keys.items()):
+        is_only = spellings[api_key.lower()] == 1
+        entry = quoted(api_key) if is_only else exact(api_key)
+        yield entry, quoted(f"{application} {api_key}")
 
 
 def _errors(errors: Iterable[Error]) -> Iterator[tuple[int, Error]]:
-    """nginx's own statuses, each with the error that is answered."""
+    """Yield nginx's own statuses, each with the error that is answered."""
     by_code = {error.code: error for error in errors}
-    return ((status, by_code[code]) for status, code in _STATUSES.items() if code in by_code)
+    for status, code in _CODE_BY_STATUS.items():
+        if code in by_code:
+            yield status, by_code[code]
+
+
+def _own_paths(rules: Rules) -> Iterator[str]:
+    """Yield the paths of operations with failures of their own form, without and with a slash."""
+    for path in rules.own_paths:
+        yield from (quoted(unquote(path) + end) for end in ("", "/"))
+
+
+def _listen_again(listen: str) -> str:
+    """Return `listen` for a second server of the address, with what that must repeat."""
+    address, *parameters = listen.split()
+    return " ".join([address, *(word for word in parameters if word in _PROTOCOLS)])
 
 
 def _location(rules: Rules, route: Route) -> str:
-    """Where nginx looks for an operation's targets, by the path as it has decoded it."""
+    """Return where nginx looks for an operation's targets, by the path as it has decoded it."""
     literal, parameter, _ = route.path.partition("{")
     return ("^~ " if parameter else "= ") + quoted(unquote(f"{rules.base_path}/") + literal)
 
 
 def _targets(rules: Rules, route: Route) -> Iterator[tuple[str, str]]:
-    """The expressions of an operation's targets, after the application's name, each with its
-    file's place.
+    """Yield the expressions of an operation's targets, each with the place of its file.
+
+    An expression begins with the application's name, as the template looks it up.
     """
     base = re.escape(f"{rules.base_path}/")
     for target in route.targets:
-        file = re.sub(r"\\([0-9])", r"$\1", target.stem).replace(
-            APPLICATION, "$shopwindow_application"
-        )
-        yield (
-            quoted(f"~^[^/]+{base}{target.pattern}$"),
-            quoted(f"/.shopwindow/{route.cache_control}/{file}.$shopwindow_format"),
-        )
+        stem = re.sub(r"\\([0-9])", r"$\1", target.stem)
+        stem = stem.replace(APPLICATION, "$shopwindow_application")
+        expression = quoted(f"~^[^/]+{base}{target.pattern}$")
+        file = f"/.shopwindow/{route.cache_control}/{stem}.$shopwindow_format"
+        yield expression, quoted(file)

@@ -1,0 +1,27 @@
+"""Where a release comes from: the commit of its content, and the version of this program."""
+
+import os
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
+"""Environment variables in which GitHub's and GitLab's pipelines name the commit."""
+
+
+def origin(content: Path) -> dict[str, str | None]:
+    """Return the commit of a content folder and the version of this program, for build.json."""
+    return {"commit": _commit(content), "version": version("shopwindow")}
+
+
+def _commit(content: Path) -> str | None:
+    """Return the commit that a pipeline or git names; None where neither does."""
+    for name in COMMIT_VARIABLES:
+        if commit := os.environ.get(name):
+            return commit
+    command = ["git", "-C", str(content), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()

@@ -1,0 +1,103 @@
+"""The response to one request, answered from checked documents where no release was built.
+
+An editor who asks what an app would get has changed a file and not built yet. The request takes
+the way that it takes in the service: it is bound to a Call, and `answer` answers that. Two things
+differ. A pasted address may have the base URL in front, which is taken off. And an index takes a
+while to build, so it is built in a temporary folder, and only once a view asks it something.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import cached_property, partial
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from shopwindow.content.documents import Content, Documents
+from shopwindow.content.schema import Schemas
+from shopwindow.interface.answer import Response, answer, refuse
+from shopwindow.interface.bind import bind
+from shopwindow.interface.call import Request
+from shopwindow.interface.formats import Format
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.operation import FromContent
+from shopwindow.problems import Misuse, Refusal
+from shopwindow.release.indexes import temporary
+
+
+def show(
+    interface: Interface,
+    schemas: Schemas,
+    documents: Documents,
+    content: Content,
+    request: str,
+    application: str | None,
+    format: Format,
+) -> Response:
+    """Return the response to a request; a Refusal becomes the response that a client would get.
+
+    ``content`` holds those of ``documents`` that are live. ``request`` is a path and query below
+    the base URL, or a whole URL. Raises Misuse for an operation that only the running service
+    answers, and for a URL of another host.
+    """
+    path, _, query = _below_base_url(request, interface, documents.site.value).partition("?")
+    try:
+        parsed = Request(unquote(path), query, {"accept": format.media_type})
+        call = bind(parsed, application, interface)
+        if not isinstance(call.operation.source, FromContent):
+            what = f"{call.operation.path} is answered by the running service only"
+            raise Misuse("", f"{what} (`shopwindow serve`)")
+
+        with ExitStack() as stack:
+
+            def opened(name: str) -> Any:
+                indexed = temporary(interface.indexes, documents.feeds, content)
+                return stack.enter_context(indexed).index(name)
+
+            indexes = {name: _BuiltWhenAsked(partial(opened, name)) for name in documents.feeds}
+            return answer(call, content.with_indexes(indexes), schemas)
+    except Refusal as refusal:
+        return refuse(refusal, format, schemas)
+
+
+class _BuiltWhenAsked:
+    """Stands for an index that is built once a view asks it something."""
+
+    def __init__(self, build: Callable[[], Any]) -> None:
+        self._build = build
+
+    @cached_property
+    def _opened(self) -> Any:
+        return self._build()
+
+    def __getattr__(self, verb: str) -> Any:
+        return getattr(self._opened, verb)
+
+
+def _below_base_url(request: str, interface: Interface, site: Mapping[str, Any]) -> str:
+    """Return the path and query of a request below the base URL, or below the order host's.
+
+    Both hosts may have the same address: then the one counts that has such a path. Raises Misuse
+    for a whole URL that is below neither.
+    """
+    target = re.sub("^https?://", "//", request.strip().partition("#")[0], flags=re.IGNORECASE)
+    has_host = target.startswith("//")
+    matches = []
+    for order_host, setting in ((False, "base_url"), (True, "order_base_url")):
+        base = urlsplit(site[setting])
+        host = f"//{base.netloc}" if has_host else ""
+        prefix = f"{host}{base.path}/"
+        if target.lower().startswith(prefix.lower()):
+            matches.append((order_host, target[len(prefix) :]))
+
+    if has_host and not matches:
+        base, order = (
+            f"base_url, {site['base_url']}",
+            f"order_base_url, {site['order_base_url']}",
+        )
+        raise Misuse("", f"{request}: not below {base}, and not below {order}")
+    for order_host, rest in matches:
+        path = rest.partition("?")[0].removesuffix("/")
+        if interface.routes.of(path, order_host):
+            return rest
+    return matches[0][1] if matches else target
