@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import Ended, can_fork, forked
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.documents import Content, Documents, decode
 from shopwindow.content.documents import live as live_documents
 from shopwindow.content.listing import shipped
@@ -123,7 +123,7 @@ def write(folder: Path, documents: Mapping[str, Json]) -> Path:
 def documents(folder: Path, schemas: Schemas | None = None) -> Documents:
     """The checked documents of a content folder, which must be without fault."""
     known = declared(folder, INTERFACE, schemas or Schemas([shipped("schemas"), folder / "schemas"]))
-    checked = check(folder, known.schemas, known.interface, Options(jobs=1, problems=known.problems))
+    checked = check(folder, known.schemas, known.interface, CheckOptions(jobs=1, problems=known.problems))
     assert checked.documents is not None, checked.problems
     return checked.documents
 

@@ -13,7 +13,7 @@ from openapi_spec_validator import validate
 
 from releases import AT, SAMPLE, Ran, app, built, manifest, shopwindow, site, write
 from shopwindow.content import collections
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.documents import live
 from shopwindow.interface.bind import bind
 from shopwindow.interface.call import Request
@@ -302,7 +302,7 @@ def test_show_openapi_and_nginx_know_the_routes(content: Path, tmp_path: Path) -
 def problems(place: Path) -> list[str]:
     """Return what a check finds: place, rule, pointer and what was found, a line each."""
     known: Declared = declared(place, INTERFACE, program_schemas(INTERFACE, place / "schemas"))
-    options = Options(jobs=1, problems=known.problems, unread=known.unread)
+    options = CheckOptions(jobs=1, problems=known.problems, unread=known.unread)
     checked = check(place, known.schemas, known.interface, options)
     return [
         f"{each.path}:{each.place.line}:{each.place.column}: {each.rule}: {pointer_text(each.pointer)}: {each.found}"
@@ -315,7 +315,7 @@ def problems(place: Path) -> list[str]:
 def test_the_content_is_without_problems(content: Path) -> None:
     assert problems(content) == []
     known = declared(SAMPLE, INTERFACE, program_schemas(INTERFACE, SAMPLE / "schemas"))
-    checked = check(SAMPLE, known.schemas, known.interface, Options(jobs=1))
+    checked = check(SAMPLE, known.schemas, known.interface, CheckOptions(jobs=1))
     assert checked.documents is not None
     banners = checked.documents.of("banner")
     assert len(banners) == 8

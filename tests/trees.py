@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
@@ -183,9 +183,9 @@ def unmark(folder: Path, *paths: str) -> list[str]:
     return expected
 
 
-def problems(folder: Path, schemas: Schemas, options: Options | None = None) -> list[Problem]:
+def problems(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[Problem]:
     """What a check of a folder finds; documents if and only if it finds nothing."""
-    options = options or Options()
+    options = options or CheckOptions()
     interface = INTERFACE
     if (folder / "collections.yaml").is_file():
         known = declared(folder, INTERFACE, program_schemas(INTERFACE, folder / "schemas"))
@@ -202,7 +202,7 @@ def place(problem: Problem) -> str:
     return f"{problem.path}:{where.line}:{where.column}" if where else problem.path
 
 
-def found(folder: Path, schemas: Schemas, options: Options | None = None) -> list[str]:
+def found(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[str]:
     """What a check of a folder finds, in short: `path:line:column rule pointer`."""
     told = problems(folder, schemas, options)
     return [f"{place(each)} {each.rule} {pointer_text(each.pointer)}".rstrip() for each in told]

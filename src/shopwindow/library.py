@@ -18,8 +18,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content.check import MOST, Checked
-from shopwindow.content.check import Options as CheckOptions
+from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Content, Documents, live
 from shopwindow.content.listing import COLLECTIONS
@@ -135,7 +134,7 @@ def check(
     *,
     against: Path | None = None,
     jobs: int | None = None,
-    most: int = MOST,
+    most: int = MAX_PROBLEMS,
     unpacked: int = MAX_UNPACKED_BYTES,
     steps: Steps = no_steps,
     remembered: Remembered | None = None,
@@ -287,7 +286,7 @@ def build(
     *,
     at: str | None = None,
     jobs: int | None = None,
-    most: int = MOST,
+    most: int = MAX_PROBLEMS,
     unpacked: int = MAX_UNPACKED_BYTES,
     fresh: bool = False,
     allowed: int = MAX_FILES,

@@ -19,7 +19,7 @@ from shopwindow.catalog import rules as catalog_rules
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.columns import ColumnWriter, NumberColumns
 from shopwindow.content import records
-from shopwindow.content.check import Checked, Options, check
+from shopwindow.content.check import Checked, CheckOptions, check
 from shopwindow.content.listing import scan
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.collections import declared
@@ -105,7 +105,7 @@ def small(tmp_path: Path) -> Path:
 def checked(folder: Path, schemas: Schemas, **options: Any) -> Checked:
     known = declared(folder, INTERFACE, program_schemas(INTERFACE, folder / "schemas"))
     chosen = known.schemas if known.interface.collections else schemas
-    return check(folder, chosen, known.interface, Options(**options))
+    return check(folder, chosen, known.interface, CheckOptions(**options))
 
 
 def catalog(folder: Path, schemas: Schemas, **options: Any) -> CheckedCatalog:
@@ -406,7 +406,7 @@ def test_faults_deep_in_a_feed_have_their_lines(small: Path, schemas: Schemas, e
     (small / FILES["reviews"]).unlink()
     path = f"catalog/reviews.jsonl{ending}"
     write(small, {path: packed(data, ending)})
-    told = problems(small, schemas, Options(jobs=jobs))
+    told = problems(small, schemas, CheckOptions(jobs=jobs))
     assert [(each.place and each.place.line, each.rule) for each in told] == [
         (4568, "schema.maximum"),
         (7001, "feed.syntax"),

@@ -17,7 +17,7 @@ from releases import Ran, shopwindow
 from shopwindow.catalog import mapping
 from shopwindow.catalog.mapping import BadRow, UnusableMapping
 from shopwindow.catalog.rules import check_digit
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.shop import INTERFACE
@@ -425,7 +425,7 @@ def test_every_product_of_a_real_store_is_imported_and_without_fault(tmp_path: P
     assert [each["reference"] for each in products if each["attributes"].get("GENDER") == ["Women"]] == women
     assert [each["site"] for each in stock] == [item["current_stock"] for item in items]
     write(tmp_path, {"site.yaml": SITE + SETTINGS})
-    assert check(tmp_path, schemas, INTERFACE, Options()).problems == []
+    assert check(tmp_path, schemas, INTERFACE, CheckOptions()).problems == []
 
 
 @real_data
@@ -440,4 +440,4 @@ def test_every_category_of_a_real_store_is_imported_and_without_fault(tmp_path: 
         assert category.get("parent") == (ids[above[-1]] if above else None)
         assert category["name"] == (names[row["id"]] or row["id"])
     write(tmp_path, {"site.yaml": SITE})
-    assert check(tmp_path, schemas, INTERFACE, Options()).problems == []
+    assert check(tmp_path, schemas, INTERFACE, CheckOptions()).problems == []

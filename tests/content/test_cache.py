@@ -11,7 +11,7 @@ import pytest
 
 from checkout import ROOT
 from shopwindow.content import cache
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.kinds import SITE
 from shopwindow.content.listing import scan
 from shopwindow.content.schema import Schemas
@@ -29,16 +29,16 @@ def aged(folder: Path, seconds: float = 10) -> None:
 
 
 @pytest.fixture
-def cached(tmp_path: Path) -> Options:
-    return Options(cached=tmp_path / "cache" / "documents", program="1")
+def cached(tmp_path: Path) -> CheckOptions:
+    return CheckOptions(cached=tmp_path / "cache" / "documents", program="1")
 
 
-def outcome(folder: Path, schemas: Schemas, options: Options | None = None) -> tuple[Any, ...]:
+def outcome(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> tuple[Any, ...]:
     checked = check(folder, schemas, INTERFACE, options)
     return checked.documents, checked.problems, checked.placeholders, checked.sources
 
 
-def kept(options: Options) -> set[str]:
+def kept(options: CheckOptions) -> set[str]:
     """The files that stand in the cache."""
     assert options.cached
     data, found = options.cached.read_bytes(), set()
@@ -51,7 +51,7 @@ def kept(options: Options) -> set[str]:
     return found
 
 
-def test_with_and_without_the_cache_a_check_finds_the_same(sample: Path, schemas: Schemas, cached: Options) -> None:
+def test_with_and_without_the_cache_a_check_is_the_same(sample: Path, schemas: Schemas, cached: CheckOptions) -> None:
     aged(sample)
     plain = outcome(sample, schemas)
     assert outcome(sample, schemas, cached) == plain
@@ -72,7 +72,7 @@ def test_with_and_without_the_cache_a_check_finds_the_same(sample: Path, schemas
 
 
 def test_what_is_found_in_a_file_is_found_again_with_the_cache(
-    minimal: Path, schemas: Schemas, cached: Options
+    minimal: Path, schemas: Schemas, cached: CheckOptions
 ) -> None:
     edit(minimal, *EVERYWHERE)
     aged(minimal)
@@ -80,7 +80,7 @@ def test_what_is_found_in_a_file_is_found_again_with_the_cache(
     assert [outcome(minimal, schemas, cached) for _ in range(2)] == [plain, plain]
 
 
-def test_another_file_with_the_same_size_and_time_is_read(minimal: Path, schemas: Schemas, cached: Options) -> None:
+def test_another_file_of_the_same_size_and_time_is_read(minimal: Path, schemas: Schemas, cached: CheckOptions) -> None:
     aged(minimal)
     outcome(minimal, schemas, cached)
     path = minimal / "events/one.yaml"
@@ -96,7 +96,7 @@ def test_another_file_with_the_same_size_and_time_is_read(minimal: Path, schemas
 
 
 @pytest.mark.parametrize("damaged", ["Half Price", "storeNumber", "events/one.yaml", "Opening"])
-def test_a_damaged_cache_is_none(damaged: str, minimal: Path, schemas: Schemas, cached: Options) -> None:
+def test_a_damaged_cache_is_none(damaged: str, minimal: Path, schemas: Schemas, cached: CheckOptions) -> None:
     aged(minimal)
     plain = outcome(minimal, schemas, cached)
     assert cached.cached
@@ -106,7 +106,7 @@ def test_a_damaged_cache_is_none(damaged: str, minimal: Path, schemas: Schemas, 
     assert outcome(minimal, schemas, cached) == plain
 
 
-def test_a_file_younger_than_two_seconds_is_read_again(minimal: Path, schemas: Schemas, cached: Options) -> None:
+def test_a_file_younger_than_two_seconds_is_read_again(minimal: Path, schemas: Schemas, cached: CheckOptions) -> None:
     aged(minimal)
     path = minimal / "events/one.yaml"
     os.utime(path)
@@ -130,7 +130,7 @@ def test_a_file_younger_than_two_seconds_is_not_taken_from_the_cache(minimal: Pa
     assert (cache.load(tmp_path / "cache", "key", sources) or {}).keys() == MINIMAL.keys() - {"events/one.yaml"}
 
 
-def test_what_is_read_anew_is_added_to_the_cache(minimal: Path, schemas: Schemas, cached: Options) -> None:
+def test_what_is_read_anew_is_added_to_the_cache(minimal: Path, schemas: Schemas, cached: CheckOptions) -> None:
     aged(minimal)
     outcome(minimal, schemas, cached)
     assert cached.cached
@@ -145,7 +145,7 @@ def test_what_is_read_anew_is_added_to_the_cache(minimal: Path, schemas: Schemas
     assert data.count(b'"Opening') == 4
 
 
-def test_a_cache_of_which_most_is_of_no_use_begins_anew(minimal: Path, schemas: Schemas, cached: Options) -> None:
+def test_a_cache_of_which_most_is_of_no_use_begins_anew(minimal: Path, schemas: Schemas, cached: CheckOptions) -> None:
     sizes = []
     for seconds in range(60, 0, -5):  # all files seem to be others each time
         aged(minimal, seconds)
@@ -187,7 +187,7 @@ def test_what_is_added_to_a_cache_that_another_program_replaced_is_not_believed(
 
 @pytest.mark.parametrize("change", ["program", "names", "schemas"])
 def test_the_cache_holds_for_one_program_its_schemas_and_the_names(
-    minimal: Path, schemas: Schemas, cached: Options, tmp_path: Path, change: str
+    minimal: Path, schemas: Schemas, cached: CheckOptions, tmp_path: Path, change: str
 ) -> None:
     edit(minimal, ("events/one.yaml", "name: Opening", 'name: "{{ www }}"'))
     aged(minimal)
@@ -207,7 +207,7 @@ def test_the_cache_holds_for_one_program_its_schemas_and_the_names(
 
 
 @pytest.mark.parametrize("damage", ["gone", "empty", "half", "other", "folder", "list"])
-def test_a_damaged_cache_is_read_as_none(minimal: Path, schemas: Schemas, cached: Options, damage: str) -> None:
+def test_a_damaged_cache_is_read_as_none(minimal: Path, schemas: Schemas, cached: CheckOptions, damage: str) -> None:
     aged(minimal)
     plain = outcome(minimal, schemas, cached)
     path = cached.cached

@@ -20,7 +20,7 @@ from checkout import ROOT
 from examples import examples
 from shopwindow.cli import report
 from shopwindow.content import yaml
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.documents import live as live_documents
 from shopwindow.content.listing import scan
 from shopwindow.content.schema import Schemas
@@ -107,8 +107,8 @@ def test_any_number_of_processes_finds_the_same(minimal: Path, schemas: Schemas,
     wrong = {f"stores/more/{number}.yaml": f"storeId: {number}\nname: {number}\n" for number in range(300)}
     write(minimal, wrong)
     counted: list[tuple[int, int]] = []
-    alone = check(minimal, schemas, INTERFACE, Options(jobs=1))
-    shared = check(minimal, schemas, INTERFACE, Options(jobs=jobs, progress=lambda *done: counted.append(done)))
+    alone = check(minimal, schemas, INTERFACE, CheckOptions(jobs=1))
+    shared = check(minimal, schemas, INTERFACE, CheckOptions(jobs=jobs, progress=lambda *done: counted.append(done)))
     assert shared.problems == alone.problems
     assert shared.sources == alone.sources
     assert len(alone.problems) > 300
@@ -368,7 +368,7 @@ def test_a_long_text_is_no_reason_to_wait(minimal: Path, schemas: Schemas) -> No
         ("stores/one.yaml", "hours:", "features: [" + "a, 1, " * 2000 + "]\nhours:"),
     )
     started = time.monotonic()
-    assert len(problems(minimal, schemas, Options(most=5000))) > 4000
+    assert len(problems(minimal, schemas, CheckOptions(most=5000))) > 4000
     assert time.monotonic() - started < 20
 
 
@@ -397,12 +397,12 @@ def put_back(folder: Path, path: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def unchanged(mutable: Path, schemas: Schemas, tmp_path_factory: pytest.TempPathFactory) -> Options:
+def unchanged(mutable: Path, schemas: Schemas, tmp_path_factory: pytest.TempPathFactory) -> CheckOptions:
     """With this a check reads what an example changed, and takes the other files from the parse cache: 15 times faster.
 
     The cache is believed here because `test_cache.py` compares what is found with it and without.
     """
-    options = Options(jobs=1, cached=tmp_path_factory.mktemp("cache") / "documents", program="1")
+    options = CheckOptions(jobs=1, cached=tmp_path_factory.mktemp("cache") / "documents", program="1")
     assert problems(mutable, schemas, options) == []
     return options
 
@@ -445,7 +445,7 @@ def mutated(data: bytes, seed: int) -> bytes:
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(sorted(FILES)), seed=st.integers(0, 2**32))
 def test_any_change_to_a_file_of_the_sample_is_checked(
-    mutable: Path, schemas: Schemas, unchanged: Options, path: str, seed: int
+    mutable: Path, schemas: Schemas, unchanged: CheckOptions, path: str, seed: int
 ) -> None:
     (mutable / path).write_bytes(mutated(FILES[path], seed))
     told = problems(mutable, schemas, unchanged)
@@ -459,7 +459,9 @@ def test_any_change_to_a_file_of_the_sample_is_checked(
     name=st.sampled_from(["stores/x.yaml", "events/x.jsonl", "apps/_x.yaml", "apps/x.yaml", "site.yaml"]),
     data=st.binary(max_size=200),
 )
-def test_any_bytes_are_checked(mutable: Path, schemas: Schemas, unchanged: Options, name: str, data: bytes) -> None:
+def test_any_bytes_are_checked(
+    mutable: Path, schemas: Schemas, unchanged: CheckOptions, name: str, data: bytes
+) -> None:
     (mutable / name).write_bytes(data)
     try:
         problems(mutable, schemas, unchanged)

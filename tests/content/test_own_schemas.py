@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.listing import shipped
-from shopwindow.content.own_schemas import MAX_BYTES
+from shopwindow.content.own_schemas import MAX_SCHEMA_BYTES
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Problem, pointer_text
 from shopwindow.shop import INTERFACE
@@ -25,7 +25,7 @@ def own(folder: Path) -> Schemas:
 def schema_problems(folder: Path, text: str, name: str = "event.json") -> list[Problem]:
     """What a check of a content folder says that brings a schema."""
     write(folder, {f"schemas/{name}": text})
-    checked = check(folder, own(folder), INTERFACE, Options(jobs=1))
+    checked = check(folder, own(folder), INTERFACE, CheckOptions(jobs=1))
     assert (checked.documents is None) == bool(checked.problems)
     return checked.problems
 
@@ -112,7 +112,7 @@ def test_schemas_are_regular_files_of_a_size(minimal: Path) -> None:
     (minimal / "schemas" / "store.json").mkdir(parents=True)
     (minimal / "schemas" / "app.json").symlink_to("/dev/zero")
     with open(minimal / "schemas" / "site.json", "wb") as file:
-        file.truncate(MAX_BYTES + 1)
+        file.truncate(MAX_SCHEMA_BYTES + 1)
     done = quick()
     found = {problem.path: problem.found for problem in schema_problems(minimal, "{}")}
     done()

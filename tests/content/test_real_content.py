@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from checkout import ROOT
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Pointer, Problem
@@ -39,7 +39,7 @@ def raw(data: Data, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def problems(folder: Path) -> list[Problem]:
-    return check(folder, Schemas([shipped("schemas")]), INTERFACE, Options(most=10_000)).problems
+    return check(folder, Schemas([shipped("schemas")]), INTERFACE, CheckOptions(most=10_000)).problems
 
 
 @pytest.fixture(scope="module")

@@ -32,8 +32,8 @@ from shopwindow.interface.kinds import (
     Guid,
     Ids,
     Instant,
-    Kind,
     Number,
+    ParameterKind,
     Radius,
     Text,
     TextualDay,
@@ -248,7 +248,7 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
 }
 
 
-def kind_values(kind: Kind) -> st.SearchStrategy[Any]:
+def kind_values(kind: ParameterKind) -> st.SearchStrategy[Any]:
     return KINDS[type(kind)](kind)
 
 
@@ -362,7 +362,7 @@ EVERY_KIND = [
 
 
 @given(st.sampled_from(EVERY_KIND), st.data())
-def test_a_kind_reads_what_it_writes(kind: Kind, data: st.DataObject) -> None:
+def test_a_kind_reads_what_it_writes(kind: ParameterKind, data: st.DataObject) -> None:
     value = data.draw(kind_values(kind))
     assert kind.parse(kind.format(value)) == value
 

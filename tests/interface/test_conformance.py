@@ -19,7 +19,7 @@ from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.edge.nginx import configuration
 from shopwindow.edge.rules import rules
-from shopwindow.interface.answer import CODES
+from shopwindow.interface.answer import ERROR_CODES
 from shopwindow.release.changes import content_of
 from shopwindow.service.serving import Serving, load
 from shopwindow.service.wsgi import Application, application
@@ -113,7 +113,7 @@ def test_the_page_of_errors_lists_every_code() -> None:
     page = (SAMPLE.parent / "docs/apps/errors.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([0-9, ]+) \| ([0-9, ]+) \| .+ \|$", page, re.MULTILINE)
     printed = {pair for row in rows for pair in zip(*(map(int, cell.split(", ")) for cell in row), strict=True)}
-    assert printed == {(code.status, code.error_code) for code in CODES.values()}
+    assert printed == {(code.status, code.error_code) for code in ERROR_CODES.values()}
 
 
 def test_xml_is_canonically_what_the_witness_writes() -> None:

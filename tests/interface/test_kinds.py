@@ -16,8 +16,8 @@ from shopwindow.interface.kinds import (
     Day,
     Ids,
     Instant,
-    Kind,
     Number,
+    ParameterKind,
     Radius,
     Text,
     TextualDay,
@@ -31,7 +31,7 @@ SINCE = Instant(days=True)
 SELECTED = IdsSelected(("productdetails", "upcs"))
 LATITUDE, RADIUS, WORDS = Number(-90, 90), Radius(200), Words(("BOPS", "BRIDAL", "MATTRESS"))
 
-READ: list[tuple[Kind, str, Any, str]] = [  # kind, text, value, the one text of the value
+READ: list[tuple[ParameterKind, str, Any, str]] = [  # kind, text, value, the one text of the value
     (Ids(), "7", (7,), "7"),
     (Ids(), "9,7,9,08", (7, 8, 9), "7,8,9"),
     (Ids(), " 7 ,\t8 ", (7, 8), "7,8"),
@@ -100,12 +100,12 @@ READ: list[tuple[Kind, str, Any, str]] = [  # kind, text, value, the one text of
 
 
 @pytest.mark.parametrize(("kind", "text", "value", "written"), READ)
-def test_a_kind_reads_many_texts_and_writes_one(kind: Kind, text: str, value: Any, written: str) -> None:
+def test_a_kind_reads_many_texts_and_writes_one(kind: ParameterKind, text: str, value: Any, written: str) -> None:
     read = kind.parse(text)
     assert (read, repr(read), kind.format(read), kind.parse(written)) == (value, repr(value), written, value)
 
 
-REFUSED: list[tuple[Kind, str]] = [
+REFUSED: list[tuple[ParameterKind, str]] = [
     *(
         (Ids(), text)
         for text in ("", ",", "1,", "0", "00", "-1", "+1", "1.5", "1e3", "0x1", "1_000", "\u0661", "9007199254740992")
@@ -216,7 +216,7 @@ def test_a_selector_that_is_none_is_refused(text: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "text"), REFUSED, ids=lambda part: repr(part)[:40])
-def test_a_kind_refuses_and_says_what_is_allowed(kind: Kind, text: str) -> None:
+def test_a_kind_refuses_and_says_what_is_allowed(kind: ParameterKind, text: str) -> None:
     with pytest.raises(ValueError, match=r"^must be ") as raised:
         kind.parse(text)
     assert len(str(raised.value)) < 300

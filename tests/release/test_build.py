@@ -47,7 +47,7 @@ from shopwindow.interface.formats import RESPONSE_FORMATS
 from shopwindow.problems import Failure
 from shopwindow.release.changes import content_of
 from shopwindow.release.prerender import planned_answers, planned_operations
-from shopwindow.release.render import Files
+from shopwindow.release.render import StagedFiles
 from shopwindow.release.stage import Stage
 from shopwindow.release.stored import interface_of
 from shopwindow.shop import INTERFACE
@@ -815,7 +815,7 @@ def told(path: str, digest: str, written: str = "") -> tuple[str, bytes, str]:
     return path, b'{"path":"%b","sha256":"%b"}' % (path.encode(), digest.encode()), written
 
 
-def together(files: Files, paths: Sequence[str], stage: Stage) -> None:
+def together(files: StagedFiles, paths: Sequence[str], stage: Stage) -> None:
     files.take([told(path, ONE) for path in paths])
     files.end(stage)
 
@@ -823,14 +823,14 @@ def together(files: Files, paths: Sequence[str], stage: Stage) -> None:
 @pytest.mark.parametrize("paths", [("one.json", "one.json"), ("one.json", "ONE.json")])
 def test_two_answers_never_have_one_file_name(paths: tuple[str, str], tmp_path: Path) -> None:
     for kept, taken in (([], paths), (paths[:1], paths[1:])):
-        files = Files({path: told(path, ONE)[1] for path in kept})
+        files = StagedFiles({path: told(path, ONE)[1] for path in kept})
         with pytest.raises(Failure, match=f"two answers have one file name: {paths[0]} and {paths[1]}"):
             together(files, taken, Stage(tmp_path))
 
 
 def test_bytes_that_several_processes_wrote_are_kept_once_with_all_their_links(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
-    files = Files({})
+    files = StagedFiles({})
     for name, other in (("one", "two"), ("three", "four")):
         stage.write(f"files/{name}", b"same", ONE)
         stage.link(f"files/{other}", f"files/{name}")

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import catalogs
 from examples import examples
 from releases import AT, app, as_content, coupon, event, live, promotion, site, small, store, write
-from shopwindow.content.check import Options, check
+from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -41,7 +41,7 @@ SCHEMAS = Schemas([shipped("schemas")])
 def made(content: Path, out: Path, at: str = AT, *, fresh: bool = False, jobs: int = 1) -> Built | None:
     """A release of a content folder, switched to; None where the content has faults."""
     schemas = Schemas([shipped("schemas"), content / "schemas"]) if (content / "schemas").is_dir() else SCHEMAS
-    documents = check(content, schemas, INTERFACE, Options(jobs=1)).documents
+    documents = check(content, schemas, INTERFACE, CheckOptions(jobs=1)).documents
     if documents is None:
         return None
     releases, moment = Releases(out), datetime.fromisoformat(at)

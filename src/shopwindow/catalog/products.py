@@ -34,7 +34,7 @@ from shopwindow.catalog.protocol import Reviews
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface import fields
-from shopwindow.interface.answer import CODES
+from shopwindow.interface.answer import ERROR_CODES
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Ids, Instant, Words
 from shopwindow.interface.operation import (
@@ -141,7 +141,7 @@ def _answer(
 
 
 def _error(key: str, what: str, number: int) -> Json:
-    code = CODES["no_data"]
+    code = ERROR_CODES["no_data"]
     detail = (
         f"no {what} has the number {number}"
         if key == "upc"

@@ -27,7 +27,7 @@ from shopwindow.content.written import WrittenLines, of_file
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem
 
-MOST = 1000
+MAX_PROBLEMS = 1000
 """Problems that are told one by one, unless someone asks for more of them."""
 
 
@@ -50,7 +50,7 @@ class Checked:
 
 
 @dataclass
-class Options:
+class CheckOptions:
     """How to check. ``cached``: the file of the parse cache, with the digest of the program
     that wrote it. ``remembered``: what an earlier check of this folder read, instead of the cache.
 
@@ -64,7 +64,7 @@ class Options:
     cached: Path | None = None
     program: str = ""
     released: Mapping[str, Mapping[Any, Json]] | None = None
-    most: int = MOST
+    most: int = MAX_PROBLEMS
     unpacked: int = MAX_UNPACKED_BYTES
     problems: Sequence[Problem] = ()
     unread: Sequence[str] = ()
@@ -90,21 +90,21 @@ class Checkable(Protocol):
 
 
 def check(
-    folder: Path, schemas: Schemas, interface: Checkable, options: Options | None = None
+    folder: Path, schemas: Schemas, interface: Checkable, options: CheckOptions | None = None
 ) -> Checked:
     """Read everything below ``folder`` and report everything that is wrong with it.
 
     ``interface`` is an Interface, of which only kinds, rules, indexes and what caches keep are
     looked at.
     """
-    return _Check(folder, schemas, interface, options or Options()).run()
+    return _Check(folder, schemas, interface, options or CheckOptions()).run()
 
 
 class _Check:
     """One run: what has been read, and what has been found so far."""
 
     def __init__(
-        self, folder: Path, schemas: Schemas, interface: Checkable, options: Options
+        self, folder: Path, schemas: Schemas, interface: Checkable, options: CheckOptions
     ) -> None:
         self.folder, self.schemas, self.interface, self.options = (
             folder,

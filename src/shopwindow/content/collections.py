@@ -36,14 +36,14 @@ SCHEMA = "collections.json"
 FORMAT = 1
 """Of the file in a release that stores collections. A reader refuses a higher one."""
 
-MAX_BYTES = 1024 * 1024
+MAX_DECLARATION_BYTES = 1024 * 1024
 """Of collections.yaml: a hundred collections with all their filters take a tenth of it."""
 
 SCALARS = ("string", "integer", "number", "boolean")
 
 NAME_PATTERN = "^[A-Za-z_][A-Za-z0-9_.-]*$"
 """What a key of an answer looks like (wire-shapes 1.5)."""
-_NAME = re.compile(NAME_PATTERN.strip("^$"), re.ASCII)
+_COLLECTION_NAME = re.compile(NAME_PATTERN.strip("^$"), re.ASCII)
 
 PUBLISH = "publish"
 """The property of the engine: it may stand in every document, and in no answer."""
@@ -235,9 +235,9 @@ def _read(
     declared = Declarations()
     try:
         with open(folder / COLLECTIONS, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-        if len(data) > MAX_BYTES:
-            allowed = f"at most {MAX_BYTES:,} bytes"
+            data = stream.read(MAX_DECLARATION_BYTES + 1)
+        if len(data) > MAX_DECLARATION_BYTES:
+            allowed = f"at most {MAX_DECLARATION_BYTES:,} bytes"
             declared.problems.append(
                 Problem("tree.size", COLLECTIONS, "the file is too large", allowed=allowed)
             )
@@ -487,8 +487,8 @@ def _without_publish(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 # -- schemas of documents ----------------------------------------------------------------------
 
 _DROPPED = ("$id", "$schema", "$defs", "definitions", "$comment")
-_ANNOTATIONS = ("description", "title", "default", "examples", "x-allowed")
-_NAMED = ("properties", "patternProperties", "dependentSchemas")
+_ANNOTATING_KEYWORDS = ("description", "title", "default", "examples", "x-allowed")
+_KEYWORDS_OF_NAMED_SCHEMAS = ("properties", "patternProperties", "dependentSchemas")
 _LISTED = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SINGLE = (
     *(
@@ -540,12 +540,14 @@ class _Resolved:
         base, target = self._schemas.target(address)
         referred = self.schema(target, base.removeprefix(BASE), (*within, address))
         merged = {**referred, **resolved}
-        if any(key in referred for key in resolved if key not in _ANNOTATIONS):  # both hold
+        if any(
+            key in referred for key in resolved if key not in _ANNOTATING_KEYWORDS
+        ):  # both hold
             merged["allOf"] = [*resolved.get("allOf", ()), referred]
         return merged
 
     def _part(self, key: str, part: Json, file: str, within: tuple[str, ...]) -> Json:
-        if key in _NAMED:
+        if key in _KEYWORDS_OF_NAMED_SCHEMAS:
             return {name: self.schema(each, file, within) for name, each in part.items()}
         if key in _LISTED:
             return [self.schema(each, file, within) for each in part]
@@ -605,7 +607,7 @@ def _object_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[Shap
         )
     for name, below in schema.get("properties", {}).items():
         where = (*pointer, "properties", name)
-        if not _NAME.fullmatch(name):
+        if not _COLLECTION_NAME.fullmatch(name):
             allowed = (
                 "letters, digits, _ . and -, beginning with a letter or _ (wire-shapes 1.5)"
             )

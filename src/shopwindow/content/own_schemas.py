@@ -23,7 +23,7 @@ from shopwindow.problems import Place, Pointer, Problem, cut, nearest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
-MAX_BYTES = 4 * 1024 * 1024
+MAX_SCHEMA_BYTES = 4 * 1024 * 1024
 """Of one file: an enum of 200,000 words fits; to look at as much once takes two seconds."""
 
 MAX_SCHEMAS = 5_000
@@ -58,7 +58,7 @@ _BELOW = (
     "contains",
     "unevaluatedItems",
 )
-_NAMED = ("properties", "patternProperties")
+_KEYWORDS_BY_PROPERTY = ("properties", "patternProperties")
 _APART = ("$defs", "definitions")
 
 _ALLOWED = {
@@ -144,11 +144,11 @@ def read(folder: Path, name: str) -> Own | Problem:
                 "regular files; a schema's name ends in .json, a folder's does not",
             )
         with open(file, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+            data = stream.read(MAX_SCHEMA_BYTES + 1)
     except OSError as error:
         return refused(f"cannot be read: {error.strerror}", "a readable file")
-    if len(data) > MAX_BYTES:
-        return refused("the schema is too large", f"at most {MAX_BYTES:,} bytes")
+    if len(data) > MAX_SCHEMA_BYTES:
+        return refused("the schema is too large", f"at most {MAX_SCHEMA_BYTES:,} bytes")
     try:
         text = yaml.decode(data)
         schema = orjson.loads(text)
@@ -295,7 +295,7 @@ def _parts(schema: Mapping[str, Any]) -> Iterator[tuple[Pointer, Json, str | Non
             yield (key,), schema[key], key
     for index, part in enumerate(schema.get("prefixItems", ())):
         yield ("prefixItems", index), part, "items"
-    for key in _NAMED:
+    for key in _KEYWORDS_BY_PROPERTY:
         for name, part in schema.get(key, {}).items():
             yield (key, name), part, f"{key}/{name}"
     for key in _APART:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from shopwindow.problems import Failure
 
-Item = TypeVar("Item")
+WorkItem = TypeVar("WorkItem")
 WorkResult = TypeVar("WorkResult")
 Progress = Callable[[int, int], None]
 """A function that is called now and then with how many items are done, and how many there are.
@@ -53,7 +53,9 @@ def give_back() -> None:
 
 @contextmanager
 def shared(
-    work: Callable[[Sequence[Item]], Iterable[WorkResult]], items: Sequence[Item], jobs: int
+    work: Callable[[Sequence[WorkItem]], Iterable[WorkResult]],
+    items: Sequence[WorkItem],
+    jobs: int,
 ) -> Iterator[Iterator[WorkResult]]:
     """Yield the results of ``work``, one for each item, in the order of the items.
 
@@ -91,8 +93,8 @@ def shared(
 
 
 def _send(
-    work: Callable[[Sequence[Item]], Iterable[WorkResult]],
-    items: Sequence[Item],
+    work: Callable[[Sequence[WorkItem]], Iterable[WorkResult]],
+    items: Sequence[WorkItem],
     writer: "Connection[Any, Any]",
 ) -> None:
     """Run in a process: send each result, or what was raised."""

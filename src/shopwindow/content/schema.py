@@ -50,7 +50,7 @@ _FORMATS = {
 }
 # Keyword → what was found ({0} is the value, {1} its size), what is allowed instead ({0} is the
 # keyword's value).
-_LIMITS = {
+_BOUND_WORDS = {
     "minimum": ("{0} is too small", "at least {0}"),
     "maximum": ("{0} is too large", "at most {0}"),
     "exclusiveMinimum": ("{0} is too small", "more than {0}"),
@@ -614,8 +614,8 @@ def _explain(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         second = _second(instance)
         found = f"{shown(instance[second[0]]) if second else 'an entry'} stands in the list a second time"
         yield Finding(rule, (*pointer, *second), found, "each entry once", about)
-    elif keyword in _LIMITS:
-        found, allowed = _LIMITS[keyword]
+    elif keyword in _BOUND_WORDS:
+        found, allowed = _BOUND_WORDS[keyword]
         named, empty = schema.get("x-allowed"), instance in ("", [], {}) and keyword in _LEAST
         if empty:
             found, allowed = NOTHING, _LEAST[keyword]

@@ -52,7 +52,7 @@ _DIRECTIVE = re.compile(r"^%YAML[ \t]+[0-9.]+(\#)", re.MULTILINE)
 _ANCHOR_NAME = re.compile(r"[&*][\w-]+", re.ASCII)
 _HEADER = re.compile(r"[|>]([-+0-9]*)(\#)?[^\r\n]*(?:\r\n|\n|\r)?")
 _LINE = re.compile(r"([ ]*)([^\r\n]*)(?:\r\n|\n|\r|\Z)")
-_COMMENT = re.compile(r"\#[^\r\n]*")
+_YAML_COMMENT = re.compile(r"\#[^\r\n]*")
 
 _NO_SPACE = (
     "a comment without a blank before it",
@@ -177,7 +177,7 @@ def _glued(text: str, end: Any, start: int) -> int | None:
     """
     between = text[end.index : start]
     position = 0
-    while comment := _COMMENT.search(between, position):
+    while comment := _YAML_COMMENT.search(between, position):
         before = between[comment.start() - 1 : comment.start()]
         if (before or text[max(0, end.index - 1) : end.index]) not in (
             " ",

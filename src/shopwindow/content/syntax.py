@@ -18,7 +18,7 @@ _COLON = "mapping values are not allowed in this context"
 _NO_KEY = "could not find expected ':'"
 
 # libyaml's problem → what was found, what is allowed. {char} stands at the place.
-_HERE = {
+_PLACED_MESSAGES = {
     _COLON: (
         "a colon and a blank stand within a text",
         "one `key: value` a line, indented like its neighbours; text that holds a colon and a blank in quotes",
@@ -136,8 +136,8 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
             else _WHERE_IT_BEGAN[said]
         )
         return *words, _place(began)
-    if said in _HERE:
-        found, allowed = _HERE[said]
+    if said in _PLACED_MESSAGES:
+        found, allowed = _PLACED_MESSAGES[said]
         if said == _COLON and (start := _line_without_key(text, here)) is not None:
             words = _NO_BLANK if _KEY_NO_BLANK.match(text, start) else _WHERE_IT_BEGAN[_NO_KEY]
             return *words, place_after(text[:start])

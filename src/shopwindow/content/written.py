@@ -7,7 +7,7 @@ from pathlib import Path
 from shopwindow.content import tree, yaml
 from shopwindow.content.listing import Source
 from shopwindow.content.syntax import LINE_END
-from shopwindow.content.yaml import NUMBER, Malformed, Spot
+from shopwindow.content.yaml import JSON_NUMBER, Malformed, Spot
 from shopwindow.problems import Pointer
 
 
@@ -33,7 +33,7 @@ class WrittenLines:
     def number(self, pointer: Pointer) -> str | None:
         """The number that is written there; None where there is none, but an alias."""
         *_, found = ["", *self.text(pointer).split()]  # behind an anchor
-        return found if NUMBER.fullmatch(found) else None
+        return found if JSON_NUMBER.fullmatch(found) else None
 
 
 def of_file(folder: Path, source: Source, spots: Mapping[Pointer, Spot]) -> WrittenLines:

@@ -19,10 +19,10 @@ MAX_ALIASED_NODES = 100_000
 TEXT_NODE = 64
 """So many characters of text weigh as much as one more value, where aliases multiply them."""
 
-NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 """A number as JSON writes it (RFC 8259 §6); all other plain text but WORDS stays text."""
 
-NUMBER_STARTS = frozenset("-0123456789")
+JSON_NUMBER_STARTS = frozenset("-0123456789")
 CONSTANTS = {"null": None, "true": True, "false": False}
 
 MAX_INTEGER_DIGITS = 18
@@ -299,7 +299,7 @@ class _ValueReader:
         if event.tag is not None:
             self._tell(self._malformed("yaml.tag", event, *_tag(event), (*pointer, key)))
         if event.implicit[0] and (
-            key in _NO_KEYS or (key[:1] in NUMBER_STARTS and NUMBER.fullmatch(key))
+            key in _NO_KEYS or (key[:1] in JSON_NUMBER_STARTS and JSON_NUMBER.fullmatch(key))
         ):
             if key == "<<":
                 self._tell(self._malformed("yaml.key", event, *_MERGE, pointer))
@@ -354,8 +354,8 @@ class _ValueReader:
             event = self._next()
 
     def _scalar(self, value: str, event: Any, pointer: Pointer) -> Json:
-        if value[:1] in NUMBER_STARTS and value:
-            match = NUMBER.fullmatch(value)
+        if value[:1] in JSON_NUMBER_STARTS and value:
+            match = JSON_NUMBER.fullmatch(value)
             return value if match is None else self._number(value, match, event, pointer)
         return CONSTANTS.get(value, value)
 

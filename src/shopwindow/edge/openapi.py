@@ -9,7 +9,7 @@ from shopwindow.content.schema import BASE, Schemas
 from shopwindow.content.yaml import Json
 from shopwindow.interface.answer import (
     API_KEY_HEADER,
-    CODES,
+    ERROR_CODES,
     ERROR_SCHEMA,
     FAILURE_SCHEMA,
     JAVASCRIPT,
@@ -109,7 +109,7 @@ def _by_status(names: Iterable[str]) -> dict[str, list[str]]:
     """HTTP status → the codes that have it: a status is described once."""
     found: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(str(CODES[name].status), []).append(name)
+        found.setdefault(str(ERROR_CODES[name].status), []).append(name)
     return found
 
 
@@ -318,7 +318,7 @@ def _success(operation: Operation, schemas: Schemas) -> Json:
 
 def _error(names: Sequence[str], schemas: Schemas) -> Json:
     """What the codes of one status are answered with, and an example of each."""
-    codes = [CODES[name] for name in names]
+    codes = [ERROR_CODES[name] for name in names]
     values = (
         {
             "errorCode": code.error_code,

@@ -31,7 +31,7 @@ class Code:
     message: str
 
 
-CODES = {
+ERROR_CODES = {
     "invalid": Code(400, 400, "The request is not valid"),
     "no_key": Code(401, 401, "The API key is missing or unknown"),
     "no_data": Code(404, 409, "No data for search criteria"),
@@ -149,7 +149,7 @@ def refuse(
     """Encode a Refusal in the general error form, or in that of single-use codes for an
     operation that has it.
     """
-    code = CODES[refusal.code]
+    code = ERROR_CODES[refusal.code]
     details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
     if operation is not None and operation.own_failures:
         return _fail(code, details, format, schemas, refusal.headers)

@@ -19,7 +19,7 @@ Schema = Mapping[str, Any]
 """What OpenAPI says of a parameter: a JSON Schema."""
 
 
-class Kind(Protocol):
+class ParameterKind(Protocol):
     """``parse`` raises ValueError with what was found and what is allowed;
     ``parse(format(value)) == value``.
     """
@@ -289,7 +289,7 @@ class Guid:
     """A GUID, in small letters."""
 
     def parse(self, text: str) -> str:
-        if not re.fullmatch(_GUID, text.lower(), re.ASCII):
+        if not re.fullmatch(_GUID_PATTERN, text.lower(), re.ASCII):
             raise ValueError(
                 f"must be a GUID such as 9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c, not {text[:40]!r}"
             )
@@ -299,10 +299,10 @@ class Guid:
         return value
 
     def schema(self) -> Schema:
-        return {"type": "string", "pattern": f"^{_GUID}$"}
+        return {"type": "string", "pattern": f"^{_GUID_PATTERN}$"}
 
 
-_GUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_GUID_PATTERN = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import orjson
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, Format
-from shopwindow.interface.kinds import Callback, FieldMask, Kind
+from shopwindow.interface.kinds import Callback, FieldMask, ParameterKind
 from shopwindow.interface.request import SAFE, Request, quoted
 from shopwindow.interface.running import Running
 from shopwindow.interface.table import Tables
@@ -41,7 +41,7 @@ class Parameter:
     """
 
     name: str
-    kind: Kind
+    kind: ParameterKind
     about: str
     default: Any = None
     always: bool = False
@@ -57,7 +57,7 @@ class Others:
     """
 
     names: str
-    kind: Kind
+    kind: ParameterKind
     about: str
     example: tuple[str, str]
 
@@ -125,7 +125,7 @@ class FromRunning:
     view: Callable[[Running, Content, "Call", Moment], Outcome]
 
 
-Source = FromContent | FromStore | FromRunning
+OperationSource = FromContent | FromStore | FromRunning
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class OnlyOne:
         )
 
 
-Rule = AnyOf | Together | Ordered | OnlyOne
+ParameterRule = AnyOf | Together | Ordered | OnlyOne
 
 
 @dataclass(frozen=True)
@@ -246,11 +246,11 @@ class Operation:
 
     name: str
     path: str
-    source: Source
+    source: OperationSource
     response: str
     about: str
     parameters: tuple[Parameter, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[ParameterRule, ...] = ()
     items: tuple[str, ...] = ()
     by_application: bool = False
     method: str = "GET"
@@ -322,7 +322,7 @@ class Operation:
             self.others is not None and name not in self.named and self.others.admit(name)
         )
 
-    def kind(self, name: str) -> Kind:
+    def kind(self, name: str) -> ParameterKind:
         """The kind of a parameter that the operation knows."""
         if self.others is not None and name not in self.named:
             return self.others.kind

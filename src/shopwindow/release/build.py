@@ -30,7 +30,7 @@ from shopwindow.release.order import BuildOrder
 from shopwindow.release.plan import planned
 from shopwindow.release.previous import previous_release, record_path
 from shopwindow.release.publish import Releases
-from shopwindow.release.render import Files, merged, render
+from shopwindow.release.render import StagedFiles, merged, render
 from shopwindow.release.stage import Stage, fsync_folder, staging
 from shopwindow.release.unserved import stage_content, stage_notes
 from shopwindow.release.verify import verify
@@ -72,7 +72,7 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         unserved = stage_content(order, content, built_indexes, stage)
         plan = planned(order, content, previous, built_indexes.digests)
 
-        files = Files(plan.kept)
+        files = StagedFiles(plan.kept)
         listed = unserved.manifest(files.lines)
         existed = not any(plan.answers) and _exists(order, releases, listed)
         if existed:

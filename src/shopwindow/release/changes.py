@@ -247,11 +247,11 @@ def documents_changed(old: Content, new: Content, interface: Interface) -> dict[
 # -- which answers read which documents --------------------------------------------------------
 
 
-Opened = tuple[Path, Content, Interface]
+OpenedRelease = tuple[Path, Content, Interface]
 """A release: its folder, its content, and the Interface with its collections."""
 
 
-def _urls(old: Opened, new: Opened) -> Mapping[Named, set[str]]:
+def _urls(old: OpenedRelease, new: OpenedRelease) -> Mapping[Named, set[str]]:
     """Return for each document the URLs of the differing files whose answers, then or now, read
     it.
     """

@@ -134,7 +134,7 @@ def size_of(line: bytes) -> int:
 
 
 @dataclass(frozen=True)
-class Difference:
+class ChangedFiles:
     """Paths that only the new release has, that differ, and that only the old one has."""
 
     added: tuple[str, ...]
@@ -148,7 +148,7 @@ class Difference:
 
 def difference(
     old: Mapping[str, ManifestEntry], new: Mapping[str, ManifestEntry]
-) -> Difference:
+) -> ChangedFiles:
     """Return what changed between the files of two releases, sorted by path.
 
     A file changed where its bytes did, or its URL, its media type or its lifetime: a cache then
@@ -158,7 +158,7 @@ def difference(
     removed = old.keys() - new.keys()
     both = new.keys() & old.keys()
     changed = [path for path in both if _cached_as(new[path]) != _cached_as(old[path])]
-    return Difference(tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(removed)))
+    return ChangedFiles(tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(removed)))
 
 
 def _cached_as(entry: ManifestEntry) -> tuple[object, ...]:

@@ -6,7 +6,7 @@ processes seldom fill the same directory, which has one lock; then come the file
 as they are, which are only linked.
 
 A process writes no bytes that the previous release has or that it has written itself: it links
-them. Processes do not learn of each other's files while they work. `Files` collects all of them
+them. Processes do not learn of each other's files while they work. `StagedFiles` collects all of them
 afterwards, refuses two with one name, and stores bytes once that several processes have
 written.
 """
@@ -65,7 +65,7 @@ written; an empty text where they were linked.
 """
 
 
-class Files:
+class StagedFiles:
     """Every file of a release.
 
     ``lines``: path → the file's line of the manifest. ``written``: digest → the first path
@@ -112,7 +112,7 @@ def _same_name(path: str, other: str) -> str:
 
 def render(
     order: BuildOrder, plan: RenderingPlan, content: Content, previous: Previous, stage: Stage
-) -> Files:
+) -> StagedFiles:
     """Render the answers of the plan and stage every file of the release.
 
     Raises Failure where two files have one name, or a response schema refuses an answer.
@@ -139,7 +139,7 @@ def render(
 
     batches = _batches(plan)
     total, done = sum(map(len, batches)), 0
-    files = Files(plan.kept)
+    files = StagedFiles(plan.kept)
     give_back()  # memory that reading left, before every process counts it as its own
     with shared(work, batches, order.processes) as results:
         stage.begin_to_settle()

@@ -17,7 +17,13 @@ from shopwindow.interface.body import encoded
 from shopwindow.interface.call import Call, Request
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.operation import FromRunning, FromStore, Moment, Outcome, Source
+from shopwindow.interface.operation import (
+    FromRunning,
+    FromStore,
+    Moment,
+    OperationSource,
+    Outcome,
+)
 from shopwindow.interface.origins import origins
 from shopwindow.interface.running import LogWriter
 from shopwindow.interface.table import Tables
@@ -183,7 +189,7 @@ class Backstage:
 
     def _view(
         self,
-        source: Source,
+        source: OperationSource,
         content: Content,
         call: Call,
         moment: Moment,
