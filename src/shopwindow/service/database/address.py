@@ -1,9 +1,9 @@
 """Addresses of databases: how one is read, and how messages speak of one.
 
-An address may hold a password in several places, and people mistype addresses. So what cannot
-be read for certain is never shown, not even in part: a message quotes the scheme, the host and
-the name of a database, and nothing else. libpq's own messages about an address quote all of it;
-they are replaced here before anybody sees them.
+How this works. An address may hold a password in several places, and people mistype addresses. So
+what cannot be read for certain is never shown, not even in part: a message quotes the scheme, the
+host and the name of a database, and nothing else. libpq's own messages about an address quote all
+of it; they are replaced here before anybody sees them.
 """
 
 import os
@@ -14,9 +14,13 @@ from urllib.parse import unquote
 
 from shopwindow.problems import Failure
 
-ADDRESS_FORMS = "sqlite:///PATH (sqlite:////PATH for one from the root) or postgresql://USER:PASSWORD@HOST:PORT/NAME"
+ADDRESS_FORMS = (
+    "sqlite:///PATH (sqlite:////PATH for one from the root)"
+    " or postgresql://USER:PASSWORD@HOST:PORT/NAME"
+)
 
 _HOST = r"(?:\[[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?\]|[A-Za-z0-9._%-]*)(?::[0-9]*)?"
+
 _POSTGRESQL_URL = re.compile(
     r"postgres(?:ql)?://"
     r"(?:(?P<person>[^/?@\s]*)@)?"
@@ -25,51 +29,55 @@ _POSTGRESQL_URL = re.compile(
     r"(?:\?(?P<query>[^#\s]*))?",
     re.IGNORECASE,
 )
-"""An address that libpq reads as we do (its manual, 34.1.1.2). libpq is laxer: it takes a host
-for a password's end.
+"""An address that libpq reads as this program does (its manual, 34.1.1.2). libpq accepts more, and
+there it may take for a host what is the end of a password.
 """
 
 _SHOWABLE = re.compile(
     rf"(?P<scheme>(?:jdbc:)?[a-z][a-z0-9]{{0,20}})://(?P<place>{_HOST}(?:/[A-Za-z0-9_.-]*)?)",
     re.I,
 )
-"""What is left of an address without its person and query, where nothing in it could be part of
-a password.
-"""
+"""An address without its person and query, where nothing of it could be part of a password."""
 
 _SQLITE_URL = re.compile(r"sqlite:///(?P<path>.*)", re.IGNORECASE | re.DOTALL)
 
+MIN_HIDDEN_SECRET = 4
+"""Characters of a password that is cut out of messages. A shorter one also stands in words that
+have nothing to do with it.
+"""
+
 
 def sqlite_path(address: str) -> Path | None:
-    """The file that a database's address names, or None where it names a PostgreSQL server.
+    """Return the file that a database's address names, or None for a PostgreSQL server.
 
-    A link is followed: whatever a database is called, there is one place for its locks.
+    Links are followed, so that a database has one place for its locks whatever name it goes by.
 
-    Raises:
-        Failure: the address is of neither sort; in one sentence that shows no password.
+    Raises Failure where the address is of neither form, in one sentence that shows no password.
     """
     if file := _SQLITE_URL.fullmatch(address):
         return _path(file["path"])
     if _POSTGRESQL_URL.fullmatch(address):
         return None
+
     scheme = address.partition(":")[0].lower()
-    if scheme in ("postgresql", "postgres"):
-        if not address[len(scheme) :].startswith("://"):
-            raise Failure(f"--database {scheme}:…: must be {scheme}://…")
-        raise Failure(
-            f"--database {scheme}://…: is not a user, host, port and name that can be told apart;"
-            f" within a user or password @ is %40, / is %2F and ? is %3F, and a port is a number"
-        )
-    raise Failure(f"--database {shown(address)}: must be {ADDRESS_FORMS}")
+    if scheme not in ("postgresql", "postgres"):
+        raise Failure(f"--database {shown(address)}: must be {ADDRESS_FORMS}")
+    if not address[len(scheme) :].startswith("://"):
+        raise Failure(f"--database {scheme}:…: must be {scheme}://…")
+    raise Failure(
+        f"--database {scheme}://…: is not a user, host, port and name that can be told apart;"
+        f" within a user or password @ is %40, / is %2F and ? is %3F, and a port is a number"
+    )
 
 
 def _path(text: str) -> Path:
+    """The path of a SQLite database, as it stands in the address. Raises Failure."""
     if "?" in text or "#" in text:
-        name, mark = re.split(r"([?#])", text, maxsplit=1)[
-            :2
-        ]  # what follows may be a key, such as SQLCipher's
+        # what follows is not shown, for it may be a key, such as SQLCipher's
+        name, mark = re.split(r"([?#])", text, maxsplit=1)[:2]
         raise Failure(
-            f"--database sqlite:///{name}{mark}…: has no parts after ? or #; in the name of a file they are %3F and %23"
+            f"--database sqlite:///{name}{mark}…: has no parts after ? or #;"
+            " in the name of a file they are %3F and %23"
         )
     path = unquote(text)
     if not path.strip("/"):
@@ -80,11 +88,9 @@ def _path(text: str) -> Path:
 
 
 def server_address(address: str) -> str:
-    """A PostgreSQL server's address as libpq takes it, which knows its scheme in lower case
-    only.
+    """Return a PostgreSQL server's address as libpq takes it: with the scheme in lower case.
 
-    Raises:
-        Failure: libpq cannot read it.
+    Raises Failure where libpq cannot read it.
     """
     from psycopg import ProgrammingError
     from psycopg.conninfo import conninfo_to_dict
@@ -93,43 +99,45 @@ def server_address(address: str) -> str:
     lower = f"{scheme.lower()}://{rest}"
     try:
         conninfo_to_dict(lower)
-    except (
-        ProgrammingError,
-        UnicodeError,
-    ):  # which quotes the address, or the part that it does not know
+    except (ProgrammingError, UnicodeError):
+        # the error itself quotes the address, or the part that libpq does not know
         raise Failure(
-            f"--database {shown(address)}: PostgreSQL's library cannot read it; after % come two hexadecimal digits,"
+            f"--database {shown(address)}: PostgreSQL's library cannot read it;"
+            " after % come two hexadecimal digits,"
             " and after ? connection parameters as in its manual, such as ?sslmode=require"
         ) from None
     return lower
 
 
 def shown(address: str) -> str:
-    """An address for a message: its scheme, host and name; `…` where these cannot be told from
-    a password.
+    """Return an address for a message: its scheme, host and name.
+
+    It is `…` where these cannot be told from a password for certain.
     """
     before_query = re.split(r"[?#]", address, maxsplit=1)[0]
     scheme, separator, rest = before_query.partition("://")
     place = _SHOWABLE.fullmatch(f"{scheme}{separator}{rest.rpartition('@')[2]}")
-    if place is None or address.count("@") > 1 or ("@" in address and "@" not in before_query):
-        return "…"
-    return place[0]
+    is_ambiguous = address.count("@") > 1 or ("@" in address and "@" not in before_query)
+    return "…" if place is None or is_ambiguous else place[0]
 
 
 _QUOTES = (('"', '"'), ("'", "'"), ("»", "«"), ("„", "“"), ("“", "”"), ("«", "»"))
+"""How PostgreSQL quotes a name, in the languages that its messages come in."""
 
 
 def without_secrets(message: str, address: str) -> str:
-    """A message of libpq or of a server about a connection, without user and password of the
-    connection's address.
+    """Return a message of libpq or of a server without the user and password of an address.
+
+    ``message`` is about a connection to ``address``, a PostgreSQL server's.
     """
     from psycopg.conninfo import conninfo_to_dict
 
     parts = conninfo_to_dict(address)
     for name in ("password", "sslpassword"):
         secret = str(parts.get(name) or "")
-        if len(secret) > 3:  # a shorter one stands in words that have nothing to do with it
+        if len(secret) >= MIN_HIDDEN_SECRET:
             message = message.replace(secret, "…")
+
     user = str(parts.get("user") or "")
     if user and user not in (parts.get("dbname"), parts.get("host")):
         for opening, closing in _QUOTES:
@@ -142,8 +150,9 @@ def _without_users(message: str) -> str:
 
 
 def hide_users(record: LogRecord) -> bool:
-    """A filter of Python's logging: psycopg's pool logs what a server said, which names the
-    user.
+    """Take the user's name out of a log record: psycopg's pool logs what a server answered.
+
+    A filter of Python's logging, which lets every record through.
     """
     record.msg, record.args = _without_users(record.getMessage()), ()
     return True

@@ -1,9 +1,10 @@
-"""The time of a database's server, known without asking for it each time.
+"""The time of a database's server, known without a query each time.
 
-Hosts that share a database may disagree about the time; whatever they count, lease or store
-together goes by the server's. Each new connection brings the server's time along. From then on
-the host's monotonic clock counts, which nobody sets; a pool renews its connections within the
-hour, in which such a clock drifts by less than 0.2 s.
+How this works. Hosts that share a database may disagree about the time, so whatever they count,
+lease or store together goes by the server's clock. Each new connection asks the server for its
+time once. From then on the host's monotonic clock is added, which nobody can set. A pool renews
+its connections within the hour (psycopg_pool's max_lifetime), and in an hour such a clock drifts
+by less than 0.2 s.
 """
 
 import sys
@@ -12,55 +13,64 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-TOLERATED = timedelta(seconds=1)
-"""So far a host may be off before it says so: far more than NTP leaves, far less than any limit
-or lease lasts.
+MAX_CLOCK_DIFFERENCE = timedelta(seconds=1)
+"""A host whose clock is further off reports it. NTP leaves far less, and every limit and every
+lease lasts far longer.
 """
 
 
 class ServerClock:
-    """Tells the server's time.
+    """Tells the time of a database's server.
 
-    Args:
-        host: this host's time, in seconds since 1970.
+    ``host`` returns this host's time, in seconds since 1970.
     """
 
     def __init__(self, host: Callable[[], float] = time.time) -> None:
         self._host = host
         self._lock = threading.Lock()
-        self._known: tuple[datetime, float] | None = None
-        self._has_said = False
+        # the server's time, and the monotonic time of this host at that instant
+        self._synchronized: tuple[datetime, float] | None = None
+        self._has_reported = False
 
     @property
     def is_set(self) -> bool:
-        """Whether the server has told its time."""
-        return self._known is not None
+        """Whether the server's time has arrived."""
+        return self._synchronized is not None
 
     def now(self) -> datetime:
-        """The server's time (UTC); the host's before the server has told its own."""
-        known = self._known
-        if known is None:
+        """Return the server's time (UTC); this host's, before the server's has arrived."""
+        synchronized = self._synchronized
+        if synchronized is None:
             return datetime.fromtimestamp(self._host(), UTC)
-        server, at = known
-        return server + timedelta(seconds=time.monotonic() - at)
+        server, arrived = synchronized
+        return server + timedelta(seconds=time.monotonic() - arrived)
 
     def set(self, server: datetime, asked: float) -> None:
-        """Take over the server's time, which was asked for at ``asked`` (time.monotonic) and
-        has just come.
+        """Take over the server's time, which has just arrived.
 
-        A host that is off by more than a second says so, once.
+        ``asked`` is the time.monotonic() at which the server was asked. Half of what the way took
+        is added, for the server read its clock somewhere in between.
+
+        A host that is off by more than MAX_CLOCK_DIFFERENCE reports it on standard error, once.
         """
         arrived = time.monotonic()
-        self._known = server.astimezone(UTC) + timedelta(seconds=(arrived - asked) / 2), arrived
-        off = datetime.fromtimestamp(self._host(), UTC) - self.now()
+        way = timedelta(seconds=arrived - asked)
+        self._synchronized = server.astimezone(UTC) + way / 2, arrived
+
+        difference = datetime.fromtimestamp(self._host(), UTC) - self.now()
         with self._lock:
-            if abs(off) - timedelta(seconds=arrived - asked) <= TOLERATED or self._has_said:
+            is_small = abs(difference) - way <= MAX_CLOCK_DIFFERENCE
+            if is_small or self._has_reported:
                 return
-            self._has_said = True
-        side = "ahead of" if off > timedelta(0) else "behind"
+            self._has_reported = True
+        self._report(difference)
+
+    def _report(self, difference: timedelta) -> None:
+        side = "ahead of" if difference > timedelta(0) else "behind"
+        seconds = abs(difference).total_seconds()
         print(
-            f"shopwindow: the clock of this host is {abs(off).total_seconds():.1f} s {side} the database's; limits,"
-            " mails and stored answers go by the database's; set this host's by NTP",
+            f"shopwindow: the clock of this host is {seconds:.1f} s {side} the database's;"
+            " limits, mails and stored answers go by the database's; set this host's by NTP",
             file=sys.stderr,
             flush=True,
         )

@@ -1,4 +1,8 @@
-"""A database by its URL, and what every engine does."""
+"""The port of a database: what every engine does, and how one is opened by its address.
+
+`Database` is the protocol that SQLite, PostgreSQL and the stand-in for one that is out of reach
+implement. The rest of the service knows this module and no engine.
+"""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,26 +16,31 @@ from shopwindow.service.database.migrate import HOW_TO_MIGRATE, missing, reached
 from shopwindow.service.database.tables import TablesByName, declared
 
 RETRY_AFTER = (("Retry-After", "1"),)
+"""The header of a response while a database cannot be used (RFC 9110 §10.2.3). One second: a busy
+disk or a restarted server is soon back, and a refusal costs next to nothing.
+"""
+
 DATABASE_SECONDS = 10.0
-"""How long a request waits for a database that does not answer, before it is told to come
-again.
+"""How long a request waits for a database that does not answer, before it is refused. nginx waits
+longer (edge.nginx.SERVICE_TIMEOUT_SECONDS), so the client gets this program's own response.
 """
 
 MAX_CONNECTIONS = 16
-"""Connections of one process to a server, at most, unless something else is said."""
-
+"""Connections of one process to a server, unless `--connections` says otherwise. PostgreSQL admits
+100 in all by default (max_connections), which a few workers may share.
+"""
 
 OUTCOME_UNKNOWN = "it is not known whether this was kept"
-"""What a client is told whose transaction may have been committed or not."""
+"""The reason in a response where the transaction may have been committed or not."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """How busy a process's way to its database is.
+    """How much a process waits for its database.
 
-    ``waiting``: actions that wait for the writer thread or for a connection, or are being
-    written; ``oldest``: seconds that the first of them has waited; ``used`` and ``idle``:
-    connections to a database server.
+    ``waiting`` counts the actions that wait for the writer thread or for a connection, or are
+    being written; ``oldest`` is for how many seconds the first of them has waited. ``used`` and
+    ``idle`` count connections to a database server.
     """
 
     waiting: int = 0
@@ -41,26 +50,27 @@ class Load:
 
 
 class Meter(Protocol):
-    """What is reported of each transaction. Its methods never raise: a fault of a metric must
-    cost no write.
+    """What is notified of each transaction.
+
+    Its methods never raise: a broken metric must not make a write fail.
     """
 
     def wrote(self, actions: int, seconds: float) -> None:
-        """A transaction of so many actions was kept."""
+        """Count a committed transaction of so many actions."""
         ...
 
     def failed(self, actions: int) -> None:
-        """So many actions were not kept because the database could not keep them."""
+        """Count actions that are not stored, because the database could not store them."""
         ...
 
     def restarted(self) -> None:
-        """A writer thread had ended, and another one was started."""
+        """Count a writer thread that had ended, and was replaced."""
         ...
 
 
 @dataclass(frozen=True)
 class Unmetered:
-    """Nobody wants to know."""
+    """The Meter that counts nothing."""
 
     def wrote(self, actions: int, seconds: float) -> None:
         pass
@@ -73,67 +83,75 @@ class Unmetered:
 
 
 class Database(Protocol):
-    """The database of a service process. Its threads share it; after a fork the child has
-    connections of its own.
+    """The database of a process, shared by its threads.
+
+    After a fork, the child has connections of its own.
     """
 
     @property
     def tables(self) -> TablesByName:
-        """The tables that it was opened for, the engine's own among them, by their names."""
+        """The tables that it was opened for, the engine's own among them."""
         ...
 
     def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
-        """What ``work`` returns, once all that it wrote is durable. What it raises rolls back
-        what it wrote.
+        """Run ``work`` in a transaction, and return what it returns once its writes are durable.
 
-        ``work`` may be called again where its transaction is known to be rolled back.
-        ``repeatable``: it may also be called again after it may have been kept, because it
-        finds out by itself. Raises Refusal ``unavailable`` where the database cannot keep it
-        now.
+        What ``work`` raises rolls its writes back, and is raised here. ``work`` is called again
+        where its transaction is certain to be rolled back. With ``repeatable`` it is also called
+        again where its transaction may have been committed: such work does no harm the second
+        time.
+
+        Raises Refusal ``unavailable`` where the database cannot store anything now.
         """
         ...
 
     def read(self, work: Callable[[Tables], Result]) -> Result:
-        """What ``work`` returns, from one consistent state. Raises Refusal ``unavailable``."""
+        """Return what ``work`` returns, from one consistent state of the database.
+
+        Raises Refusal ``unavailable``.
+        """
         ...
 
     def migrate(self) -> list[str]:
-        """Bring the database to the form of its tables, all steps or none; the steps taken.
+        """Bring the database to the form of its tables: all steps or none. Return those taken.
+
         Raises Failure.
         """
         ...
 
     def now(self) -> datetime:
-        """The time by the database's clock, which all hosts share; by this host's, while the
-        database is away.
+        """Return the time by the database's clock, which all hosts share.
+
+        It is this host's time while the database is out of reach.
         """
         ...
 
     def fault(self) -> str:
-        """Why it cannot be used now, in words; empty where it can."""
+        """Return why the database cannot be used now, in words; empty where it can."""
         ...
 
     def load(self) -> Load:
-        """How much waits in this process now."""
+        """Return how much waits in this process now."""
         ...
 
     def close(self) -> None:
-        """Finish what waits, and let go. What is asked afterwards is refused."""
+        """Finish what waits, and close all connections. Later requests are refused."""
         ...
 
 
 def lacking(database: Database) -> str:
-    """What a database lacks for this program, in words. Raises Refusal ``unavailable``.
+    """Return what a database lacks for this program, in words; empty where it lacks nothing.
 
-    A newer one lacks nothing: what an older program uses is never taken away.
+    A newer database lacks nothing, for steps never take away what an older program uses.
+
+    Raises Refusal ``unavailable``.
     """
     try:
         steps = database.read(lambda tables: reached(tables.session))
     except Refusal:
         raise
-    except (
-        Exception
-    ) as error:  # not even the table of steps; each engine says so with an exception of its own
+    except Exception as error:
+        # not even the table of steps is there, which each engine reports with its own exception
         return f"{database.fault() or error}; {HOW_TO_MIGRATE}"
     behind = missing(steps, database.tables)
     return f"in the database {', '.join(behind)}; {HOW_TO_MIGRATE}" if behind else ""
@@ -145,14 +163,12 @@ def open_database(
     meter: Meter | None = None,
     connections: int = MAX_CONNECTIONS,
 ) -> Database:
-    """Return the database that a URL names: `sqlite:///path` or `postgresql://…`.
+    """Return the database of a URL: `sqlite:///path` or `postgresql://…`.
 
-    Args:
-        tables: what actions write there (Interface.tables). The engine's own tables are added.
-        connections: to a server, at most.
+    ``tables`` are what actions write there (Interface.tables); the engine's own are added.
+    ``connections`` is the most that this process opens to a server.
 
-    Raises:
-        Failure: the address is none, or the database cannot be had.
+    Raises Failure where the address is malformed, or the database cannot be opened.
     """
     named = declared(tables)
     if path := sqlite_path(url):
@@ -170,5 +186,7 @@ def open_database(
 
 
 def unavailable(reason: str) -> Refusal:
-    """The database cannot be had now; the client may try again."""
+    """Return the refusal of a request that the client may repeat soon: no database can be used
+    now.
+    """
     return Refusal("unavailable", (Fault("", reason),), RETRY_AFTER)

@@ -1,4 +1,8 @@
-"""A person's rows removed from every table that says which rows are a person's."""
+"""A person's rows, removed from every table that says which of its rows are a person's.
+
+Tables say that themselves (`interface.table.Personal`), so this module names none of them but the
+stored answers: an answer may name a person although the request did not.
+"""
 
 from collections import Counter
 from datetime import datetime
@@ -13,21 +17,20 @@ from shopwindow.service.database.retries import RETRIES
 from shopwindow.service.database.tables import TablesByName
 
 By = Literal["device", "user"]
-"""By what an operator names a person."""
+"""How an operator names a person: by the id of a device, or of a user."""
 
 ANSWERS = RETRIES.personal[0].called
+"""What removed answers are reported as."""
 
 
 def forget(database: Database, by: By, person: str, at: datetime, id: str) -> dict[str, int]:
     """Remove a person's rows from all tables of a database, in one transaction.
 
-    Args:
-        by: whether ``person`` is the text of a device or of a user.
-        at: the instant to note.
-        id: unguessable and unique, for the note that rows were removed; the note tells nobody whose they were.
+    ``person`` is the id of a device or a user, as ``by`` says. A note that rows were removed is
+    left under ``id``, which is unique and cannot be guessed, with the instant ``at``; it does not
+    say whose they were.
 
-    Returns:
-        How many rows were removed, by what each table calls them.
+    Returns how many rows were removed, by what each table calls them.
     """
 
     def work(tables: Tables) -> dict[str, int]:

@@ -1,11 +1,17 @@
-"""A database that may be out of reach when the service starts: reads from content do not wait
-for it.
+"""A database that may be out of reach when the service starts.
+
+How this works. A service whose database is away still has most of its work to do: it answers
+reads from its release. So it is handed a stand-in, which refuses what needs the database. A
+thread of the stand-in tries again and again to open the database, and once it has, the stand-in
+passes everything on. Only what waiting cannot repair ends the service: a malformed address, or a
+database that is newer than this program.
 """
 
 import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from itertools import chain, repeat
 from typing import Any
 
 from shopwindow.interface.table import Result, Table, Tables
@@ -22,8 +28,8 @@ from shopwindow.service.database.database import (
 from shopwindow.service.database.tables import TablesByName, declared
 
 TRY_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0)
-"""Seconds between tries, the last again and again: a host that restarts its database is back
-within a minute.
+"""Seconds before each try; the last value is repeated. A host that restarts its database is back
+within a minute, so longer pauses would only make the outage longer.
 """
 
 
@@ -35,21 +41,21 @@ def late_database(
     *,
     migrate: bool = False,
 ) -> Database:
-    """The database that ``url`` names, opened now or, while it is out of reach, as soon as it
-    can be.
+    """Return the database of a URL, opened now, or as soon as it can be reached.
 
-    ``tables``: what actions write there (Interface.tables). ``migrate``: it is brought to their
-    form before it is used. Raises Failure for what waiting does not mend: a wrong URL, a newer
-    database.
+    ``tables`` are what actions write there (Interface.tables), and ``connections`` is the most
+    that this process opens to a server. With ``migrate``, the database is brought to their form
+    before it is used.
+
+    Raises Failure for what waiting does not repair: a malformed URL, a newer database.
     """
-
     listed = tuple(tables)
 
     def opened() -> Database:
         database = open_database(url, listed, meter, connections)
         try:
             if migrate:
-                _migrated(database)
+                _migrate(database)
         except BaseException:
             database.close()
             raise
@@ -65,23 +71,23 @@ def late_database(
 
 
 class _OutOfReach(Exception):
-    """The database cannot be used now; why, in words."""
+    """The database cannot be used now; the text says why."""
 
 
-def _migrated(database: Database) -> None:
+def _migrate(database: Database) -> None:
+    """Bring the database to the form of its tables. Raises _OutOfReach or Failure."""
     try:
         database.migrate()
     except Failure as failure:
-        if (
-            database.fault()
-        ):  # it cannot be reached; otherwise it is there, and not fit for this program
+        if database.fault():
             raise _OutOfReach(str(failure)) from failure
-        raise
+        raise  # it can be reached, and does not fit this program
 
 
 class Late:
-    """The port Database, on one that a thread tries to open. Until it has, all that is asked is
-    refused.
+    """The stand-in: a Database that refuses everything until its thread has opened the real one.
+
+    ``open`` opens that one; ``reason`` is why it could not be opened so far.
     """
 
     def __init__(self, open: Callable[[], Database], tables: TablesByName, reason: str) -> None:
@@ -125,9 +131,9 @@ class Late:
         return self._database
 
     def _run(self) -> None:
-        tries, began = 0, time.monotonic()
-        while not self._closing.wait(TRY_AGAIN_SECONDS[min(tries, len(TRY_AGAIN_SECONDS) - 1)]):
-            tries += 1
+        began = time.monotonic()
+        pauses = chain(TRY_AGAIN_SECONDS, repeat(TRY_AGAIN_SECONDS[-1]))
+        while not self._closing.wait(next(pauses)):
             try:
                 database = self._open()
             except (_OutOfReach, Failure, OSError) as error:
@@ -136,9 +142,8 @@ class Late:
                     journal.error("database", f"{error}; it is tried again")
                 continue
             self._database = database
-            journal.info(
-                "database", f"the database can be used, after {time.monotonic() - began:.0f} s"
-            )
+            seconds = time.monotonic() - began
+            journal.info("database", f"the database can be used, after {seconds:.0f} s")
             if self._closing.is_set():
                 database.close()
             return

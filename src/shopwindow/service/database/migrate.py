@@ -1,17 +1,18 @@
-"""The steps that bring a database to the form of its tables: forward only, all of one `migrate`
-in one transaction.
+"""The steps that bring a database to the form of its tables.
 
-`table_steps` holds the steps that a database has taken, by table. Until form 5 all tables
-shared one list of numbers, in `migrations`. Such a database is taken over: a step that says
-which number it had (Step.formerly) counts as taken where the list has that number. The list is
-left as it is, for older programs look at it.
+How this works. Each table numbers its steps, and `table_steps` holds which of them a database has
+taken. Steps go forward only, and one `migrate` takes all that are lacking in one transaction.
+
+Until form 5 all tables shared one list of numbers, in `migrations`. Such a database is taken
+over: a step that says which number it had (Step.formerly) counts as taken where the list has that
+number. The list stays as it is, because older programs read it.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Protocol
 
-from shopwindow.interface.table import Session, Step
+from shopwindow.interface.table import Session
 from shopwindow.problems import Failure
 from shopwindow.service.database.tables import TablesByName
 
@@ -19,14 +20,14 @@ HOW_TO_MIGRATE = "`shopwindow migrate` brings the database to this program's for
 
 STEPS_TABLE, FORMER_TABLE = "table_steps", "migrations"
 LAST_FORMER_NUMBER = 5
-"""The last number that a step had while all tables shared one list. Nobody has made a database
-with a higher one.
+"""The last number that a step had while all tables shared one list. No program wrote a higher
+one.
 """
 
 
 class Inspected(Session, Protocol):
-    """A transaction that can say which SQL tables there are: each engine is asked in its own
-    words.
+    """A transaction that can say which SQL tables there are, which each engine is asked in its
+    own words.
     """
 
     def has_table(self, name: str) -> bool:
@@ -35,48 +36,41 @@ class Inspected(Session, Protocol):
 
 
 def migrate(session: Inspected, tables: TablesByName) -> list[str]:
-    """Take every step that the database lacks.
+    """Take every step that the database lacks, and return these.
 
-    The caller holds the database's lock and commits: either all steps are taken or none.
+    The caller holds the database's lock, and commits: either all steps are taken or none. A step
+    is returned as `bags 1`, and one that the former list says was taken as `bags 1 (taken over)`.
 
-    Returns:
-        The steps, as `bags 1`; those that a former list says were taken already, as `bags 1 (taken over)`.
-
-    Raises:
-        Failure: the database is newer than this program.
+    Raises Failure where the database is newer than this program.
     """
     session.run(
         f"CREATE TABLE IF NOT EXISTS {STEPS_TABLE}"
         " (name TEXT NOT NULL, step INTEGER NOT NULL, PRIMARY KEY (name, step))"
     )
     former = former_steps(session)
-    before = reached(session)
-    refuse_newer(before, tables)
-    done = []
+    last_steps = reached(session)
+    refuse_newer(last_steps, tables)
+
+    note = f"INSERT INTO {STEPS_TABLE} (name, step) VALUES (?, ?)"
+    lines = []
     for table in tables.values():
-        for number, step in enumerate(table.steps, 1):
-            if number <= before.get(table.name, 0):
-                continue
+        last = last_steps.get(table.name, 0)
+        for number, step in enumerate(table.steps[last:], last + 1):
             line = f"{table.name} {number}"
             if step.formerly in former:
                 line += " (taken over)"
             else:
-                _take(session, step)
-            session.run(
-                f"INSERT INTO {STEPS_TABLE} (name, step) VALUES (?, ?)", table.name, number
-            )
-            done.append(line)
-    return done
-
-
-def _take(session: Session, step: Step) -> None:
-    for statement in statements(step.sql):
-        session.run(statement)
+                for statement in statements(step.sql):
+                    session.run(statement)
+            session.run(note, table.name, number)
+            lines.append(line)
+    return lines
 
 
 def former_steps(session: Inspected) -> Mapping[int, str]:
-    """Return the names of the steps in the former list of a database, by number. Raises Failure
-    for a newer one.
+    """Return the names of the steps in the former list of a database, by number.
+
+    Raises Failure where the list is newer than this program.
     """
     if not session.has_table(FORMER_TABLE):
         return {}
@@ -84,29 +78,30 @@ def former_steps(session: Inspected) -> Mapping[int, str]:
     newest = max(former, default=0)
     if newest > LAST_FORMER_NUMBER:
         raise Failure(
-            f"the database is newer than this program: it is at step {newest} of the former list, this program knows"
-            f" {LAST_FORMER_NUMBER}; update shopwindow"
+            f"the database is newer than this program: it is at step {newest} of the former"
+            f" list, this program knows {LAST_FORMER_NUMBER}; update shopwindow"
         )
     return former
 
 
 def reached(session: Session) -> dict[str, int]:
-    """Return the last step that the database has taken of each table."""
+    """Return the number of the last step that the database has taken of each table."""
     return dict(
         session.run(f"SELECT name, max(step) FROM {STEPS_TABLE} GROUP BY name ORDER BY name")
     )
 
 
 def refuse_newer(steps: Mapping[str, int], tables: TablesByName) -> None:
-    """Raise Failure where a database has taken steps of a table that this program does not
-    know.
+    """Raise Failure where a database has taken steps that this program does not have.
+
+    ``steps`` is what `reached` returns. Tables that the Interface lacks do not count.
     """
     for name, number in steps.items():
         table = tables.get(name)
         if table is not None and number > len(table.steps):
             raise Failure(
-                f"the database is newer than this program: its table {name} is at step {number}, this program knows"
-                f" {len(table.steps)}; update shopwindow"
+                f"the database is newer than this program: its table {name} is at step"
+                f" {number}, this program knows {len(table.steps)}; update shopwindow"
             )
 
 
@@ -120,13 +115,14 @@ def missing(steps: Mapping[str, int], tables: TablesByName) -> list[str]:
 
 
 def left_alone(session: Session, tables: TablesByName) -> list[str]:
-    """Return the names of tables that the database has and the Interface lacks. Nothing is done
-    to them.
+    """Return the names of the tables that a database has and the Interface lacks.
+
+    Nothing is done to them, for another interface may need them again.
     """
     return [name for name in reached(session) if name not in tables]
 
 
 def statements(sql: str) -> list[str]:
-    """Return the statements of a step; none of them holds a semicolon within."""
+    """Return the statements of a step, without comments; none has a semicolon within."""
     bare = re.sub(r"--[^\n]*", "", sql)
     return [statement.strip() for statement in bare.split(";") if statement.strip()]

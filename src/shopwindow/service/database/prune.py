@@ -1,5 +1,6 @@
-"""What a database keeps for a while only: removed in small transactions, so that requests are
-not kept waiting.
+"""Rows that are stored for a while only: removed once they are too old.
+
+They are removed in small transactions, so that requests do not wait for long.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +12,7 @@ from shopwindow.service.database.database import Database
 from shopwindow.service.database.tables import TablesByName
 
 BATCH_ROWS = 500
-"""Rows removed in one transaction, which takes some milliseconds: a request that waits for it
+"""Rows that one transaction removes. That takes some milliseconds, and a request that waits for it
 does not notice.
 """
 
@@ -21,14 +22,12 @@ def prune(
 ) -> Iterator[tuple[str, int]]:
     """Remove all rows of all tables that are too old at an instant.
 
-    Args:
-        kept: how long rows are kept, by the option of an Aging, where that is not what their table says.
+    ``kept`` says for how long rows stay, by the option of their Aging, where an operator wants
+    another time than their table has.
 
-    Yields:
-        What was removed, and how many rows of it.
+    Yields what was removed, as the table calls it, and how many rows of it.
 
-    Raises:
-        Failure: no rows of this database go by a name in ``kept``. Nothing is removed then.
+    Raises Failure, and removes nothing, where no rows go by a name in ``kept``.
     """
     by_option = lifetimes(database.tables, kept or {})
     for table in database.tables.values():
@@ -41,11 +40,10 @@ def prune(
 
 
 def lifetimes(declared: TablesByName, kept: Mapping[str, timedelta]) -> dict[str, timedelta]:
-    """Return how long rows are kept, by the option of their Aging: as ``kept`` says, else as
+    """Return for how long rows stay, by the option of their Aging: as ``kept`` says, or else as
     their table does.
 
-    Raises:
-        Failure: no rows go by a name in ``kept``.
+    Raises Failure where no rows go by a name in ``kept``.
     """
     agings = [aging for table in declared.values() for aging in table.aging]
     usual = {aging.option: aging.kept for aging in agings if aging.option}
@@ -59,6 +57,7 @@ def lifetimes(declared: TablesByName, kept: Mapping[str, timedelta]) -> dict[str
 
 
 def _remove_batch(database: Database, aging: Aging, before: datetime) -> int:
+    """Remove some of the oldest rows, at most BATCH_ROWS; return how many."""
     key = ", ".join(aging.key)
     old = f"{aging.column} <= ?" + (f" AND {aging.where}" if aging.where else "")
     sql = (

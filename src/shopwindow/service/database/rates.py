@@ -1,9 +1,9 @@
-"""How much of a rate is used up, for rates that many requests share: one number a name,
-whatever the rate.
+"""How much of a rate is used up, for rates that many requests share. The engine's own table.
 
-This is the generic cell rate algorithm (ITU-T I.371, annex A). A rate of 600 in 10 minutes
-admits 600 at once, and gives one back each second. What is stored is the instant at which all
-of it will be there again.
+How this works. This is the generic cell rate algorithm (ITU-T I.371, annex A). A rate of 600 in
+10 minutes admits 600 at once, and gives one back each second. Only one number is stored a name,
+whatever the rate: the instant at which all of it will be available again. So a row stays small
+and an update is cheap, unlike those of `interface.limits`, which hold each time that counts.
 """
 
 from datetime import datetime, timedelta
@@ -15,8 +15,10 @@ _SECOND = 1_000_000
 
 
 class Taken(NamedTuple):
-    """How many were admitted; or none, the seconds until they will be, and when all are there
-    again (µs).
+    """What a rate admitted.
+
+    ``number`` is how many; 0 where too few were available, and then ``wait`` is the seconds
+    until enough will be. ``full_at`` is when all are available again, in microseconds.
     """
 
     number: int
@@ -25,25 +27,25 @@ class Taken(NamedTuple):
 
 
 def take(full_at: int, now: int, least: int, wanted: int, most: int, seconds: int) -> Taken:
-    """Take as many of ``wanted`` as there are, unless these are fewer than ``least``.
+    """Return what a rate admits: as many of ``wanted`` as are available, or none where these are
+    fewer than ``least``.
 
-    Args:
-        full_at: when all are there again, in microseconds, as now.
-        least, wanted: at most ``most``.
-        most, seconds: the rate.
+    The rate is ``most`` in ``seconds``; ``least`` and ``wanted`` are at most ``most``. All of it
+    is available again at ``full_at``, which like ``now`` is in microseconds since 1970.
     """
     window = seconds * _SECOND
     used = max(0, full_at - now)
     free = (window - used) * most // window
     if free < least:
-        missing = used - (window - least * window // most)
-        return Taken(0, max(1, -(-missing // _SECOND)), full_at)
+        enough = window - least * window // most  # to which `used` must fall
+        missing = used - enough
+        return Taken(0, max(1, -(-missing // _SECOND)), full_at)  # rounded up
     number = min(wanted, free)
     return Taken(number, 0, now + used + number * window // most)
 
 
 class Rates:
-    """The table of rates."""
+    """The table of rates within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
@@ -51,10 +53,13 @@ class Rates:
     def take(
         self, name: str, least: int, wanted: int, most: int, seconds: int, at: datetime
     ) -> Taken:
-        """The same under a name, exactly, however many processes and hosts take."""
+        """Take from the rate of a name as the function `take` does, and store what is left.
+
+        This is exact, however many processes and hosts take from the rate.
+        """
         now = microseconds(at)
-        # the conflict's update changes nothing, and makes everybody else who takes under this
-        # name wait for us
+        # the update in case of a conflict changes nothing, but locks the row: whoever else takes
+        # under this name waits until this transaction has ended
         ((full_at,),) = self._run(
             "INSERT INTO rates (name, full_at) VALUES (?, ?)"
             " ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING full_at",

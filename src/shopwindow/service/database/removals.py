@@ -1,4 +1,8 @@
-"""That a person's rows were removed, and when; nothing that tells whose."""
+"""Notes that a person's rows were removed, and when. The engine's own table.
+
+Nothing in a note says whose rows they were. `optins forget` writes it, so that an operator can
+show that a request was carried out.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -9,14 +13,14 @@ from shopwindow.interface.table import Session, Step, Table, written
 
 
 class Removals:
-    """The notes that `optins forget` leaves."""
+    """The notes within one transaction."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
     def add(self, id: str, by: str, removed: Mapping[str, int], at: datetime) -> None:
-        """Note how many rows of each sort were removed, of a person known by `device` or by
-        `user`.
+        """Add a note. ``id`` is unique and tells nobody the person, ``by`` says whether an operator
+        named a `device` or a `user`, and ``removed`` counts the rows by what each table calls them.
         """
         text = orjson.dumps(removed).decode()
         self._run(

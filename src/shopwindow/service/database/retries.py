@@ -1,5 +1,8 @@
-"""Answers kept for clients that repeat a request under an Idempotency-Key. The engine's own
-table.
+"""Answers that are stored for repeated requests. The engine's own table.
+
+How this works. A client that got no answer repeats its request under the same Idempotency-Key.
+The action of the first request and its answer are stored in one transaction, so a repetition
+finds either both or neither: it gets the stored answer, or it is carried out as the first.
 """
 
 import re
@@ -14,17 +17,20 @@ from shopwindow.interface.table import Aging, Column, Personal, Session, Step, T
 from shopwindow.problems import Fault, Refusal
 
 ANSWERS_STORED_FOR = timedelta(hours=24)
-"""Older than this a key is new again, whether or not its answer has been pruned."""
+"""How long an answer is stored. A key that is older counts as new, whether or not its answer has
+been pruned; so what a client sees does not depend on when an operator prunes.
+"""
 
 
 @dataclass(frozen=True)
 class Retry:
-    """A request that may be repeated: whose, what for, its key, and a digest of what it asks.
+    """A request that may be repeated.
 
-    ``device`` and ``user``: the person that the request names, so that the answer can be
-    forgotten with them. ``sender``: a digest of whom the key holds for; the same key of anybody
-    else is another. It stands before the key in its column: programs of before this digest
-    share the table while a new one is brought in.
+    ``key`` is its Idempotency-Key and ``digest`` one of its contents. ``device`` and ``user``
+    are the person that the request names, so that the answer can be removed with the person's
+    rows. ``sender`` is a digest of whom the key holds for: the same key of somebody else is
+    another one. It is stored in the key's column, before the key, because older programs that
+    know no sender use the same table during an update.
     """
 
     application: str
@@ -38,22 +44,22 @@ class Retry:
 
     @property
     def scope(self) -> tuple[str, str, str, str]:
-        """What identifies the row: application, method, path and whose key it is."""
+        """The row's primary key: application, method, path, and whose key it is."""
         key = f"{self.sender} {self.key}" if self.sender else self.key
         return self.application, self.method, self.path, key
 
 
 class Retries:
-    """The first answer to each key, kept in the transaction of the action that it answers."""
+    """The stored answers within one transaction, which is the action's, too."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
     def begin(self, retry: Retry, at: datetime) -> Outcome | None:
-        """The first answer, or None where this is the first request; another one waits until it
-        has been answered.
+        """Return the stored answer, or None where this is the first request under its key.
 
-        Raises Refusal where the key was used for another request.
+        In that case the row is locked: a repetition that comes meanwhile waits for the end of
+        this transaction. Raises Refusal where the key was used for another request.
         """
         scope = retry.scope
         new = self._run(
@@ -87,7 +93,7 @@ class Retries:
         return Outcome(value["value"], value["etag"])
 
     def finish(self, retry: Retry, outcome: Outcome) -> None:
-        """Keep the answer."""
+        """Store the answer of a request for which `begin` returned None."""
         text = orjson.dumps({"value": outcome.value, "etag": outcome.etag}).decode()
         self._run(
             "UPDATE retries SET outcome = ? WHERE application = ? AND method = ? AND path = ? AND idempotency_key = ?",
@@ -95,16 +101,14 @@ class Retries:
         )
 
     def remove_naming(self, text: str) -> int:
-        """Remove the stored answers that hold a text, and return how many: they name a person,
-        the request did not.
+        """Remove the stored answers in which a text occurs, and return how many.
+
+        That is for answers which name a person although their requests did not.
         """
+        # LIKE's own characters, escaped
         pattern = re.sub("([!%_])", r"!\1", text)
-        return len(
-            self._run(
-                "DELETE FROM retries WHERE outcome LIKE ? ESCAPE '!' RETURNING 1",
-                f"%{pattern}%",
-            )
-        )
+        sql = "DELETE FROM retries WHERE outcome LIKE ? ESCAPE '!' RETURNING 1"
+        return len(self._run(sql, f"%{pattern}%"))
 
 
 RETRIES = Table(

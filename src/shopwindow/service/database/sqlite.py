@@ -1,9 +1,16 @@
-"""SQLite: one writer thread a process runs all that waits in one transaction; processes take
-turns by a lock file.
+"""SQLite: one writer thread a process runs all actions that wait, in one transaction.
 
-A commit costs one fdatasync, however many actions it holds, so whoever waits while one commit
-runs shares the next one. Each action runs once, under a savepoint of its own: what it raises
-takes back its own writes and nothing else.
+How this works. A request puts its action into a queue and waits. The writer thread waits for its
+process's turn (a lock file, `sqlite_file.Locks`), takes what is in the queue by then, and commits
+all of it at once. A commit costs one fdatasync, however many actions it holds, so whoever waits
+while one commit runs shares the next one. Each action runs once, under a savepoint of its own:
+what it raises takes back its own writes and nothing else.
+
+A request that waits looks now and then whether there is still a writer thread. It is refused when
+its patience is over: as not stored while its action is in the queue; as unknown once the writer
+has begun with it and does not come back, as on a disk that hangs.
+
+Reads go past the queue: each takes an open connection of its own, or opens one.
 """
 
 import os
@@ -33,30 +40,34 @@ from shopwindow.service.database.sqlite_file import Locks, SQLiteSession, make, 
 from shopwindow.service.database.tables import TablesByName
 
 BATCH_ACTIONS = 256
-"""Actions of one transaction at most: as many as a worker may have threads, so nobody waits for
-a second turn.
+"""Actions of one transaction at most: as many as a worker may have threads, so that no request
+waits for a second turn.
 """
 
 LOOK_SECONDS = 1.0
-"""How often a thread that waits for the writer looks whether the writer is there at all."""
+"""How often a request that waits looks whether there is a writer thread at all."""
 
 UNKNOWN_AFTER = 3
-"""How many times its patience a write waits once it has begun, whatever the disk does: with 10
-s it is answered before nginx gives up (proxy_read_timeout, 60 s) and says less.
+"""After so many times its patience a write that has begun is answered as unknown, whatever the
+disk does.
 """
 
 BUSY_MILLISECONDS = 5000
-"""A backstop: whoever writes beside the service (the sqlite3 shell) knows nothing of turns."""
+"""How long SQLite itself waits for a lock. Processes of this program take turns; but whoever writes
+beside them, as in the sqlite3 shell, knows nothing of turns.
+"""
 
-OWN_FAULTS = {1, 18, 19, 20, 21, 25}
-"""SQLITE_ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE: one action's. Others (FULL, IOERR
-…) end all of them.
+ERRORS_OF_ONE_ACTION = {1, 18, 19, 20, 21, 25}
+"""SQLite's result codes ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE and RANGE (sqlite.org/rescode)
+concern one action. Any other, such as FULL or IOERR, ends the whole transaction.
 """
 
 
 class _Waiting:
-    """An action that waits for the writer thread, and what became of it: ``done`` is released
-    once that is clear.
+    """An action that waits for the writer thread.
+
+    ``done`` is released once ``result`` or ``error`` holds what became of it; ``since`` is when
+    it came (time.monotonic).
     """
 
     __slots__ = ("done", "error", "result", "since", "work")
@@ -71,7 +82,12 @@ class _Waiting:
 
 
 class SQLite:
-    """The port Database on a file, made with its folders where it is missing. Raises Failure."""
+    """A Database in a file, which is made with its folders where it is missing.
+
+    ``patience`` is for how many seconds a write waits for its turn.
+
+    Raises Failure on a network file system, and while the database is being restored.
+    """
 
     def __init__(
         self,
@@ -80,9 +96,6 @@ class SQLite:
         meter: Meter | None = None,
         patience: float = DATABASE_SECONDS,
     ) -> None:
-        """``patience``: seconds that a write waits for its turn; three times that once it has
-        begun.
-        """
         self.tables = tables
         self._path = path
         self._patience = patience
@@ -103,17 +116,17 @@ class SQLite:
         self._thread: threading.Thread | None = None
 
     def _after_fork(self) -> None:
-        """A child has none of the threads, and must neither use nor close its parent's
-        connections (sqlite.org/faq).
+        """Begin again in a child process.
 
-        What waits in the parent is the parent's to do.
+        A child has none of the threads, and must neither use nor close its parent's connections
+        (sqlite.org/faq). The actions that wait are the parent's, and the parent does them.
         """
         if not self._closed:
             _PARENTS_READERS.append(self._readers)
             self._locks = self._locks.reopened()
             self._begin()
 
-    # -- the port ------------------------------------------------------------------------------
+    # -- the protocol Database -----------------------------------------------------------------
 
     def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
         waiting = _Waiting(work)
@@ -133,11 +146,7 @@ class SQLite:
         if self._closing:
             raise unavailable("the service is stopping")
         try:
-            connection = self._readers.pop()
-        except IndexError:
-            connection = None
-        try:
-            connection = connection or self._connect("PRAGMA query_only = ON")
+            connection = self._reader()
             connection.execute("BEGIN")
             try:
                 return work(Tables(SQLiteSession(connection), self.tables))
@@ -145,28 +154,32 @@ class SQLite:
                 connection.execute("ROLLBACK")
                 self._readers.append(connection)
         except sqlite3.Error as error:
-            if (
-                _own_fault(error)
-                or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY
-            ):
-                raise
+            has_written = _code(error) == sqlite3.SQLITE_READONLY
+            if has_written or _is_of_one_action(error):
+                raise  # the fault of ``work``
             raise self._unavailable(error, "read") from error
+
+    def _reader(self) -> sqlite3.Connection:
+        """A connection for one read; it goes back to ``_readers``."""
+        try:
+            return self._readers.pop()
+        except IndexError:
+            return self._connect("PRAGMA query_only = ON")
 
     def migrate(self) -> list[str]:
         try:
-            with (
-                self._locks.turn(),
-                closing(self._connect()) as connection,
-            ):  # who makes a file's WAL waits for nobody
+            # connecting within the turn: SQLite does not wait for a lock (busy_timeout) when it
+            # changes a new file to a write-ahead log
+            with self._locks.turn(), closing(self._connect()) as connection:
                 connection.execute("BEGIN IMMEDIATE")
-                done = migrate(SQLiteSession(connection), self.tables)
+                steps = migrate(SQLiteSession(connection), self.tables)
                 connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise Failure(f"{self._path}: {error}") from None
-        return done
+        return steps
 
     def now(self) -> datetime:
-        return datetime.now(UTC)  # all who use the file are on this host
+        return datetime.now(UTC)  # all processes that use the file are on this host
 
     def fault(self) -> str:
         try:
@@ -198,14 +211,14 @@ class SQLite:
             self._closed = True
             self._locks.close()
 
-    # -- who waits for the writer --------------------------------------------------------------
+    # -- the threads of requests ---------------------------------------------------------------
 
     def _ensure_writer(self) -> None:
-        """Start the writer thread where there is none; called with ``_wake`` held. Raises
-        Refusal.
+        """Start the writer thread where there is none; called with ``_wake`` held.
 
-        A writer thread ends only by a fault of this program. What it had taken may have been
-        kept or not, and its clients are told so; what waits goes to the new thread.
+        A writer thread ends only by a bug of this program. Whether the actions that it had taken
+        are stored is unknown then, and their clients learn that; the queue goes to the new
+        thread. Raises Refusal where none can be started.
         """
         if self._thread is not None:
             if self._thread.is_alive():
@@ -214,9 +227,8 @@ class SQLite:
         thread = threading.Thread(target=self._serve, name="database-writer", daemon=True)
         try:
             thread.start()
-        except (
-            RuntimeError
-        ) as error:  # the system has no thread to give (RLIMIT_NPROC, a cgroup's pids.max)
+        except RuntimeError as error:
+            # the system gives no thread (RLIMIT_NPROC, a cgroup's pids.max)
             raise self._unavailable(error, "written to") from error
         self._thread = thread
 
@@ -232,7 +244,7 @@ class SQLite:
             waiting.done.release()
 
     def _wait_for(self, waiting: _Waiting) -> None:
-        """Return once it is clear what became of an action. Raises Refusal where that takes too
+        """Return once it is certain what became of an action. Raises Refusal where that takes too
         long.
         """
         pause = min(LOOK_SECONDS, self._patience)
@@ -264,9 +276,12 @@ class SQLite:
     # -- the writer thread ---------------------------------------------------------------------
 
     def _serve(self) -> None:
-        """Do what waits until the database is closed; after a failure with a new connection."""
+        """Commit what waits, batch by batch, until the database is closed.
+
+        After a failure the next batch gets a new connection.
+        """
         connection: sqlite3.Connection | None = None
-        while self._await():
+        while self._has_work():
             started = time.perf_counter()
             try:
                 connection = connection or self._connect()
@@ -288,32 +303,31 @@ class SQLite:
         if connection is not None:
             connection.close()
 
-    def _await(self) -> bool:
-        """Whether an action waits, once one does; False when the database is closed and none
-        waits any more.
-        """
+    def _has_work(self) -> bool:
+        """Wait for an action, and return True; False once the database is closed and none waits."""
         with self._wake:
             while not self._queue and not self._closing:
                 self._wake.wait()
             return bool(self._queue)
 
     def _take(self) -> None:
-        """Take what waits by now: more than when the turn was asked for, where other processes
-        had theirs.
+        """Move what waits by now from the queue to the batch.
+
+        It may be more than before the turn, for other processes had theirs in between.
         """
         with self._wake:
             number = min(len(self._queue), BATCH_ACTIONS)
             self._batch = [self._queue.popleft() for _ in range(number)]
 
     def _answer(self) -> None:
-        """Wake the threads whose actions are done."""
+        """Wake the threads whose actions are in the batch."""
         with self._wake:
             batch, self._batch = self._batch, []
         for waiting in batch:
             waiting.done.release()
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Waiting]) -> None:
-        """Run all actions in one transaction. What one raises takes back its own writes alone."""
+        """Run all actions in one transaction. What one raises takes back only its own writes."""
         if not batch:
             return
         tables = Tables(SQLiteSession(connection), self.tables)
@@ -323,16 +337,16 @@ class SQLite:
             try:
                 waiting.result = waiting.work(tables)
             except BaseException as error:
-                if isinstance(error, sqlite3.Error) and not _own_fault(error):
-                    raise  # a full disk, a damaged file: nothing of this transaction is kept
+                if isinstance(error, sqlite3.Error) and not _is_of_one_action(error):
+                    raise  # a full disk, a damaged file: nothing of this transaction is stored
                 waiting.error = error
                 connection.execute("ROLLBACK TO action")
             connection.execute("RELEASE action")
         connection.execute("COMMIT")
 
     def _fail(self, batch: list[_Waiting], error: BaseException) -> None:
-        """Refuse every action of a transaction of which nothing was kept, whatever became of it
-        by itself.
+        """Refuse every action of a transaction that was not committed, also those that had
+        succeeded by themselves.
         """
         if not isinstance(error, sqlite3.Error | OSError):
             journal.failure(error)
@@ -362,13 +376,17 @@ class SQLite:
 
 
 _PARENTS_READERS: list[deque[sqlite3.Connection]] = []
-"""Connections of a parent process, kept from being closed: that would drop the parent's locks.
+"""Connections of a parent process. They are referred to here so that Python never closes them,
+which would release the parent's locks.
 """
 
 
-def _own_fault(error: sqlite3.Error) -> bool:
-    """Whether an error concerns one action alone, and its transaction goes on."""
-    code = getattr(
-        error, "sqlite_errorcode", None
-    )  # None: found by Python, before SQLite was asked
-    return code is None or code & 0xFF in OWN_FAULTS
+def _is_of_one_action(error: sqlite3.Error) -> bool:
+    """Whether an error concerns one action, and its transaction goes on."""
+    code = _code(error)
+    return code is None or code & 0xFF in ERRORS_OF_ONE_ACTION
+
+
+def _code(error: sqlite3.Error) -> int | None:
+    """SQLite's result code; None where Python saw the error before it asked SQLite."""
+    return getattr(error, "sqlite_errorcode", None)

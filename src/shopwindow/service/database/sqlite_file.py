@@ -1,4 +1,13 @@
-"""The file of a SQLite database: where it may lie, who holds it, copies of it."""
+"""The file of a SQLite database: where it may lie, who holds it, copies of it.
+
+How this works. Processes agree about a database by two lock files beside it. Who writes holds
+`.lock`, so that writers take turns; who has the database open shares `.held`, so that `restore`
+can be alone with it. Both are flock(2) locks, which the system releases when a process ends in
+whatever way.
+
+A copy, and a database that is restored, is written to a draft beside its place, synced, and then
+renamed. So whenever the process is killed, one intact database is there: the old or the new one.
+"""
 
 import fcntl
 import os
@@ -19,19 +28,23 @@ NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|lustre|gpfs|beegfs|gfs2|ocfs2|ncpfs|coda|orangefs|virtiofs"
     r"|fuse\.(sshfs|glusterfs|ceph|s3fs|rclone|davfs2?|juicefs|gcsfuse|blobfuse2?|mount-s3|goofys|nfs)"
 )
-"""File systems that several hosts may share: SQLite's locks and its shared memory do not reach
-across hosts.
+"""File systems that several hosts may share. SQLite's locks and its shared memory do not reach
+across hosts (sqlite.org/wal.html: WAL does not work over a network file system).
 """
 
-BESIDE = ("-wal", "-shm", "-journal", ".lock", ".held")
-"""The ends of the names of what SQLite and this program put beside a database."""
+SIBLING_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".held")
+"""How the names of the files end that SQLite and this program put beside a database."""
+
+
+COPY_BUSY_SECONDS = 30
+"""How long a copy waits for a lock of SQLite's. An operator waits for it, and no request does."""
 
 
 # -- where it may lie --------------------------------------------------------------------------
 
 
 def refuse_network(path: Path) -> None:
-    """Raises Failure where a file would lie on a network file system."""
+    """Raise Failure where a file would lie on a network file system."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:  # not Linux
@@ -45,29 +58,27 @@ def refuse_network(path: Path) -> None:
 
 
 def file_system(mounts: str, folder: str) -> str:
-    """The type of the file system that holds a folder, by the text of /proc/self/mountinfo
-    (proc(5)); empty: unknown.
+    """Return the type of the file system that holds a folder; empty where it is unknown.
 
-    The longest mount point above the folder decides, the last of them where one was mounted
-    over another.
+    ``mounts`` is the text of /proc/self/mountinfo (proc(5)). The longest mount point above the
+    folder decides, and the last of these where one was mounted over another.
     """
-    found = longest = ""
+    kind = longest = ""
     for line in mounts.splitlines():
         fields, _, rest = line.partition(" - ")
-        point = re.sub(
-            r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), fields.split(" ")[4]
-        )
-        if f"{folder}/".startswith(point.rstrip("/") + "/") and len(point) >= len(longest):
-            found, longest = rest.partition(" ")[0], point
-    return found
+        escaped = fields.split(" ")[4]
+        point = re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), escaped)
+        is_above = f"{folder}/".startswith(point.rstrip("/") + "/")
+        if is_above and len(point) >= len(longest):
+            kind, longest = rest.partition(" ")[0], point
+    return kind
 
 
 def make(path: Path) -> None:
-    """An empty file that nobody but its owner may read, where there is none: SQLite's own would
-    be as the umask has it.
+    """Make an empty file that nobody but its owner may read, where there is none.
 
-    What SQLite puts beside it gets the same mode. What is in the way of making it, SQLite says
-    when it opens it.
+    SQLite itself would make it with the mode of the umask; what it puts beside the file gets the
+    file's mode. An error is not raised here, for SQLite reports it when it opens the file.
     """
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -76,22 +87,22 @@ def make(path: Path) -> None:
 
 
 def _hand_over(descriptor: int, beside: Path) -> None:
-    """Give a new file to whom the database belongs, or its folder where there is no database
-    yet.
+    """Give a new file to the owner of what it lies beside, or of the folder where that is not
+    there yet.
 
-    Operators call `migrate` and `restore` as root; the service is another user, and must be
+    Operators call `migrate` and `restore` as root; the service runs as another user, and must be
     able to open what they leave. SQLite does the same with what it puts beside a database. Only
-    an empty file that has no other name is given away: whoever owns the folder might have put a
-    link there to a file of root's.
+    an empty file that has no other name is given away, because the owner of the folder might have
+    put a link there to a file of root's.
     """
     if os.geteuid() != 0:
         return
-    kept = os.fstat(descriptor)
+    new = os.fstat(descriptor)
     try:
         owner = beside.stat()
     except FileNotFoundError:
         owner = beside.parent.stat()
-    if kept.st_nlink == 1 and kept.st_size == 0:
+    if new.st_nlink == 1 and new.st_size == 0:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
@@ -99,32 +110,31 @@ def _hand_over(descriptor: int, beside: Path) -> None:
 
 
 class Locks:
-    """Two lock files beside the database: `.lock`, whose turn it is to write; `.held`, who has
-    the database open.
+    """The lock files of an open database: `.lock`, whose turn it is to write; `.held`, who has it
+    open.
 
-    A forked child shares its parent's locks, so it opens files of its own (``reopened``).
+    Raises Failure while the database is being restored. A forked child shares its parent's locks
+    (flock(2)), so it must open files of its own by `reopened`.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._turn = self._open("lock")
-        self._held = self._open("held")
+        self._turn = _open_lock(path, "lock")
+        self._held = _open_lock(path, "held")
         if not _locked(self._held, fcntl.LOCK_SH | fcntl.LOCK_NB):
             self.close()
             raise Failure(
                 f"{path} is being restored by another process; try again when that is done"
             )
 
-    def _open(self, kind: str) -> int:
-        return _open_lock(self._path, kind)
-
     def reopened(self) -> "Locks":
+        """Close these locks, and return new ones of the same database."""
         self.close()
         return Locks(self._path)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """The right to write, held by one process at a time."""
+        """Hold the right to write, which one process has at a time; wait for it before."""
         fcntl.flock(self._turn, fcntl.LOCK_EX)
         try:
             yield
@@ -132,12 +142,13 @@ class Locks:
             fcntl.flock(self._turn, fcntl.LOCK_UN)
 
     def close(self) -> None:
+        """Release both locks."""
         os.close(self._turn)
         os.close(self._held)
 
 
 def _open_lock(path: Path, kind: str) -> int:
-    """A lock file beside a database, made where it is not there."""
+    """Open a lock file beside a database, and make it where it is not there."""
     lock = Path(f"{path}.{kind}")
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     _hand_over(descriptor, path)
@@ -146,7 +157,7 @@ def _open_lock(path: Path, kind: str) -> int:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """While nobody else has the database open. Raises Failure where somebody has."""
+    """Hold a database that nobody else has open. Raises Failure where somebody has."""
     held = _open_lock(path, "held")
     try:
         if not _locked(held, fcntl.LOCK_EX | fcntl.LOCK_NB):
@@ -158,9 +169,9 @@ def alone(path: Path) -> Iterator[None]:
         os.close(held)
 
 
-def _locked(file: int, how: int) -> bool:
+def _locked(file: int, operation: int) -> bool:
     try:
-        fcntl.flock(file, how)
+        fcntl.flock(file, operation)
     except BlockingIOError:
         return False
     return True
@@ -170,8 +181,9 @@ def _locked(file: int, how: int) -> bool:
 
 
 def backup(path: Path, target: Path, tables: TablesByName) -> int:
-    """Write a consistent copy of a database, which may be in use, to a new file; its bytes.
-    Raises Failure.
+    """Write a consistent copy of a database, which may be in use, to a file; return its bytes.
+
+    The copy takes the place of a file of that name. Raises Failure.
     """
     if not path.exists():
         raise Failure(f"{path} is not there")
@@ -193,50 +205,51 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
 
 
 def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
-    """Put a backup in a database's place; where what was there is kept. Raises Failure while it
-    is in use.
+    """Put a backup in a database's place.
 
-    Whenever it is killed, there is a whole database: the old one or the new one.
+    Returns where the former database is kept; None where there was none. Raises Failure, also
+    while the database is in use. If this is killed, an intact database is there in any case: the
+    old one or the new one.
     """
     _check(copy, tables)
     _refuse_special(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     refuse_network(path)
-    before: Path | None = None
+    former: Path | None = None
     try:
         with alone(path), _draft(path) as part:
             with (
                 closing(_connect(copy)) as source,
-                closing(sqlite3.connect(part, isolation_level=None)) as made,
+                closing(sqlite3.connect(part, isolation_level=None)) as restored,
             ):
-                source.backup(made)
+                source.backup(restored)
             _sync(part)
-            _settle(path)
+            _empty_log(path)
             if path.exists():
-                before = path.with_name(
-                    f"{path.name}.before-restore-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
-                )
-                _keep(path, before)
+                now = f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
+                former = path.with_name(f"{path.name}.before-restore-{now}")
+                _keep(path, former)
             _put(part, path)
     except sqlite3.Error as error:
         raise Failure(f"{copy} cannot be restored: {error}") from None
-    return before
+    return former
 
 
 @contextmanager
 def _replaceable(target: Path, path: Path) -> Iterator[None]:
-    """While a copy of a database may be put in a target's place. Raises Failure where something
-    else needs that.
+    """Hold a target in whose place a copy of a database may be put.
+
+    Raises Failure where the target belongs to the database, or is a database in use itself.
     """
-    if target in [Path(f"{path}{end}") for end in BESIDE] or (
-        target.exists() and target.samefile(path)
-    ):
+    siblings = [Path(f"{path}{ending}") for ending in SIBLING_ENDINGS]
+    is_database = target.exists() and target.samefile(path)
+    if target in siblings or is_database:
         raise Failure(
             f"{target} belongs to the database itself; a backup needs a file of its own"
         )
     _refuse_special(target)
     with alone(target) if Path(f"{target}.held").exists() else nullcontext():
-        if Path(f"{target}-wal").exists():  # which would be taken for the copy's
+        if Path(f"{target}-wal").exists():  # SQLite would take it for the copy's
             raise Failure(
                 f"{target} is in use, or was not closed: there is {target}-wal; name another file"
             )
@@ -244,14 +257,14 @@ def _replaceable(target: Path, path: Path) -> Iterator[None]:
 
 
 def _refuse_special(path: Path) -> None:
-    """Raises Failure for a folder, a device or a pipe."""
+    """Raise Failure for a folder, a device or a pipe."""
     if path.exists() and not path.is_file():
         raise Failure(f"{path} is no file that a copy could replace")
 
 
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
-    """A new file that is to be put in a path's place."""
+    """Make an empty draft beside a path, in whose place it is to be put; remove what is left."""
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -263,29 +276,28 @@ def _draft(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _settle(path: Path) -> None:
-    """Bring what lies beside a database into it: beside another database it would be taken for
-    that one's.
+def _empty_log(path: Path) -> None:
+    """Write a database's log into its file, and remove what lies beside it.
+
+    SQLite would take that for the log of the database that comes in this one's place.
     """
     if path.exists():
-        with (
-            suppress(sqlite3.DatabaseError),
-            closing(_connect(path)) as old,
-        ):  # damaged: that may be why it is restored
+        # it may be damaged, and restored for that reason
+        with suppress(sqlite3.DatabaseError), closing(_connect(path)) as old:
             old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    for beside in ("-wal", "-shm"):
-        Path(f"{path}{beside}").unlink(missing_ok=True)
+    for ending in ("-wal", "-shm"):
+        Path(f"{path}{ending}").unlink(missing_ok=True)
 
 
 def _check(path: Path, tables: TablesByName) -> None:
-    """Raises Failure unless a file is a whole database of a form that this program knows."""
+    """Raise Failure unless a file is an intact database of a form that this program knows."""
     if not path.exists():
         raise Failure(f"{path} is not there")
     try:
         with closing(_connect(path)) as connection:
-            ((found,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
-            if found != "ok":
-                raise Failure(f"{path} is damaged: {found}")
+            ((result,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
+            if result != "ok":
+                raise Failure(f"{path} is damaged: {result}")
             session = SQLiteSession(connection)
             if session.has_table(STEPS_TABLE):
                 refuse_newer(reached(session), tables)
@@ -298,7 +310,7 @@ def _check(path: Path, tables: TablesByName) -> None:
 
 
 class SQLiteSession:
-    """An open transaction on one connection: the protocols Session and Inspected."""
+    """An open transaction on one connection (interface.table.Session, migrate.Inspected)."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -313,25 +325,25 @@ class SQLiteSession:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, timeout=30)
+    return sqlite3.connect(path, isolation_level=None, timeout=COPY_BUSY_SECONDS)
 
 
-def _keep(path: Path, before: Path) -> None:
-    """A second name for a file that is about to be replaced; a copy where the file system has
-    no links.
+def _keep(path: Path, second: Path) -> None:
+    """Give a file that is about to be replaced a second name; a copy, where the file system has no
+    hard links.
     """
     try:
-        os.link(path, before)
+        os.link(path, second)
     except OSError:
-        shutil.copy2(path, before)
+        shutil.copy2(path, second)
         if os.geteuid() == 0:
-            kept = path.stat()
-            os.chown(before, kept.st_uid, kept.st_gid, follow_symlinks=False)
-        _sync(before)
+            owner = path.stat()
+            os.chown(second, owner.st_uid, owner.st_gid, follow_symlinks=False)
+        _sync(second)
 
 
 def _put(part: Path, target: Path) -> None:
-    """Bring a file that is on the disk under another's name."""
+    """Rename a synced draft, and sync the folder: then the new name is on the disk, too."""
     os.replace(part, target)
     _sync(target.parent)
 

@@ -1,4 +1,4 @@
-"""SQLite's write-ahead log: what it holds of rows that were removed."""
+"""SQLite's write-ahead log, emptied of the rows that were removed."""
 
 import sqlite3
 from contextlib import closing
@@ -8,10 +8,12 @@ from shopwindow.service.database.sqlite import BUSY_MILLISECONDS
 
 
 def empty(path: Path) -> bool:
-    """Bring the log into the file and cut it off: it holds pages as they were before rows were
-    removed from them.
+    """Write the log of a database into its file, and cut the log off.
 
-    Whether that could be done; a reader that takes long is in the way.
+    The log holds pages as they were before rows were removed from them, so a person's rows are
+    gone from the disk only now.
+
+    Returns whether that could be done; a reader that takes long prevents it.
     """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")

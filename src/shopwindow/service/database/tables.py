@@ -10,16 +10,16 @@ from shopwindow.service.database.removals import REMOVALS
 from shopwindow.service.database.retries import RETRIES
 
 ENGINE_TABLES = (RETRIES, LIMITS, RATES, REMOVALS)
-"""What the engine writes whatever it serves. `optins forget` and `prune-database` report them
-first.
+"""What the engine writes, whatever Interface it serves. `optins forget` and `prune-database`
+report these tables first, in this order.
 """
 
 TablesByName = Mapping[str, Table[Any]]
-"""The tables of a database by their names."""
 
 
 def declared(tables: Iterable[Table[Any]]) -> TablesByName:
-    """Return the engine's tables and these, by their names. Raises ValueError where two have
-    one name.
+    """Return the engine's tables and an Interface's, by their names.
+
+    Raises ValueError where two have the same name.
     """
     return by_name((*ENGINE_TABLES, *tables))
