@@ -47,9 +47,10 @@ waits for a second turn.
 LOOK_SECONDS = 1.0
 """How often a request that waits looks whether there is a writer thread at all."""
 
-UNKNOWN_AFTER = 3
+UNKNOWN_AFTER = 2
 """After so many times its patience a write that has begun is answered as unknown, whatever the
-disk does.
+disk does. With 10 s that is before nginx gives up (edge.nginx.SERVICE_TIMEOUT_SECONDS, 30 s),
+whose answer would say less.
 """
 
 BUSY_MILLISECONDS = 5000
