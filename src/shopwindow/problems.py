@@ -1,5 +1,8 @@
-"""What can be wrong: a Problem in content (collected); a Refusal of a request, a Failure of a
-command (raised).
+"""What can be wrong, by who can mend it.
+
+A Problem is an editor's: checks collect every one, and then print them all. A Refusal is a
+client's: it declines a request. A Failure is an operator's: it stops a command. The last two
+are raised. Below them stand the functions that put any of these into words.
 """
 
 import errno
@@ -14,8 +17,9 @@ Pointer = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A stretch of a file. Lines and columns count from 1, columns in characters; the end is
-    exclusive.
+    """A stretch of a file.
+
+    Lines and columns count from 1, columns in characters. The end is exclusive.
     """
 
     line: int
@@ -26,12 +30,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One finding in content. Plain data: words are made where it is printed.
+    """One thing wrong in content, as plain data; `sentence` puts it into words.
 
-    ``path`` is relative to the content folder; without ``place`` the finding is about the whole
-    file. ``found`` reads as a sentence without a full stop; ``allowed`` completes "allowed: …";
-    ``about`` is the schema's description of the property; ``nearest`` completes "did you mean
-    …?"; ``used_by`` names the files that build on ``path``.
+    Attributes:
+        rule: the name of the rule that was broken.
+        path: the file, relative to the content folder.
+        found: what is wrong, as a sentence without a full stop.
+        place: where in the file; None: the problem is the whole file's.
+        pointer: the way to the value within its document.
+        allowed: completes "allowed: …".
+        about: the schema's description of the property.
+        nearest: completes "did you mean …?".
+        used_by: the files that build on ``path``.
     """
 
     rule: str
@@ -45,15 +55,17 @@ class Problem:
     used_by: tuple[str, ...] = ()
 
     def order(self) -> tuple[str, int, int, str, str]:
-        """Sorts problems by where they are."""
+        """Return a key that sorts problems by where they are."""
         line, column = (self.place.line, self.place.column) if self.place else (0, 0)
         return (self.path, line, column, self.rule, self.found)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a request: where (a parameter's name, or empty), and what is found
-    and allowed.
+    """One thing wrong with a request.
+
+    ``where`` is a parameter's name or a property's path, or empty for the request as a whole.
+    ``message`` says what was sent and what is allowed.
     """
 
     where: str
@@ -65,9 +77,7 @@ class Fault:
 
 @dataclass(eq=False)
 class Refusal(Exception):
-    """A request that is declined, by the name of its row in the table of codes
-    (interface.answer).
-    """
+    """A request is declined. ``code`` names a row of the table in `interface.answer`."""
 
     code: str
     faults: tuple[Fault, ...] = ()
@@ -75,9 +85,7 @@ class Refusal(Exception):
 
 
 class Misuse(Exception):
-    """An argument that cannot be meant. ``argument``: the name of the option that takes it, if
-    one does.
-    """
+    """An argument of a command cannot be meant. ``argument`` names its option, if it has one."""
 
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
@@ -85,8 +93,7 @@ class Misuse(Exception):
 
 
 class Failure(Exception):
-    """What stops a command and is no one's content: a full disk, a lock, a release that is not
-    there.
+    """A command cannot go on, and no content is wrong: a full disk, a lock, a missing release.
 
     Its text says what happened and what to do.
     """
@@ -96,7 +103,12 @@ class Failure(Exception):
 def failures(
     folder: object, outcome: str = "nothing was published, `current` is as it was"
 ) -> Iterator[None]:
-    """What the file system refuses, in an operator's words, with what has come of it."""
+    """Raise a Failure in an operator's words where the file system refuses something.
+
+    Args:
+        folder: what is named where the error itself names no file.
+        outcome: what has come of it, at the end of the sentence.
+    """
     try:
         yield
     except OSError as error:
@@ -117,22 +129,20 @@ def failures(
 
 
 def in_words(error: OSError) -> str:
-    """What the system refused a command, in a sentence: what, to whom, whose it is, and what to
-    do.
-    """
+    """Return a sentence: what the system refused, to which user, whose it is, what to do."""
     if error.errno not in (errno.EACCES, errno.EPERM) or error.filename is None:
         return str(error)
     path = os.fsdecode(error.filename)
-    advice = f"the user {_user(os.geteuid())} may not read or change it"
+    refused = f"the user {_user(os.geteuid())} may not read or change it"
     place = os.path.abspath(path)
     while place != os.path.dirname(place):
         try:
             owner = os.lstat(place).st_uid
-        except OSError:  # nor may this user look at it: whose is the folder?
+        except OSError:  # this user may not even look at it: ask whose the folder above is
             place = os.path.dirname(place)
             continue
-        return f"{path}: {advice}; {place} belongs to {_user(owner)}: run this as that user"
-    return f"{path}: {advice}"
+        return f"{path}: {refused}; {place} belongs to {_user(owner)}: run this as that user"
+    return f"{path}: {refused}"
 
 
 def _user(number: int) -> str:
@@ -145,13 +155,15 @@ def _user(number: int) -> str:
 
 
 def exhausted(path: object) -> str | None:
-    """What the file system of a path has no more of: bytes, or inodes, though there is room.
-    None: it has both.
+    """Return what a path's file system has run out of, bytes or inodes; None if it has both.
 
-    ENOSPC stands for either, and who looks for room when inodes are lacking finds plenty. A
-    file system that makes inodes as it needs them (btrfs) counts none.
+    ENOSPC stands for either. An operator who looks for free bytes when inodes are lacking finds
+    plenty, so the message tells them apart. A file system that creates inodes as it needs them
+    (btrfs) reports a total of 0; that is no lack.
     """
-    place = os.path.abspath(str(path))
+    place = os.path.abspath(
+        str(path)
+    )  # a file that could not be created has an existing parent
     while not os.path.exists(place) and place != os.path.dirname(place):
         place = os.path.dirname(place)
     try:
@@ -166,42 +178,40 @@ def exhausted(path: object) -> str | None:
 
 
 LEAST_ROOM = 1024 * 1024
-"""Bytes. With less than that free, a write that was refused was refused for that: our pieces
-are smaller.
+"""Bytes. A write that was refused with less than this free was refused for lack of space, since
+the program never writes more than this at once.
 """
 
 LONGEST = 60
-"""Characters of a value or a key that a message quotes."""
+"""Characters of a value or a key that a message quotes: enough to recognize it, and the message
+still fits on a line or two of a terminal.
+"""
 
 
 def cut(text: str, limit: int = LONGEST) -> str:
-    """The beginning of a text that is too long for a message."""
+    """Return a text, or its beginning and `…` where it is longer than ``limit`` characters."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def pointer_text(pointer: Pointer) -> str:
-    """A pointer as printed: RFC 6901 without its first slash."""
+    """Return a pointer as it is printed: RFC 6901 without its first slash."""
     return "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in pointer)
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known name that is most like ``word``, or nothing."""
+    """Return the known name that is most like ``word``, or empty text."""
     from difflib import get_close_matches  # 4 ms, needed only where something is wrong
 
-    names = sorted(set(known))
-    folded = {name.casefold(): name for name in names}
-    close = get_close_matches(word.casefold()[:200], folded, n=1, cutoff=0.6)
+    folded = {name.casefold(): name for name in sorted(set(known))}
+    beginning = word.casefold()[:200]  # difflib's time grows with the square of the length
+    close = get_close_matches(beginning, folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else ""
 
 
 def sentence(problem: Problem) -> str:
-    """Return a problem in one line: what was found, what it is about, what is allowed, what may
-    have been meant.
-    """
-    where = pointer_text(
-        tuple(cut(step) if isinstance(step, str) else step for step in problem.pointer)
-    )
-    text = f"{where}: {problem.found}" if problem.pointer else problem.found
+    """Return a problem as one line: what is wrong, what is allowed, what may have been meant."""
+    steps = tuple(cut(step) if isinstance(step, str) else step for step in problem.pointer)
+    text = f"{pointer_text(steps)}: {problem.found}" if steps else problem.found
     if problem.about:
         text += f" ({problem.about.rstrip('.')})"
     if problem.allowed:
@@ -209,15 +219,15 @@ def sentence(problem: Problem) -> str:
     if problem.nearest:
         text += f"; did you mean {problem.nearest}?"
     if problem.used_by:
-        text += (
-            f"; {', '.join(problem.used_by)} build{'s' * (len(problem.used_by) == 1)} on this"
-        )
+        verb = "builds" if len(problem.used_by) == 1 else "build"
+        text += f"; {', '.join(problem.used_by)} {verb} on this"
     return one_line(text)
 
 
 def one_line(text: str) -> str:
-    """Return a text without line ends or control characters, which would forge a second
-    problem.
+    """Return a text with everything that does not print escaped.
+
+    A line end in an editor's value could otherwise forge a second problem.
     """
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text

@@ -1,1 +1,1 @@
-"""catalog"""
+"""Categories, products, search and availability, and the index that answers for them."""

@@ -1,9 +1,8 @@
-"""What the shop sells, as far as several families need it: UPCs, quantities, and what stores
-have of them.
+"""The articles of the shop, as far as several families need them: UPCs, quantities and stock.
 
-It stands below the families and the catalog. Families never import the catalog. A view that
-needs articles asks the content for the index of that name, and this module says which verbs it
-may use.
+Families never import the catalog, and the catalog imports no family. A view that needs articles
+gets the opened index of that name from the content. `Articles` says which of its methods it may
+call. This module stands below both sides for that reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ INDEX = "catalog"
 """The name of the index that holds the articles."""
 
 MAX_QUANTITY = 99
-"""How many of one item a bag may hold where neither site.yaml nor the product allows fewer
+"""How many of one item a bag may hold, unless site.yaml or the product says otherwise
 (wire-shapes 5).
 """
 
@@ -25,13 +24,13 @@ Status = Literal["AVAILABLE", "LIMITED", "UNAVAILABLE"]
 """What a store has of a UPC."""
 
 _DIGITS = (8, 12, 13, 14)
-"""How many digits a UPC has (GS1). Leading zeros make no difference: 12 digits after a zero are
-the same number.
+"""How many digits a UPC may have (GS1: GTIN-8, -12, -13, -14). Leading zeros do not count: 12
+digits and the same 12 after a zero are one number.
 """
 
 
 class Articles(Protocol):
-    """The verbs of an opened catalog that do not depend on how it lists and searches products."""
+    """What views outside the catalog may ask of it; `catalog.index.opened` answers."""
 
     def product(self, id: int) -> Json | None:
         """Return a product's document, or None."""
@@ -42,13 +41,13 @@ class Articles(Protocol):
         ...
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
-        """Return the product and its UPC entry whose sku (the bags' upcId) this is, or None."""
+        """Return (product, its UPC entry) by the entry's sku, the upcId of a bag; or None."""
         ...
 
     def availability(
         self, upcs: Sequence[str], locations: Sequence[int]
     ) -> Mapping[tuple[str, int], Status]:
-        """Return what stores have of UPCs. A pair that is left out is UNAVAILABLE."""
+        """Return what stores have, by (UPC, location). A pair that is left out is UNAVAILABLE."""
         ...
 
 
@@ -61,34 +60,45 @@ def articles_of(content: Content) -> Articles:
 
 
 def upcs(numbers: Iterable[int]) -> Mapping[str, int]:
-    """Return every text that a UPC of one of these numbers may have, with its number."""
+    """Return each text that a UPC of one of these numbers may be written as, with its number.
+
+    Clients send a number; the catalog has text, in which leading zeros stand.
+    """
     return {
-        text.zfill(width): number
+        str(number).zfill(width): number
         for number in numbers
-        for text in (str(number),)
-        for width in _widths(text)
+        for width in _DIGITS
+        if width >= len(str(number))
     }
-
-
-def _widths(text: str) -> Iterable[int]:
-    return (width for width in _DIGITS if width >= len(text))
 
 
 def products_of_upcs(
     content: Content, numbers: Sequence[int], or_skus: bool = False
 ) -> dict[int, int]:
-    """Return the product ids of the numbers that are UPCs; with ``or_skus`` also of those that
-    are bags' upcIds.
+    """Return product ids by number, for the numbers that are UPCs.
+
+    Args:
+        content: a release with a catalog. Raises Refusal where it has none.
+        numbers: of UPCs.
+        or_skus: a number that is no UPC may be a sku, as in a bag's upcId.
     """
-    articles, texts = articles_of(content), upcs(numbers)
+    articles = articles_of(content)
+    texts = upcs(numbers)
     products = {texts[upc]: id for upc, id in articles.product_of_upc(list(texts)).items()}
-    for number in numbers if or_skus else ():
-        if number not in products and (pair := articles.product_of_sku(number)) is not None:
-            products[number] = pair[0]["id"]
+    if not or_skus:
+        return products
+
+    for number in numbers:
+        if number in products:
+            continue
+        entry = articles.product_of_sku(number)
+        if entry is not None:
+            product, _ = entry
+            products[number] = product["id"]
     return products
 
 
 def most_of_one(content: Content) -> int:
-    """Return how many of one item a bag may hold where its product allows no fewer."""
+    """Return how many of one item a bag may hold, unless its product allows fewer."""
     most: int = (content.setting("bags") or {}).get("max_quantity", MAX_QUANTITY)
     return most

@@ -1,8 +1,8 @@
-"""What several families answer about a store: its numbers, events, hours, attributes and
-distance. Pure.
+"""What several families show of a store: its numbers, events, hours, attributes and distance.
 
-It stands below the families, because stores show whether there are events, events name their
-stores, and the pick-up of products shows the stores that are near (wire-shapes 2 and 3).
+This module stands below the families because each of them needs a part of it. Stores say
+whether they have events, events name their stores, and the pick-up of products lists the stores
+near a place (wire-shapes 2 and 3). All functions are pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,10 +15,10 @@ from shopwindow.content.yaml import Json
 from shopwindow.retail.places.distance import Grid
 
 STORE_NUMBERS = ("storeId", "storeNumber", "locationNumber")
-"""The numbers of a store, each of which may name it (interface 4.4, 4.11)."""
+"""The three numbers of a store. A client may use any of them (interface 4.4, 4.11)."""
 
 DAYS_SHOWN = 21
-"""Days of opening hours, from the Monday of the build's week (wire-shapes 3)."""
+"""Days of opening hours, from the Monday of the build's week on (wire-shapes 3)."""
 
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -40,21 +40,30 @@ def _next_week(zone: ZoneInfo, moment: datetime) -> datetime:
 
 
 WEEK = Clock("week", _week, _next_week, title="opening hours from", formerly="monday")
-"""The Monday from which opening hours are shown; the next Monday is a boundary, like a publish
-window's end.
+"""The Monday from which opening hours are shown. The next Monday is a boundary, like the end of
+a publish window: content that was built before it must be built again.
 """
 
 
 def days(content: Content) -> Sequence[tuple[str, str]]:
-    """Return the days whose opening hours are shown, as (YYYY-MM-DD, name of the weekday)."""
+    """Return the days whose opening hours are shown, as (YYYY-MM-DD, name of the weekday).
+
+    Views read it as a derived table, so that it is computed once a release.
+    """
     monday = date.fromisoformat(content.clock(WEEK.name))
     shown = (monday + timedelta(days=number) for number in range(DAYS_SHOWN))
     return [(day.isoformat(), WEEKDAYS[day.weekday()]) for day in shown]
 
 
 def hours(store: Json, days: Iterable[tuple[str, str]], key: str) -> list[Json]:
-    """Return each day, under ``key``, with the store's opening hours; a day on which it is
-    closed has none.
+    """Return an entry for each day, with opening hours unless the store is closed on that day.
+
+    An exception for a date replaces the hours of its weekday (wire-shapes 3).
+
+    Args:
+        store: the store's document.
+        days: as `days` returns them.
+        key: the property that holds the date; operations differ in its name.
     """
     exceptions = {exception["date"]: exception for exception in store.get("exceptions", ())}
     schedule = []
@@ -71,9 +80,7 @@ def hours(store: Json, days: Iterable[tuple[str, str]], key: str) -> list[Json]:
 
 
 def attributes(store: Json) -> Mapping[str, list[str]]:
-    """Return a store's attributes as editors wrote them, with its time zone last unless they
-    wrote one.
-    """
+    """Return a store's attributes as editors wrote them, and its time zone if they left it out."""
     written: dict[str, list[str]] = dict(store.get("attributes", ()))
     written.setdefault("TIMEZONE", [store["timeZone"]])
     return written
@@ -83,33 +90,31 @@ def attributes(store: Json) -> Mapping[str, list[str]]:
 
 
 def events_by_store(content: Content) -> Mapping[int, Sequence[Json]]:
-    """Return the live events by the location numbers of their live stores, ordered by start and
-    id.
-    """
+    """Return the live events by location number of their live stores, each list by start and id."""
     location_of = {
         number: {store[number]: store["locationNumber"] for store in content.documents("store")}
         for number in STORE_NUMBERS
     }
-    table: dict[int, list[Json]] = {}
-    for event in sorted(
-        content.documents("event"), key=lambda event: (event["start"], event["id"])
-    ):
+    events = sorted(content.documents("event"), key=lambda event: (event["start"], event["id"]))
+
+    by_location: dict[int, list[Json]] = {}
+    for event in events:
         locations = {  # a set, since an event may name one store by two of its numbers
             location_of[number].get(value)
             for number, values in event["stores"].items()
             for value in values
         }
         for location in locations:
-            if location is not None:
-                table.setdefault(location, []).append(event)
-    return table
+            if location is not None:  # None: the store is not live
+                by_location.setdefault(location, []).append(event)
+    return by_location
 
 
 # -- which stores are near ---------------------------------------------------------------------
 
 
 def grid_of_stores(content: Content) -> Grid:
-    """Return all live stores by where they are."""
+    """Return all live stores by where they are. `near` searches it."""
     return Grid(
         (
             store["location"]["latitude"],
@@ -124,9 +129,13 @@ def grid_of_stores(content: Content) -> Grid:
 def near(
     content: Content, latitude: float, longitude: float, radius: float
 ) -> list[tuple[float, Json]]:
-    """Return the live stores within ``radius`` miles of a point in degrees, each after its
-    distance in miles.
+    """Return the live stores near a point, each as (miles, store).
 
-    The nearest comes first, equals by location number; distances have two decimals.
+    The nearest comes first; equal distances are ordered by location number.
+
+    Args:
+        latitude: of the point, in degrees north.
+        longitude: of the point, in degrees east.
+        radius: in miles. Distances have two decimals.
     """
     return content.derived_whole(grid_of_stores).near(latitude, longitude, radius)

@@ -1,1 +1,1 @@
-"""consents"""
+"""Opting in and out of messages (interface 2.2, 4.3)."""

@@ -14,7 +14,10 @@ from shopwindow.retail.storefront import STORE_NUMBERS
 
 
 def times(case: Case, event: Document) -> Iterator[Finding]:
-    """The start and the finish exist, and the finish comes after the start."""
+    """The start and the finish exist, and the finish comes after the start.
+
+    Both are `YYYY-MM-DD HH:MM`, so text compares as time does.
+    """
     sound = [name for name in ("start", "finish") if case.sound(event, (name,))]
     exist = True
     for name in sound:
@@ -31,6 +34,7 @@ def times(case: Case, event: Document) -> Iterator[Finding]:
             )
     if len(sound) < 2 or not exist:
         return
+
     start, finish = event.value["start"], event.value["finish"]
     if start >= finish:
         yield Finding(
@@ -42,7 +46,7 @@ def times(case: Case, event: Document) -> Iterator[Finding]:
 
 
 def dates(event: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, datetime]]:
-    """When an event begins and ends, for the calendar."""
+    """Yield when an event begins and ends, as (label, instant), for the calendar."""
     yield "starts", local_time(event["start"], zone)
     yield "ends", local_time(event["finish"], zone)
 

@@ -1,4 +1,8 @@
-"""Store events, in both versions, from one source (interface 2.4, 2.5, 4.4, 4.5)."""
+"""Store events, in both versions of the interface, from one source (interface 2.4, 2.5).
+
+Both versions select alike (`_selected`) and differ in the names of parameters and properties.
+An event at several stores is listed once for each of them (interface 4.4, 4.5).
+"""
 
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
@@ -20,36 +24,29 @@ from shopwindow.interface.operation import (
 from shopwindow.retail.storefront import STORE_NUMBERS, events_by_store
 
 BY_APPOINTMENT = "By Appointment"
+"""What editors write as an event's START_TIME where there is no time to be there."""
 
 
 def events_v1(content: Content, call: Call) -> Json:
-    """Version 1: `{events: {event: […]}}`."""
-    return {
-        "events": {
-            "event": [_version_1(event, store) for event, store in _selected(content, call)]
-        }
-    }
+    """Return version 1: `{events: {event: […]}}`."""
+    events = [_version_1(event, store) for event, store in _selected(content, call)]
+    return {"events": {"event": events}}
 
 
 def events_v2(content: Content, call: Call) -> Json:
-    """Version 2: `{storeEvents: […], success}`."""
-    return {
-        "storeEvents": [_version_2(event, store) for event, store in _selected(content, call)],
-        "success": True,
-    }
+    """Return version 2: `{storeEvents: […], success}`."""
+    events = [_version_2(event, store) for event, store in _selected(content, call)]
+    return {"storeEvents": events, "success": True}
 
 
 def _selected(content: Content, call: Call) -> list[tuple[Json, Json]]:
-    """Return the events that a Call asks for, each with its store, by start, id and location
-    number.
+    """Return (event, store) pairs of a Call, by start, id and location number.
 
-    Several selectors of stores intersect. Of a range of days, both ends included, an event
-    counts that overlaps it; days are compared as they are written, in the zone of the store.
+    An event counts if it overlaps the range of days; both ends are included. Days are compared
+    as editors wrote them, which is in the zone of the store.
     """
     arguments = dict(call.arguments)
-    first = arguments.get("startDate") or arguments.get(
-        "eventFrom"
-    )  # each version has its own names
+    first = arguments.get("startDate") or arguments.get("eventFrom")  # version 1 or 2
     last = arguments.get("finishDate") or arguments.get("eventTo")
     events = content.derived(events_by_store)
     pairs = [
@@ -65,16 +62,16 @@ def _selected(content: Content, call: Call) -> list[tuple[Json, Json]]:
 
 
 def _stores(content: Content, arguments: Arguments) -> list[Json]:
-    """Return the stores that all given selectors name. At least one selector is given (the
-    operation's rules).
+    """Return the stores that every selector names: several selectors intersect.
+
+    There is at least one, by the rules of both operations.
     """
-    (name, values), *others = [
-        (name, arguments[name]) for name in STORE_NUMBERS if name in arguments
-    ]
-    named = [content.document("store", name, value) for value in values]
+    selectors = [(name, arguments[name]) for name in STORE_NUMBERS if name in arguments]
+    (name, numbers), *others = selectors
+    stores = [content.document("store", name, number) for number in numbers]
     return [
         store
-        for store in named
+        for store in stores
         if store is not None and all(store[other] in allowed for other, allowed in others)
     ]
 
@@ -84,7 +81,7 @@ def _version_1(event: Json, store: Json) -> Json:
         "id": event["id"],
         "name": event["name"],
         "locationNumber": store["locationNumber"],
-        "attributes": {"attribute": _named(tuple(_attributes(event)))},
+        "attributes": {"attribute": _attribute_names(tuple(_attributes(event)))},
         "link": event.get("links", []),
     }
 
@@ -105,34 +102,43 @@ def _version_2(event: Json, store: Json) -> Json:
 
 
 def _attributes(event: Json) -> dict[str, list[str]]:
-    """Return an event's attributes as editors wrote them, then those of its own fields that
-    they did not write.
+    """Return the attributes as editors wrote them, and after them those they left to the event.
+
+    These are SHORT_DESC, START_TIME and END_TIME. An event by appointment has no END_TIME: its
+    finish is not a time that a customer should read.
     """
     attributes: dict[str, list[str]] = dict(event.get("attributes", ()))
     attributes.setdefault("SHORT_DESC", [event["shortDesc"]])
-    start = attributes.setdefault("START_TIME", [_clock(event["start"][11:])])
-    if start != [BY_APPOINTMENT]:  # then the finish says nothing that a customer should read
-        attributes.setdefault("END_TIME", [_clock(event["finish"][11:])])
+    start = attributes.setdefault("START_TIME", [_time_of_day(event["start"][11:])])
+    if start != [BY_APPOINTMENT]:
+        attributes.setdefault("END_TIME", [_time_of_day(event["finish"][11:])])
     return attributes
 
 
 @lru_cache(maxsize=256)
-def _named(names: tuple[str, ...]) -> list[Json]:
+def _attribute_names(names: tuple[str, ...]) -> list[Json]:
     """Return names as version 1 writes them. Most events have the same few names."""
     return [{"name": name} for name in names]
 
 
 def _date_time(text: str) -> str:
     """`2026-12-05 17:00` → `12/05/2026 05:00 PM` (interface 2.5)."""
-    hour = int(text[11:13])
-    return f"{text[5:7]}/{text[8:10]}/{text[:4]} {hour % 12 or 12:02}{text[13:16]} {'PM' if hour >= 12 else 'AM'}"
+    year, month, day = text[:4], text[5:7], text[8:10]
+    hour, minute, half = _twelve_hours(text[11:])
+    return f"{month}/{day}/{year} {hour:02}:{minute} {half}"
+
+
+def _time_of_day(time: str) -> str:
+    """`17:00` → `5PM`, `17:30` → `5:30PM`."""
+    hour, minute, half = _twelve_hours(time)
+    return f"{hour}{half}" if minute == "00" else f"{hour}:{minute}{half}"
 
 
 @cache
-def _clock(time: str) -> str:
-    """`17:00` → `5PM`, `17:30` → `5:30PM`; computed once for each minute of a day."""
-    hour, minute = int(time[:2]), time[3:5]
-    return f"{hour % 12 or 12}{'' if minute == '00' else ':' + minute}{'PM' if hour >= 12 else 'AM'}"
+def _twelve_hours(time: str) -> tuple[int, str, str]:
+    """`17:30` → 5, `30`, `PM`; computed once for each minute of a day."""
+    hour = int(time[:2])
+    return hour % 12 or 12, time[3:5], "PM" if hour >= 12 else "AM"
 
 
 _STORE_ID = Parameter("storeId", Ids(), "Store identifiers, comma-separated.", example="101")
@@ -145,7 +151,7 @@ _LOCATION_NUMBER = Parameter(
 
 
 def _of_each_store(view: Callable[[Content, Call], Json], *numbers: str) -> FromContent:
-    """Every store, asked for by each of its numbers."""
+    """Pre-render a view for every store, once by each of ``numbers``."""
 
     def entries(content: Content) -> Iterable[Arguments]:
         return (

@@ -1,11 +1,14 @@
-"""A search address → a point: zip codes, cities, counties and states, and the stores' own
-addresses.
+"""From a search address to a point: stores' own addresses, zip codes, cities, counties, states.
+
+Customers type anything: `02116`, `Boston, MA`, `1 Main St, Boston`. `Gazetteer.find` tries one
+reading after another, the most specific first, and takes the first that names a place. A number
+of five digits is a zip code only where a zip code would stand, since it may as well be a
+house's number.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
@@ -27,28 +30,30 @@ STATES = {
     for entry in _STATES.split(",")
     for name in (entry[:2], entry[3:])
 }
-"""Codes and names in lower case → the two letters."""
+"""The two letters of each state, by them and by its name, in lower case."""
+
 _COUNTRIES = re.compile(r"[\s,]+(U\.?S\.?(A\.?)?|United States( of America)?)$", re.IGNORECASE)
+"""The country at the end of an address, which tells nothing here."""
 
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """Where places are: by the addresses of the live stores, and by zip codes and towns where
-    those are installed.
+    """Where places are, by the addresses of the live stores and by the package of zip codes.
+
+    Without the package (``zip_codes`` is None) the stores' addresses must do.
     """
 
     content: Content
     zip_codes: ZipCodes | None
 
     def find(self, text: str) -> Point | None:
-        """Return the point of the place that a text names: latitude and longitude in degrees;
-        None for an unknown one.
+        """Return the point of the place that a text names, or None.
 
-        Tried in turn: a store's own address, a zip code, a city with its state, a city, a
-        county, a state, and a zip code in front of a city.
+        It tries a store's own address, a zip code, a city or county with its state, a state,
+        city or county alone, and a zip code in front of a city, in this order.
         """
         text = _COUNTRIES.sub("", " ".join(text.split()).strip(" ,."))
-        place, code = _apart(text)
+        place, code = _split_off_zip(text)
         return (
             self._store(text)
             or self._zip(code)
@@ -58,7 +63,7 @@ class Gazetteer:
         )
 
     def _store(self, text: str) -> Point | None:
-        """A text that holds a store's street and city."""
+        """Return the point of the store whose street begins the text and whose city is in it."""
         folded = text.casefold()
         for store in self.content.documents("store"):
             address = store["address"]
@@ -72,39 +77,43 @@ class Gazetteer:
     def _zip(self, code: str) -> Point | None:
         if not code:
             return None
-        own = [
+        stores = [
             store
             for store in self.content.documents("store")
             if store["address"]["zipCode"][:5] == code
         ]
-        return (self.zip_codes and self.zip_codes.find_zip(code)) or _middle(own)
+        return (self.zip_codes and self.zip_codes.find_zip(code)) or _middle(stores)
 
     def _zip_and_city(self, text: str) -> Point | None:
-        """`02116 Boston`, `02116 MA`; before a street it is a house's number."""
+        """`02116 Boston` or `02116 MA`. Before a street, the number is a house's."""
         match = _ZIP.match(text)
         if match is None:
             return None
         rest = text[match.end() :].strip(" ,")
-        return self._zip(match[1]) if _state(rest) or self._city(rest, None) else None
+        names_a_place = _state(rest) or self._city(rest, None)
+        return self._zip(match[1]) if names_a_place else None
 
     def _city_and_state(self, text: str) -> Point | None:
-        """`Boston, MA`, `Boston Massachusetts`, `1 Main St, Boston, MA`; without commas the
-        longest end that fits.
+        """`Boston, MA`, `Boston Massachusetts` or `1 Main St, Boston, MA`.
+
+        Where no comma says where the city begins, it is the longest end that is a city's name.
         """
-        for rest, state in _states(text):
-            last = rest.rpartition(",")[2].split()
-            for start in range(len(last)):
-                city = self._city(" ".join(last[start:]), state)
+        for rest, state in _ends_in_state(text):
+            words = rest.rpartition(",")[2].split()
+            for start in range(len(words)):
+                city = self._city(" ".join(words[start:]), state)
                 if city:
                     return city
-            county = self._county(" ".join(last), state)
+            county = self._county(" ".join(words), state)
             if county:
                 return county
         return None
 
     def _area(self, text: str) -> Point | None:
-        """A state, a city or a county alone. New York is the city in the state of that name;
-        Virginia is no city.
+        """A state, a city or a county alone.
+
+        A name of a state that is also one of its cities is the city, such as New York; two
+        letters are always the state.
         """
         state = _state(text)
         if state is None:
@@ -113,78 +122,79 @@ class Gazetteer:
         return (
             city
             or (self.zip_codes and self.zip_codes.find_state(state))
-            or _middle(self._in("state", state))
+            or _middle(self._stores_in("state", state))
         )
 
     def _county(self, text: str, state: str | None) -> Point | None:
         return self.zip_codes.find_county(text, state) if self.zip_codes else None
 
     def _city(self, city: str, state: str | None) -> Point | None:
-        own = [
+        stores = [
             store
-            for store in self._in("city", city)
+            for store in self._stores_in("city", city)
             if state in (None, store["address"]["state"])
         ]
-        return (self.zip_codes and self.zip_codes.find_city(city, state)) or _middle(own)
+        return (self.zip_codes and self.zip_codes.find_city(city, state)) or _middle(stores)
 
-    def _in(self, name: str, value: str) -> list[Json]:
-        stores = self.content.documents("store")
+    def _stores_in(self, name: str, value: str) -> list[Json]:
+        """Return the stores whose address has this value, whatever its case."""
         return [
-            store for store in stores if store["address"][name].casefold() == value.casefold()
+            store
+            for store in self.content.documents("store")
+            if store["address"][name].casefold() == value.casefold()
         ]
 
 
 def find(text: str, content: Content) -> Point | None:
-    """Return the point of the place that a text names, as `Gazetteer.find` does, with all that
-    is installed.
-    """
+    """Return the point of the place that a text names, or None; see `Gazetteer.find`."""
     return Gazetteer(content, zip_codes()).find(text)
 
 
-def _apart(text: str) -> tuple[str, str]:
-    """What a text says before its zip code, and that: it comes after a state, or last where
-    none is named before it.
+def _split_off_zip(text: str) -> tuple[str, str]:
+    """Return (the text before its zip code, the zip code), or (the text, empty text).
 
-    Any other number may be a house's, a suite's, a box's or a road's, and be a zip code of
-    another state.
+    A zip code follows a state, or stands last in a text that names no state before it. Any
+    other number of five digits may be a house's, a suite's, a box's or a road's, and a zip code
+    of another state by chance.
     """
-    found = [(text[: match.start()].strip(" ,"), match) for match in _ZIP.finditer(text)]
-    after_states = ((place, match[1]) for place, match in found if any(_states(place)))
-    last = ((place, match[1]) for place, match in found[-1:] if match.end() == len(text))
-    alone = (
-        (place, code) for place, code in last if not any(_states(place.rpartition(",")[0]))
-    )
-    return next(chain(after_states, alone), (text, ""))
+    for match in _ZIP.finditer(text):
+        place = text[: match.start()].strip(" ,")
+        follows_state = any(_ends_in_state(place))
+        if follows_state:
+            return place, match[1]
+        is_last = match.end() == len(text)
+        if is_last and not any(_ends_in_state(place.rpartition(",")[0])):
+            return place, match[1]
+    return text, ""
 
 
-def _states(text: str) -> Iterator[tuple[str, str]]:
-    """The states that a text may end with, each with what comes before it: `Charleston, West
-    Virginia` has two.
+def _ends_in_state(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (the text before the state, the state) for each state that a text may end with.
+
+    `Charleston, West Virginia` may end with two: Virginia and West Virginia.
     """
-    parts = re.split(r"[\s,]+", text)
-    for words in (1, 2, 3):
-        state = _state(" ".join(parts[-words:]))
-        if state is not None and len(parts) > words:
-            yield (
-                re.sub(rf"[\s,]*{'[ ,]+'.join(map(re.escape, parts[-words:]))}$", "", text),
-                state,
-            )
+    words = re.split(r"[\s,]+", text)
+    for count in (1, 2, 3):  # District of Columbia has three words
+        name = words[-count:]
+        state = _state(" ".join(name))
+        if state is not None and len(words) > count:
+            pattern = "[ ,]+".join(map(re.escape, name))
+            yield re.sub(rf"[\s,]*{pattern}$", "", text), state
 
 
 def _state(text: str) -> str | None:
-    """The two letters of a state, however it is written."""
+    """Return the two letters of a state, whether the text has them or its name."""
     return STATES.get(text.replace(".", "").casefold())
 
 
 def _middle(stores: list[Json]) -> Point | None:
+    """Return the mean of the stores' points; None where there are none."""
     if not stores:
         return None
-    points = [point_of(store) for store in stores]
-    return sum(point[0] for point in points) / len(points), sum(
-        point[1] for point in points
-    ) / len(points)
+    latitudes, longitudes = zip(*map(point_of, stores), strict=True)
+    return sum(latitudes) / len(stores), sum(longitudes) / len(stores)
 
 
 def point_of(store: Json) -> Point:
-    """Where a store is."""
+    """Return where a store is."""
     return store["location"]["latitude"], store["location"]["longitude"]

@@ -1,6 +1,14 @@
-"""Zip codes and cities of the United States, from the package zipcodes."""
+"""Zip codes, cities, counties and states of the United States, from the package zipcodes.
+
+The package is optional: it is imported inside the functions that call it, and `zip_codes`
+returns None where it is not installed. Its data live in its compiled module, and only the
+entries that a search needs become Python values. Two things are added to it here: spellings
+that customers use and post offices do not, and the suburbs that the package lists only under a
+larger city.
+"""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -10,7 +18,7 @@ from unicodedata import combining, normalize
 
 from shopwindow.retail.places.distance import Point
 
-_SPELT_OUT = {
+_ABBREVIATIONS = {
     "st": "saint",
     "ft": "fort",
     "mt": "mount",
@@ -21,172 +29,184 @@ _SPELT_OUT = {
 }
 
 
+Entry = Mapping[str, Any]
+"""What the package has of a zip code: zip_code, city, acceptable_cities, county, state, lat, long."""
+
+CACHED_NAMES = 4096
+"""Names whose points a process remembers. What people search for is mostly the same few places,
+and an unknown name costs a search through all entries; the bound keeps a client that sends ever
+new names from filling the memory.
+"""
+
+
 class ZipCodes:
-    """Where a place is. The data live in the package's compiled module; only what is asked for
-    becomes Python.
-    """
+    """Where places are, by the package zipcodes. Every method returns the middle of its points."""
 
     def find_zip(self, code: str) -> Point | None:
-        """The middle of a zip code, five digits, leading zero kept."""
+        """Return the point of a zip code: five digits, with its leading zero."""
         return _zip(code)
 
     def find_city(self, city: str, state: str | None) -> Point | None:
-        """The middle of a city; without a state, of the city of that name that has the most zip
-        codes.
+        """Return the point of a city; without a state, of the largest city of that name.
+
+        The largest is the one with the most zip codes.
         """
-        return _city(" ".join(_plain(city).replace("'", " ").replace(".", " ").split()), state)
+        words = _plain(city).replace("'", " ").replace(".", " ").split()
+        return _city(" ".join(words), state)
 
     def find_county(self, county: str, state: str | None) -> Point | None:
-        """The middle of a county; without a state, of the county of that name that has the most
-        zip codes.
-        """
+        """Return the point of a county; without a state, of the largest of that name."""
         name = _plain(county).removesuffix(" county").strip()
         return _county(name, state)
 
     def find_state(self, state: str) -> Point | None:
-        """The middle of a state's zip codes, by its two letters."""
+        """Return the point of a state, by its two letters."""
         return _middle(_filter(state=state))
 
 
 @cache
 def zip_codes() -> ZipCodes | None:
-    """Return the places of the package zipcodes; None where it is not installed, and stores'
-    addresses must do.
-    """
+    """Return the places of the package zipcodes; None where it is not installed."""
     return ZipCodes() if find_spec("zipcodes") else None
 
 
 def load() -> None:
-    """Read what the first search for a place would wait for: the package's data, and the names
-    of suburbs.
+    """Read what the first search would wait for: the package's data and the names of suburbs.
 
     It takes 1.1 s of processor time and 55 MiB in each process, measured with zipcodes 3.
     """
-    _known("00501")
-    with _MAKING:
+    _entries_of("00501")
+    with _SUBURBS_LOCK:
         _suburbs()
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=CACHED_NAMES)
 def _zip(code: str) -> Point | None:
-    return _middle(_known(code)) if re.fullmatch(r"[0-9]{5}", code, re.ASCII) else None
+    return _middle(_entries_of(code)) if re.fullmatch(r"[0-9]{5}", code, re.ASCII) else None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=CACHED_NAMES)
 def _city(city: str, state: str | None) -> Point | None:
     first, _, rest = city.partition(" ")
-    names = dict.fromkeys((city, f"{_SPELT_OUT.get(first, first)} {rest}".strip()))
+    names = dict.fromkeys((city, f"{_ABBREVIATIONS.get(first, first)} {rest}".strip()))
     for name in names:
         for spelling in _spellings(name):
-            found = _filter(city=spelling, **({"state": state} if state else {}))
-            if found:
-                return _largest(found)
-    with _MAKING:  # or each thread that asks first would make them, all more slowly
+            entries = _filter(city=spelling, **_in_state(state))
+            if entries:
+                return _largest(entries)
+
+    with _SUBURBS_LOCK:
         suburbs = _suburbs()
-    codes = (code for name in names for code in suburbs.get(_letters(name), ()))
-    return _largest(
-        [entry for code in codes for entry in _known(code) if state in (None, entry["state"])]
-    )
+    codes = [code for name in names for code in suburbs.get(_letters(name), ())]
+    entries = [entry for code in codes for entry in _entries_of(code)]
+    return _largest([entry for entry in entries if state in (None, entry["state"])])
 
 
-_MAKING = Lock()
+_SUBURBS_LOCK = Lock()
+"""Without it, each thread that needs the suburbs first would read them, all of them slowly."""
 
 
 @cache
 def _suburbs() -> Mapping[str, list[str]]:
-    """Places with the zip codes that the package has under a city near by: Davie is in those of
-    Fort Lauderdale.
+    """Return zip codes by the name of a place that the package lists under a larger city.
 
-    The entries are taken in ten parts. All of them at once take 100 MiB as Python values; a
-    thousand parts take four times as long (1.5 s), for the package looks through all entries
-    for each.
+    Davie, for example, is among the zip codes of Fort Lauderdale.
+
+    The entries are read in ten parts, by their first digit. All of them at once take 100 MiB as
+    Python values. A thousand parts take four times as long (1.5 s), since the package searches
+    all entries for each part.
     """
     codes: dict[str, list[str]] = {}
     for digit in "0123456789":
-        for entry in _beginning(digit):
+        for entry in _beginning_with(digit):
             for city in entry["acceptable_cities"]:
                 codes.setdefault(_letters(_plain(city)), []).append(entry["zip_code"])
     return codes
 
 
 def _plain(name: str) -> str:
-    """In small letters without accents."""
+    """Return a name in lower case without accents."""
     return "".join(char for char in normalize("NFKD", name.casefold()) if not combining(char))
 
 
 def _letters(name: str) -> str:
+    """Return a name without spaces and punctuation: suburbs are compared by it."""
     return "".join(filter(str.isalnum, name))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=CACHED_NAMES)
 def _county(county: str, state: str | None) -> Point | None:
     for spelling in _spellings(county):
-        found = _filter(county=f"{spelling} County", **({"state": state} if state else {}))
-        if found:
-            return _largest(found)
+        entries = _filter(county=f"{spelling} County", **_in_state(state))
+        if entries:
+            return _largest(entries)
     return None
 
 
 def _spellings(name: str) -> Iterable[str]:
-    """How the package may write a name, as post offices do: Mc Lean, McAllen, Winston-salem,
-    Wilkes Barre.
+    """Return how the package, like post offices, may spell a name.
+
+    It has Mc Lean and McAllen, Winston-salem and Wilkes Barre.
     """
     title = name.title()
-    gaelic = re.sub(r"\bMc(\w)", _capital, title)
-    apart = re.sub(r"\bMc\B", "Mc ", gaelic)
+    capital_after_mc = re.sub(r"\bMc(\w)", lambda match: f"Mc{match[1].upper()}", title)
+    space_after_mc = re.sub(r"\bMc\B", "Mc ", capital_after_mc)
+    small_after_hyphen = re.sub(r"-\w", lambda match: match[0].lower(), title)
+    without_hyphen = title.replace("-", " ")
     return dict.fromkeys(
-        (
-            title,
-            gaelic,
-            apart,
-            re.sub(r"-\w", lambda match: match[0].lower(), title),
-            title.replace("-", " "),
-        )
+        (title, capital_after_mc, space_after_mc, small_after_hyphen, without_hyphen)
     )
 
 
-def _capital(match: re.Match[str]) -> str:
-    return f"Mc{match[1].upper()}"
+# -- the package -------------------------------------------------------------------------------
 
 
-def _known(code: str) -> list[dict[str, Any]]:
+def _entries_of(code: str) -> list[Entry]:
+    """Return the entries of a zip code."""
     import zipcodes
 
-    matching: Callable[[str], list[dict[str, Any]]] = zipcodes.matching
+    matching: Callable[[str], list[Entry]] = zipcodes.matching
     return matching(code)
 
 
-def _beginning(prefix: str) -> list[dict[str, Any]]:
+def _beginning_with(prefix: str) -> list[Entry]:
+    """Return the entries whose zip code begins with ``prefix``."""
     import zipcodes
 
-    similar_to: Callable[[str], list[dict[str, Any]]] = zipcodes.similar_to
+    similar_to: Callable[[str], list[Entry]] = zipcodes.similar_to
     return similar_to(prefix)
 
 
-def _filter(**wanted: str) -> list[dict[str, Any]]:
+def _filter(**values: str) -> list[Entry]:
+    """Return the entries that have these values."""
     import zipcodes
 
-    filter_by: Callable[..., list[dict[str, Any]]] = zipcodes.filter_by
-    return filter_by(**wanted)
+    filter_by: Callable[..., list[Entry]] = zipcodes.filter_by
+    return filter_by(**values)
 
 
-def _largest(entries: list[dict[str, Any]]) -> Point | None:
-    """The middle of the entries of the state that has most of them (of the first by letters,
-    where some have).
+def _in_state(state: str | None) -> dict[str, str]:
+    return {"state": state} if state else {}
+
+
+def _largest(entries: list[Entry]) -> Point | None:
+    """Return the middle of the entries of the state that has most of them.
+
+    Of states with equally many, the first in the alphabet counts.
     """
-    states = sorted({entry["state"] for entry in entries})
-    counts = {state: sum(entry["state"] == state for entry in entries) for state in states}
-    best = max(states, key=lambda state: counts[state], default=None)
-    return _middle([entry for entry in entries if entry["state"] == best])
+    counts = Counter(entry["state"] for entry in entries)
+    state = min(counts, key=lambda state: (-counts[state], state), default=None)
+    return _middle([entry for entry in entries if entry["state"] == state])
 
 
-def _middle(entries: list[dict[str, Any]]) -> Point | None:
+def _middle(entries: list[Entry]) -> Point | None:
+    """Return the mean of the entries' points.
+
+    872 entries, military ones for example, have no place: theirs is empty or 0, 0.
+    """
     places = ((float(entry["lat"] or 0), float(entry["long"] or 0)) for entry in entries)
-    points = [
-        place for place in places if place != (0, 0)
-    ]  # 872 entries, military ones and such, are nowhere
+    points = [place for place in places if place != (0, 0)]
     if not points:
         return None
-    return sum(point[0] for point in points) / len(points), sum(
-        point[1] for point in points
-    ) / len(points)
+    latitudes, longitudes = zip(*points, strict=True)
+    return sum(latitudes) / len(points), sum(longitudes) / len(points)

@@ -1,1 +1,1 @@
-"""promotions"""
+"""Promotions and their coupons (interface 4.10)."""

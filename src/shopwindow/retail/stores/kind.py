@@ -24,6 +24,7 @@ def opening_hours(case: Case, store: Document) -> Iterator[Finding]:
     """Every day closes after it opens, and no date has two exceptions."""
     for day, hours in case.entries(store, ("hours",)):
         yield from _in_order(("hours", day), hours)
+
     dates: set[str] = set()
     for index, _ in enumerate(case.at(store, ("exceptions",)) or ()):
         exception = dict(case.entries(store, ("exceptions", index)))
@@ -38,6 +39,7 @@ def opening_hours(case: Case, store: Document) -> Iterator[Finding]:
 
 
 def _in_order(pointer: Pointer, hours: Mapping[str, str]) -> Iterator[Finding]:
+    """Times are HH:MM, so text compares as time does."""
     if {"open", "close"} <= hours.keys() and hours["open"] >= hours["close"]:
         found = f"close {hours['close']} is not after open {hours['open']}"
         yield Finding("time.order", (*pointer, "close"), found, "a later time of the same day")

@@ -1,4 +1,9 @@
-"""Store look-up (interface 4.11, wire shapes §3)."""
+"""The search for stores: by number, or near a place (interface 4.11, wire-shapes 3).
+
+A store is passed along as (distance, store) until it is rendered, because only a search near a
+place knows distances. Features filter after that. With `upcNumber` or `productId` each store
+also says what it has of those articles.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -22,7 +27,11 @@ from shopwindow.retail.places.distance import Point
 from shopwindow.retail.storefront import attributes, days, events_by_store, hours, near
 
 MAX_RADIUS = 200.0
-STORE_FEATURES: tuple[str, ...] = (
+"""Miles: the largest radius of a search, and the one that counts without a radius
+(interface 4.11).
+"""
+
+STORE_FEATURES = (
     "BOPS",
     "BRIDAL",
     "HAS_EVENTS",
@@ -30,42 +39,51 @@ STORE_FEATURES: tuple[str, ...] = (
     "FURNITURE_GALLERY",
     "VISITOR_CENTER",
     "PERSONAL_SHOPPER",
+    "RESTAURANT",
 )
-STORE_FEATURES += ("RESTAURANT",)
+"""What a client may filter by (interface 4.11). HAS_EVENTS is not written: it follows from the
+events.
+"""
+
 StoreAway = tuple[float | None, Json]
-"""A store after its distance in miles, where a place was given."""
+"""A store after its distance in miles; None where the search names no place."""
 
 
 def stores_by_location(content: Content, call: Call) -> Json:
-    """The stores with the given location numbers."""
-    numbers = call["locationNumber"]
-    found = (
+    """Return the stores with the location numbers of the path, in the order of the path."""
+    stores_away = (
         (None, store)
-        for number in numbers
+        for number in call["locationNumber"]
         if (store := content.document("store", "locationNumber", number))
     )
-    return _answer(content, call, _with_features(content, found, call["feature"]))
+    return _answer(content, call, _with_features(content, stores_away, call["feature"]))
 
 
 def stores(content: Content, call: Call) -> Json:
-    """All stores by location number, or those near a place, nearest first."""
+    """Return all stores by location number, or those near a place, nearest first."""
     place = _place(content, call)
     if place is None:
-        found: Iterable[StoreAway] = ((None, store) for store in content.documents("store"))
+        stores_away: Iterable[StoreAway] = (
+            (None, store) for store in content.documents("store")
+        )
     else:
-        found = near(content, *place, call["radius"])
-    if (numbers := call["storeNumber"]) is not None:
-        found = [
-            (distance, store) for distance, store in found if store["storeNumber"] in numbers
+        stores_away = near(content, *place, call["radius"])
+
+    numbers = call["storeNumber"]
+    if numbers is not None:
+        stores_away = [
+            (distance, store)
+            for distance, store in stores_away
+            if store["storeNumber"] in numbers
         ]
-    return _answer(
-        content, call, islice(_with_features(content, found, call["feature"]), call["_limit"])
-    )
+    matching = _with_features(content, stores_away, call["feature"])
+    return _answer(content, call, islice(matching, call["_limit"]))
 
 
 def _place(content: Content, call: Call) -> Point | None:
-    """The point that a search is about; coordinates come before a search address. Raises
-    Refusal.
+    """Return the point that a search is about, or None. Raises Refusal for an unknown place.
+
+    Coordinates come before a search address.
     """
     if call["latitude"] is not None:
         return call["latitude"], call["longitude"]
@@ -75,94 +93,86 @@ def _place(content: Content, call: Call) -> Point | None:
     point = places.find(text, content)
     if point is None:
         allowed = "give a zip code, a city and its state, or a full address"
-        raise Refusal(
-            "invalid",
-            (Fault("searchAddress", f"no place is known by {text[:80]!r}; {allowed}"),),
-        )
+        message = f"no place is known by {text[:80]!r}; {allowed}"
+        raise Refusal("invalid", (Fault("searchAddress", message),))
     return point
 
 
+# -- features ----------------------------------------------------------------------------------
+
+
 def _with_features(
-    content: Content, found: Iterable[StoreAway], wanted: tuple[str, ...] | None
+    content: Content, stores_away: Iterable[StoreAway], wanted: tuple[str, ...] | None
 ) -> Iterable[StoreAway]:
-    """The stores that have all of the wanted features."""
-    return _having(content, found, wanted) if wanted else found
-
-
-def _having(
-    content: Content, found: Iterable[StoreAway], wanted: tuple[str, ...]
-) -> Iterator[StoreAway]:
-    for distance, store in found:
-        if set(wanted) <= set(_features(content, store)):
-            yield distance, store
+    """Return the stores that have all of the wanted features; all stores if none is wanted."""
+    if not wanted:
+        return stores_away
+    return (
+        (distance, store)
+        for distance, store in stores_away
+        if set(wanted) <= set(_features(content, store))
+    )
 
 
 def _features(content: Content, store: Json) -> list[str]:
-    """As written; HAS_EVENTS comes from the events."""
+    """Return a store's features as editors wrote them, and HAS_EVENTS if it has live events."""
     has_events = store["locationNumber"] in content.derived(events_by_store)
     return [*store.get("features", ()), *(["HAS_EVENTS"] if has_events else ())]
 
 
-def _answer(content: Content, call: Call, found: Iterable[StoreAway]) -> Json:
-    """`{stores: {store: […]}}`; none found: without `store` (wire shapes §3)."""
-    wanted, listed = _wanted(content, call), list(found)
+# -- the response ------------------------------------------------------------------------------
+
+
+def _answer(content: Content, call: Call, stores_away: Iterable[StoreAway]) -> Json:
+    """Return `{stores: {store: […]}}`, or `{stores: {}}` if there are none (wire-shapes 3)."""
+    upcs_shown = _upcs_shown(content, call)
+    listed = list(stores_away)
     if not listed:
         return {"stores": {}}
-    distances, stores = zip(*listed, strict=True)
-    if wanted:
-        rendered = _with_inventories(content, stores, distances, wanted)
-    else:
-        rendered = [_store(content, store, distance) for distance, store in listed]
+    rendered = [_store(content, store, distance) for distance, store in listed]
+    if upcs_shown:
+        locations = [store["locationNumber"] for _, store in listed]
+        inventories = _inventories(content, locations, upcs_shown)
+        rendered = [
+            store | {"inventories": {"inventory": inventory}}
+            for store, inventory in zip(rendered, inventories, strict=True)
+        ]
     return {"stores": {"store": rendered}}
 
 
-def _wanted(content: Content, call: Call) -> list[str]:
-    """The UPCs whose availability is asked for: the one that is named, or else all of a
-    product; none unknown.
+def _upcs_shown(content: Content, call: Call) -> list[str]:
+    """Return the UPCs whose availability the client wants: the one it names, or a product's.
+
+    What the catalog does not have is left out; without a catalog there are none.
     """
-    if content.index(INDEX) is None:
+    number, product_id = call["upcNumber"], call["productId"]
+    if content.index(INDEX) is None or (number is None and product_id is None):
         return []
-    number, product = call["upcNumber"], call["productId"]
-    if number is None and product is None:
-        return []
+    texts = None
     if number is not None:
-        product = products_of_upcs(content, (number,)).get(number)
-    texts = upcs((number,)) if number is not None else None
-    document = None if product is None else articles_of(content).product(product)
-    found = document.get("upcs", ()) if document else ()
-    return sorted(
-        (each["upc"] for each in found if texts is None or each["upc"] in texts), key=int
-    )
+        product_id = products_of_upcs(content, (number,)).get(number)
+        texts = upcs((number,))
+    product = None if product_id is None else articles_of(content).product(product_id)
+    if product is None:
+        return []
+    of_product = [entry["upc"] for entry in product.get("upcs", ())]
+    return sorted((upc for upc in of_product if texts is None or upc in texts), key=int)
 
 
-def _with_inventories(
-    content: Content,
-    stores: Sequence[Json],
-    distances: Sequence[float | None],
-    wanted: Sequence[str],
-) -> list[Json]:
-    """Stores with what they have of some UPCs."""
-    has = articles_of(content).availability(
-        wanted, [store["locationNumber"] for store in stores]
-    )
-    rendered = []
-    for store, distance in zip(stores, distances, strict=True):
-        inventory = [
-            {
-                "storeInventory": {
-                    "upcNumber": int(upc),
-                    "storeAvailability": has.get((upc, store["locationNumber"]), "UNAVAILABLE"),
-                }
-            }
-            for upc in wanted
+def _inventories(
+    content: Content, locations: Sequence[int], upcs_shown: Sequence[str]
+) -> Iterator[list[Json]]:
+    """Yield, for each location in turn, what it has of some UPCs."""
+    availability = articles_of(content).availability(upcs_shown, locations)
+    for location in locations:
+        statuses = [availability.get((upc, location), "UNAVAILABLE") for upc in upcs_shown]
+        yield [
+            {"storeInventory": {"upcNumber": int(upc), "storeAvailability": status}}
+            for upc, status in zip(upcs_shown, statuses, strict=True)
         ]
-        rendered.append(
-            _store(content, store, distance) | {"inventories": {"inventory": inventory}}
-        )
-    return rendered
 
 
-def _store(content: Content, store: Json, distance: float | None = None) -> Json:
+def _store(content: Content, store: Json, distance: float | None) -> Json:
     features = _features(content, store)
     return {
         "name": store["name"],
@@ -183,6 +193,8 @@ def _store(content: Content, store: Json, distance: float | None = None) -> Json
         "schedule": {"workingHours": hours(store, content.derived_whole(days), "date")},
     }
 
+
+# -- operations --------------------------------------------------------------------------------
 
 _FEATURE = Parameter(
     "feature",
