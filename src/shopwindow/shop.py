@@ -19,7 +19,7 @@ from shopwindow.retail.apps.operations import OPERATIONS as APPS
 from shopwindow.retail.bags.operations import OPERATIONS as BAGS
 from shopwindow.retail.bags.table import BAGS as BAGS_TABLE
 from shopwindow.retail.codes.operations import OPERATIONS as CODES
-from shopwindow.retail.codes.table import CODES as CODES_TABLE
+from shopwindow.retail.codes.table import SINGLE_USE_CODES as CODES_TABLE
 from shopwindow.retail.consents.operations import OPERATIONS as CONSENTS
 from shopwindow.retail.consents.table import CONSENTS as CONSENTS_TABLE
 from shopwindow.retail.events.kind import EVENT

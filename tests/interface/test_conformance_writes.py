@@ -22,7 +22,7 @@ from shopwindow.edge.rules import rules
 from shopwindow.release.changes import content_of
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.retail.codes.issuing import keep
-from shopwindow.retail.codes.table import CODES
+from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import digest
 from shopwindow.service.database.database import Database
 from shopwindow.shop import INTERFACE
@@ -90,7 +90,7 @@ def differing(
                 found.append((f"{step.method} {filled(step.target, known)[:90]}", owed, came))
     used = {filled(code, known): orders for code, orders in script.used.items()}
     for code in codes:
-        kept = database.read(lambda shop, code=code: shop[CODES].find(digest(code, SECRET)))  # type: ignore[misc]
+        kept = database.read(lambda shop, code=code: shop[SINGLE_USE_CODES].find(digest(code, SECRET)))  # type: ignore[misc]
         if kept is None or (kept.order, kept.reservation) != used.get(code, (None, None)):
             found.append((code, used.get(code), kept))
     if "guid" in known:

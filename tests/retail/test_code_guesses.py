@@ -14,8 +14,8 @@ from shops import KEY, NOW, ORDERS, PHONE, SECRET, SECRET_TEXT, TABLET, Shopping
 from shopwindow.interface.limits import LIMITS
 from shopwindow.problems import Refusal
 from shopwindow.retail.codes.issuing import keep
-from shopwindow.retail.codes.operations import MOST_TOGETHER, TOGETHER_SECONDS
-from shopwindow.retail.codes.table import CODES
+from shopwindow.retail.codes.operations import MAX_WRONG_CODES, WRONG_CODES_SECONDS
+from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import bits, digest, new_code
 from shopwindow.service.database.database import Database
 from shopwindow.service.headers import believed
@@ -71,7 +71,7 @@ def test_all_guesses_of_an_application_slow_down_together(shop: Shopping) -> Non
     assert guess(shop, "RIGHT-0", "192.0.2.3") == "TOO_MANY_INVALID_CODES"
     assert guess(shop, "RIGHT-0", "192.0.2.4") == "success"
     assert [guess(shop, address="192.0.2.3", application="tablet") for _ in range(9)] == ["INVALID_CODE"] * 9
-    later = NOW + timedelta(seconds=TOGETHER_SECONDS + 1)
+    later = NOW + timedelta(seconds=WRONG_CODES_SECONDS + 1)
     assert [guess(shop, address="192.0.2.3", at=later) for _ in range(9)] == ["INVALID_CODE"] * 9
 
 
@@ -93,7 +93,9 @@ def test_beyond_the_last_limit_no_address_is_answered_but_the_shops_own_server(
 
     name = keyed("wrong codes of phone", SECRET)
     database.write(
-        lambda verbs: [verbs[LIMITS].count(name, MOST_TOGETHER, TOGETHER_SECONDS, NOW) for _ in range(MOST_TOGETHER)]
+        lambda verbs: [
+            verbs[LIMITS].count(name, MAX_WRONG_CODES, WRONG_CODES_SECONDS, NOW) for _ in range(MAX_WRONG_CODES)
+        ]
     )
     assert guess(shop, "RIGHT-0", "192.0.2.4") == "TOO_MANY_INVALID_CODES"
     assert guess(shop, "RIGHT-0", "192.0.2.4", application="tablet") == "success"
@@ -145,7 +147,9 @@ def test_a_client_cannot_say_that_it_is_trusted(shop: Shopping) -> None:
 
 def test_the_database_holds_no_address_of_who_was_wrong(shop: Shopping) -> None:
     guess(shop)
-    names = shop.database.read(lambda verbs: [name for (name,) in verbs[CODES]._run("SELECT name FROM limits")])
+    names = shop.database.read(
+        lambda verbs: [name for (name,) in verbs[SINGLE_USE_CODES]._run("SELECT name FROM limits")]
+    )
     assert (len(names), {len(name) for name in names}) == (2, {64})
 
 

@@ -18,7 +18,7 @@ from shopwindow.interface.limits import LIMITS
 from shopwindow.interface.secret import read_secret
 from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.codes.issuing import CodesExist, keep, read_lines
-from shopwindow.retail.codes.table import CODES
+from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import ALPHABET, digest, mark, new_code, spelling
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.prune import prune
@@ -109,7 +109,7 @@ def put(shop: Shopping, code: str, order: str = "1001", reservation: Json = "R7"
 
 def kept(shop: Shopping) -> list[tuple[int, int, int]]:
     """Of each promotion: how many codes were issued, and used."""
-    issues = shop.database.read(lambda verbs: verbs[CODES].report())
+    issues = shop.database.read(lambda verbs: verbs[SINGLE_USE_CODES].report())
     return [(each.promotion, each.issued, each.used) for each in issues]
 
 
@@ -407,7 +407,7 @@ def test_codes_that_are_there_already_are_all_named_and_none_is_kept(database: D
     with pytest.raises(CodesExist) as known:
         keep(database, {2: more}, SECRET, NOW)
     assert known.value.digests == set(first[1100:])
-    report = database.read(lambda shop: shop[CODES].report())
+    report = database.read(lambda shop: shop[SINGLE_USE_CODES].report())
     assert [(each.promotion, each.issued) for each in report] == [(1, 1200)]
 
 
@@ -462,7 +462,7 @@ def test_issued_codes_are_printed_once_and_work(command: Callable[..., Json], en
     database = engine.open()
     shop = shopping(database, out)
     said = [put(shop, code.lower(), str(number), at=datetime.now(UTC)) for number, code in enumerate(codes[:3])]
-    stored = str(database.read(lambda verbs: [verbs[CODES].find(digest(code, SECRET)) for code in codes]))
+    stored = str(database.read(lambda verbs: [verbs[SINGLE_USE_CODES].find(digest(code, SECRET)) for code in codes]))
     database.close()
     assert said == ["success"] * 3
     assert [code for code in codes if code in stored or spelling(code) in stored] == []

@@ -21,7 +21,7 @@ from nginx import ADDRESS
 from served import Server, granian
 from shops import KEY, ORDERS, PHONE, SECRET, SECRET_TEXT, TABLET, Json, release
 from shopwindow.retail.codes.issuing import keep
-from shopwindow.retail.codes.table import CODES as CODES_TABLE
+from shopwindow.retail.codes.table import SINGLE_USE_CODES as CODES_TABLE
 from shopwindow.retail.codes.text import digest
 
 CLIENTS, CODES = 64, 1000

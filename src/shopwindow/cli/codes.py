@@ -146,11 +146,11 @@ def report(database: str, form: str) -> None:
     import json
     from dataclasses import asdict
 
-    from shopwindow.retail.codes.table import CODES
+    from shopwindow.retail.codes.table import SINGLE_USE_CODES
 
     with opened(database) as data:
-        require(data, CODES)
-        issues = data.read(lambda tables: tables[CODES].report())
+        require(data, SINGLE_USE_CODES)
+        issues = data.read(lambda tables: tables[SINGLE_USE_CODES].report())
     if form == "json":
         click.echo(json.dumps([asdict(each) for each in issues], indent=1))
         return
@@ -248,10 +248,10 @@ def _promotions(ids: "Sequence[int]", out: str) -> dict[int, str]:
 
 def _open(url: str) -> "Database":
     """Return the database, in this program's form. Raises Failure."""
-    from shopwindow.retail.codes.table import CODES
+    from shopwindow.retail.codes.table import SINGLE_USE_CODES
     from shopwindow.service.database.database import open_database
 
     database = open_database(url, interface().tables)
-    require(database, CODES)
+    require(database, SINGLE_USE_CODES)
     database.migrate()
     return database

@@ -1,5 +1,8 @@
-"""What editors write about a mobile application: its keys and its configuration (interface 2.1,
-5).
+"""What editors write about a mobile application: keys and configuration (interface 2.1, 5).
+
+Three sorts of rules stand here. `layout` and `versions` look at one application, `keys_once` at
+all of them. `version_raised` compares with the released document, and `to_be_done` notices what
+is allowed and not yet finished.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,24 +25,23 @@ SUPPORTED_VERSIONS: Pointer = ("config", "appVersionInfo", "supportedVersions")
 
 
 def layout(case: Case, app: Document) -> Iterator[Finding]:
-    """appLayout names sections of appConfig, and each featureLayout names features of
-    featureConfig.
-    """
-    sections, features = case.keys(app, SECTIONS), case.keys(app, FEATURE_CONFIG)
+    """appLayout names sections of appConfig, and each featureLayout features of featureConfig."""
+    sections = case.keys(app, SECTIONS)
+    features = case.keys(app, FEATURE_CONFIG)
     if sections is None:
         return
-    yield from _named(case, app, LAYOUT, sections, "appConfig")
+    yield from _not_keys(case, app, LAYOUT, sections, "appConfig")
     if features is None:
         return
     for section in sections:
         pointer = (*SECTIONS, section, "featureLayout")
-        yield from _named(case, app, pointer, features, "featureConfig")
+        yield from _not_keys(case, app, pointer, features, "featureConfig")
 
 
-def _named(
+def _not_keys(
     case: Case, app: Document, pointer: Pointer, names: list[str], where: str
 ) -> Iterator[Finding]:
-    """Yield what a list names that is no key of the map ``where``."""
+    """Yield a Finding for each entry of a list that is not among ``names``, the keys of a map."""
     for index, name in case.entries(app, pointer):
         if name not in names:
             found = f"{name!r} is not a key of {where}"
@@ -67,14 +69,13 @@ def versions(case: Case, app: Document) -> Iterator[Finding]:
 def version_raised(case: Case, app: Document, released: Mapping[str, Any]) -> Iterator[Finding]:
     """A configuration that differs from the released one has a configVersion of its own.
 
-    It is compared as apps get it, the order of its keys included.
+    They are compared as applications get them, so another order of keys is a difference.
     """
     if not case.sound(app, ("config",)):
         return
     old, new = released["config"], app.value["config"]
-    if old.get("configVersion") == new["configVersion"] and orjson.dumps(old) != orjson.dumps(
-        new
-    ):
+    same_version = old.get("configVersion") == new["configVersion"]
+    if same_version and orjson.dumps(old) != orjson.dumps(new):
         found = (
             f"the configuration changed, and configVersion is still {new['configVersion']!r}"
         )
@@ -87,7 +88,7 @@ def version_raised(case: Case, app: Document, released: Mapping[str, Any]) -> It
 
 
 def to_be_done(case: Case, app: Document) -> Iterator[Finding]:
-    """Values that still say TBD, which means not yet set (interface 2.1)."""
+    """Yield each value that still says TBD, which means not yet set (interface 2.1)."""
 
     def walk(value: Any, pointer: Pointer) -> Iterator[Pointer]:
         if value == "TBD":
@@ -115,9 +116,7 @@ APP = Kind(
 
 
 def keys_once(case: Case) -> RuleFindings:
-    """No two applications have one API key, since a key decides which application asks
-    (interface 5.3).
-    """
+    """No two applications have the same API key: it says which application calls (interface 5.3)."""
     digests = [
         (app, ("apiKeys", index), digest)
         for app in case.having(APP.name)
@@ -127,4 +126,4 @@ def keys_once(case: Case) -> RuleFindings:
 
 
 RULES = (keys_once,)
-"""What can be seen only across applications."""
+"""The rules that look at all applications together."""

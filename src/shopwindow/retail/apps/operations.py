@@ -8,8 +8,9 @@ from shopwindow.problems import Refusal
 
 
 def mobileapp(content: Content, call: Call) -> Json:
-    """Return the configuration of the application that the API key belongs to. Raises Refusal
-    where there is none.
+    """Return the configuration of the application that the API key belongs to.
+
+    Raises Refusal where there is no such application.
     """
     application = content.document("app", "name", call.application)
     if application is None:

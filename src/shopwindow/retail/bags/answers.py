@@ -1,45 +1,39 @@
-"""A bag as its answer tells it (wire shapes §5): its items, and what the catalog says of them
-where there is one.
+"""How a bag is rendered: its items, and what the catalog says of them (wire-shapes 5).
+
+All four operations return this. Prices are counted in whole cents, so that sums are exact, and
+become numbers of dollars at the very end. A release without a catalog has bags without prices.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from shopwindow.content.yaml import Json
+from shopwindow.retail.articles import Articles
 from shopwindow.retail.bags.table import Bag, Line
 
 CatalogItem = tuple[Json, Json]
-"""What a catalog says of an item: its product, and its UPC."""
+"""A product, and the entry of one of its UPCs."""
 
 
-def answer_of(bag: Bag, catalog: Any, most: int, with_info: bool) -> Json:
-    """The answer of all four operations. Items stand by sequence number: the order in which
-    they came into the bag.
+def answer_of(bag: Bag, catalog: Articles | None, most: int, with_info: bool) -> Json:
+    """Return the response of all four operations.
 
-    ``catalog``: the articles (retail.articles), or None, and then nothing is said of prices and
-    products. ``most``: pieces of an item that a bag may hold, where its product allows no
-    fewer. ``with_info``: say of each item what its product is.
+    Items stand by sequence number, the order in which they came into the bag.
+
+    Args:
+        bag: with its lines in that order.
+        catalog: None: the release has none, and nothing is said of prices and products.
+        most: how many of one item a bag may hold, unless its product allows fewer.
+        with_info: say of each item what its product is.
     """
-    entries = [
-        (line, None if catalog is None else catalog.product_of_sku(line.upc))
-        for line in bag.lines
-    ]
+    items = [_item(line) for line in bag.lines]
     summary: dict[str, Json] = {"itemCount": sum(line.quantity for line in bag.lines)}
-    items = [_line(line) for line in bag.lines]
     if catalog is not None:
-        items = [
-            item | _known(line, entry, most if with_info else None)
-            for item, (line, entry) in zip(items, entries, strict=True)
-        ]
-        prices = [(line.quantity, price_of(entry)) for line, entry in entries if entry]
-        total = sum(quantity * price.now for quantity, price in prices)
-        saved = sum(quantity * (price.before - price.now) for quantity, price in prices)
-        summary |= {
-            "merchandiseTotal": _money(total),
-            "grandTotal": _money(total),
-            "totalSaved": _money(saved),
-        }
+        entries = [catalog.product_of_sku(line.upc) for line in bag.lines]
+        for item, line, entry in zip(items, bag.lines, entries, strict=True):
+            item |= _catalog_values(line, entry, most if with_info else None)
+        summary |= _totals(bag.lines, entries)
     value = {
         "bagId": bag.id,
         "bagGUID": bag.guid,
@@ -49,29 +43,46 @@ def answer_of(bag: Bag, catalog: Any, most: int, with_info: bool) -> Json:
     return {"bag": {**value, **({"items": items} if items else {})}}
 
 
-def _line(line: Line) -> dict[str, Json]:
+def _item(line: Line) -> dict[str, Json]:
     return {"sequenceNumber": line.sequence, "quantity": line.quantity, "upcId": line.upc}
 
 
-def _known(line: Line, entry: CatalogItem | None, most: int | None) -> dict[str, Json]:
-    """What the catalog says of an item; of its product where ``most`` is given."""
+def _totals(lines: Sequence[Line], entries: Sequence[CatalogItem | None]) -> dict[str, Json]:
+    """Return the sums of a bag; an item that left the catalog since counts nothing."""
+    prices = [
+        (line.quantity, price_of(entry))
+        for line, entry in zip(lines, entries, strict=True)
+        if entry
+    ]
+    total = sum(quantity * price.now for quantity, price in prices)
+    saved = sum(quantity * (price.before - price.now) for quantity, price in prices)
+    return {
+        "merchandiseTotal": _dollars(total),
+        "grandTotal": _dollars(total),
+        "totalSaved": _dollars(saved),
+    }
+
+
+def _catalog_values(line: Line, entry: CatalogItem | None, most: int | None) -> dict[str, Json]:
+    """Return what the catalog says of an item, and of its product unless ``most`` is None."""
     if entry is None:  # it was in the catalog when it came into the bag
         return {"siteAvailablilityFlag": False, "errors": [{"code": "ITEM_UNKNOWN"}]}
     product, upc = entry
-    price, available = price_of(entry), bool(upc.get("available", True))
-    told: dict[str, Json] = {
+    price = price_of(entry)
+    available = bool(upc.get("available", True))
+    values: dict[str, Json] = {
         "upcNumber": upc["upc"],
         "productId": product["id"],
-        "retailPrice": _money(price.now),
-        "originalPrice": _money(price.before),
-        "itemTotal": _money(line.quantity * price.now),
-        "siteAvailablilityFlag": available,
+        "retailPrice": _dollars(price.now),
+        "originalPrice": _dollars(price.before),
+        "itemTotal": _dollars(line.quantity * price.now),
+        "siteAvailablilityFlag": available,  # spelled so in wire-shapes 5
     }
     if most is not None:
-        told["productInfo"] = _product_info(product, price, available, most)
+        values["productInfo"] = _product_info(product, price, available, most)
     if not available:
-        told["errors"] = [{"code": "ITEM_UNAVAILABLE"}]
-    return told
+        values["errors"] = [{"code": "ITEM_UNAVAILABLE"}]
+    return values
 
 
 def _product_info(product: Json, price: "Price", available: bool, most: int) -> Json:
@@ -87,29 +98,29 @@ def _product_info(product: Json, price: "Price", available: bool, most: int) -> 
 
 @dataclass(frozen=True)
 class Price:
-    """Of one piece, in cents: what it costs now, and without the sale."""
+    """What one piece costs in cents: now, and without the sale."""
 
     now: int
     before: int
 
 
 def price_of(entry: CatalogItem) -> Price:
-    """A UPC's own price, or its product's; of a range the high end, so that nobody is promised
-    less than it costs.
+    """Return a UPC's own price, or its product's.
+
+    Of a range it is the high end, so that nobody is promised less than it costs.
     """
     product, upc = entry
     price = upc.get("price", product["price"])
     before = _cents(price["regular"])
-    return Price(_cents(price["sale"]) if "sale" in price else before, before)
+    now = _cents(price["sale"]) if "sale" in price else before
+    return Price(now, before)
 
 
 def _cents(amount: Json) -> int:
-    return int(
-        (
-            Decimal(str(amount["high"] if isinstance(amount, dict) else amount)) * 100
-        ).to_integral_value()
-    )
+    """Return an amount of dollars, or the high end of a range of them, in cents."""
+    dollars = amount["high"] if isinstance(amount, dict) else amount
+    return int((Decimal(str(dollars)) * 100).to_integral_value())
 
 
-def _money(cents: int) -> float:
+def _dollars(cents: int) -> float:
     return cents / 100

@@ -1,5 +1,9 @@
-"""Shopping bags (interface 2.7 and 4.8, wire shapes §5): lines are kept, what they cost is the
-catalog's to say.
+"""Shopping bags: the database stores their lines, the catalog says what they cost.
+
+Each of the four operations finds the bag, changes its lines as a value, checks the result
+against the limits and the catalog, and writes it: all of the request, or none of it. A change
+takes the bag first, so that nobody else changes it until the transaction ends (interface 2.7,
+4.8, wire-shapes 5).
 """
 
 import re
@@ -29,101 +33,104 @@ from shopwindow.retail.bags.answers import answer_of
 from shopwindow.retail.bags.table import BAGS, Bag, Line
 
 MAX_ITEMS = 100
-"""Of a bag, where site.yaml does not say otherwise."""
+"""Different items of a bag, unless site.yaml says otherwise. A full bag then takes 10 kB of the
+database, by which `NEW_BAG_ALLOWANCE` is reckoned.
+"""
 
-NAMES = ("userId", "bagId", "bagGuid")
+BAG_SELECTORS = ("userId", "bagId", "bagGuid")
+"""The parameters that name a bag; a request has one of them at most."""
+
 PRODUCT_INFO = "INCLUDE_PRODUCTINFO"
+"""The one value of `bagOptions` (interface 4.8)."""
 
 # -- the four operations -----------------------------------------------------------------------
 
 
 def read(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
-    """A bag of the application's."""
-    bag = _found(tables, call)
-    _precondition(call, bag)
-    return _told(bag, content, call)
+    """Return a bag of the application."""
+    bag = _find(tables, call)
+    _check_precondition(call, bag)
+    return _outcome(bag, content, call)
 
 
 def add(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
-    """Add items to the bag that is named, or to a new one of a new guest user."""
-    if any(call[name] is not None for name in NAMES):
-        bag = _taken(tables, call, moment)
+    """Add items to the bag that the call names, or to a new bag of a new guest user."""
+    if any(call[name] is not None for name in BAG_SELECTORS):
+        bag = _take(tables, call, moment)
     else:
-        _precondition(call, None)
-        bag = _made(tables, str(call.application), moment)
-    return _changed(tables, content, call, bag, _raised(bag, call.body["item"]))
+        _check_precondition(call, None)
+        bag = _new_bag(tables, str(call.application), moment)
+    return _store(tables, content, call, bag, _with_items(bag, call.body["item"]))
 
 
 def update(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
     """Set quantities of items that are in the bag; 0 takes an item out."""
-    bag = _taken(tables, call, moment)
-    lines, faults = {line.sequence: line for line in bag.lines}, []
-    given = [item["sequenceNumber"] for item in call.body["item"]]
-    for number, item in enumerate(call.body["item"]):
-        sequence, line = item["sequenceNumber"], lines.get(item["sequenceNumber"])
-        where = f"item/{number}/"
+    bag = _take(tables, call, moment)
+    lines = {line.sequence: line for line in bag.lines}
+    faults = []
+    items = call.body["item"]
+    for number, item in enumerate(items):
+        sequence = item["sequenceNumber"]
+        line = lines.get(sequence)
+        where = f"item/{number}"
         if line is None:
-            faults.append(
-                Fault(
-                    f"{where}sequenceNumber", f"{sequence} is not in the bag; {_holds(lines)}"
-                )
-            )
+            message = f"{sequence} is not in the bag; {_holds(lines)}"
+            faults.append(Fault(f"{where}/sequenceNumber", message))
         elif line.upc != item["upcId"]:
-            faults.append(
-                Fault(
-                    f"{where}upcId",
-                    f"item {sequence} of the bag is {line.upc}, not {item['upcId']}",
-                )
-            )
-        elif sequence in given[:number]:
-            faults.append(
-                Fault(f"{where}sequenceNumber", f"{sequence} stands in the request twice")
-            )
+            message = f"item {sequence} of the bag is {line.upc}, not {item['upcId']}"
+            faults.append(Fault(f"{where}/upcId", message))
+        elif any(earlier["sequenceNumber"] == sequence for earlier in items[:number]):
+            message = f"{sequence} stands in the request twice"
+            faults.append(Fault(f"{where}/sequenceNumber", message))
         else:
             lines[sequence] = replace(line, quantity=item["quantity"])
     if faults:
         raise Refusal("invalid", tuple(faults))
-    return _changed(tables, content, call, bag, lines.values())
+    return _store(tables, content, call, bag, lines.values())
 
 
 def remove(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
     """Take one item out of the bag."""
-    bag = _taken(tables, call, moment)
+    bag = _take(tables, call, moment)
     lines = {line.sequence: line for line in bag.lines}
     line = lines.pop(call["sequenceNumber"], None)
     if line is None:
-        fault = f"{call['sequenceNumber']} is not in the bag; {_holds(lines)}"
-        raise Refusal("not_found", (Fault("sequenceNumber", fault),))
+        message = f"{call['sequenceNumber']} is not in the bag; {_holds(lines)}"
+        raise Refusal("not_found", (Fault("sequenceNumber", message),))
     upc = call.body["deleteitemsrequest"]["upcid"] if call.body else line.upc
     if upc != line.upc:
-        fault = f"item {line.sequence} of the bag is {line.upc}, not {upc}"
-        raise Refusal("invalid", (Fault("deleteitemsrequest/upcid", fault),))
-    return _changed(tables, content, call, bag, lines.values())
+        message = f"item {line.sequence} of the bag is {line.upc}, not {upc}"
+        raise Refusal("invalid", (Fault("deleteitemsrequest/upcid", message),))
+    return _store(tables, content, call, bag, lines.values())
 
 
 # -- which bag ---------------------------------------------------------------------------------
 
 
-def _found(tables: Tables, call: Call) -> Bag:
-    """The bag that a call names. Raises Refusal: another application's bag is as unknown as one
-    that never was.
+def _find(tables: Tables, call: Call) -> Bag:
+    """Return the bag that a call names. Raises Refusal if the application has no such bag.
+
+    The refusal is the same for a bag of another application and for one that never was, so that
+    nobody learns of other applications' bags.
     """
-    name, value = next((name, value) for name, value in call.arguments if name in NAMES)
+    name, value = next((name, value) for name, value in call.arguments if name in BAG_SELECTORS)
     bag = tables[BAGS].find(str(call.application), name, value)
     if bag is None:
         raise _no_bag(name, value)
     return bag
 
 
-def _taken(tables: Tables, call: Call, moment: Moment) -> Bag:
-    """The bag that a call names, to be changed: nobody else does, and what the caller expects
-    of it still holds.
+def _take(tables: Tables, call: Call, moment: Moment) -> Bag:
+    """Return the bag that a call names, at its next revision, to be changed by nobody else.
+
+    The precondition is checked after the bag is taken: before, another request could still
+    change the bag between the check and the change. It is about the revision before this one.
     """
-    found = _found(tables, call)
-    bag = tables[BAGS].take(found, moment.now)
-    if bag is None:  # forgotten since
-        raise _no_bag("bagGuid", found.guid)
-    _precondition(call, replace(bag, revision=bag.revision - 1))
+    named = _find(tables, call)
+    bag = tables[BAGS].take(named, moment.now)
+    if bag is None:  # pruned between the two statements
+        raise _no_bag("bagGuid", named.guid)
+    _check_precondition(call, replace(bag, revision=bag.revision - 1))
     return bag
 
 
@@ -131,48 +138,54 @@ def _no_bag(name: str, value: Any) -> Refusal:
     return Refusal("not_found", (Fault(name, f"there is no bag {value} of this application"),))
 
 
-def _made(tables: Tables, application: str, moment: Moment) -> Bag:
-    """A new bag. Its GUID and both numbers are random: nobody can guess one. Numbers that are
-    taken are drawn again.
+def _new_bag(tables: Tables, application: str, moment: Moment) -> Bag:
+    """Create a bag. Its GUID and both numbers are random, so that nobody can guess one.
+
+    Numbers that another bag has are drawn again.
     """
     while True:
         guid = str(UUID(bytes=moment.random(16), version=4))
         id, user = (int.from_bytes(moment.random(7)) % MAX_ID + 1 for _ in range(2))
-        if bag := tables[BAGS].make(application, guid, id, user, moment.now):
+        bag = tables[BAGS].make(application, guid, id, user, moment.now)
+        if bag:
             return bag
 
 
 def etag(bag: Bag) -> str:
-    """Of a bag's state, whichever the format and the options of the answer."""
+    """Return the ETag of a bag's state; format and options of the response do not change it."""
     return f'"{bag.guid}-{bag.revision}"'
 
 
 _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
+"""An entity tag (RFC 9110 §8.8.3)."""
 
 
-def _precondition(call: Call, bag: Bag | None) -> None:
-    """Raises Refusal unless If-Match holds of the bag, None where there is none yet (RFC 9110
-    §13.1.1).
+def _check_precondition(call: Call, bag: Bag | None) -> None:
+    """Raise Refusal unless the request's If-Match holds (RFC 9110 §13.1.1).
 
-    Its tags are compared strongly: a weak one is never the bag's.
+    ``bag`` is None where there is none yet. Tags are compared strongly, so a weak one never
+    matches.
     """
     if call.if_match is None:
         return
-    given = call.if_match.strip()
-    if bag is not None and (given == "*" or etag(bag) in _TAGS.findall(given)):
+    condition = call.if_match.strip()
+    if bag is not None and (condition == "*" or etag(bag) in _TAGS.findall(condition)):
         return
-    found = f"the bag is at {etag(bag)}" if bag else "there is no bag yet"
-    raise Refusal("precondition", (Fault("If-Match", f"is {given[:100]}, but {found}"),))
+    state = f"the bag is at {etag(bag)}" if bag else "there is no bag yet"
+    raise Refusal("precondition", (Fault("If-Match", f"is {condition[:100]}, but {state}"),))
 
 
 # -- what is in it -----------------------------------------------------------------------------
 
 
-def _raised(bag: Bag, items: Iterable[Json]) -> list[Line]:
-    """The bag's lines with more of what is there already, and what is new after them, in the
-    order of the request.
+def _with_items(bag: Bag, items: Iterable[Json]) -> list[Line]:
+    """Return the bag's lines with items added to them.
+
+    An item that the bag holds already raises its line's quantity. New ones come after the
+    others, in the order of the request.
     """
-    lines, last = {line.upc: line for line in bag.lines}, bag.last
+    lines = {line.upc: line for line in bag.lines}
+    last = bag.last
     for item in items:
         upc = item["upcId"]
         if upc not in lines:
@@ -182,67 +195,70 @@ def _raised(bag: Bag, items: Iterable[Json]) -> list[Line]:
     return list(lines.values())
 
 
-def _changed(
+def _store(
     tables: Tables, content: Content, call: Call, bag: Bag, lines: Iterable[Line]
 ) -> Outcome:
-    """Keep the lines, all of them or, where one may not be, none. Raises Refusal."""
-    kept = [line for line in lines if line.quantity]
-    if faults := tuple(_faults(bag, kept, content)):
+    """Write the lines of a bag that was taken. Raises Refusal, and writes none, for a fault."""
+    lines = [line for line in lines if line.quantity]
+    faults = tuple(_faults(bag, lines, content))
+    if faults:
         raise Refusal("invalid", faults)
-    return _told(tables[BAGS].put(bag, kept), content, call)
+    return _outcome(tables[BAGS].put(bag, lines), content, call)
 
 
-def _faults(bag: Bag, kept: Sequence[Line], content: Content) -> Iterator[Fault]:
-    """What is wrong with lines that are new or changed; a bag that was filled under wider
-    limits may be emptied.
+def _faults(bag: Bag, lines: Sequence[Line], content: Content) -> Iterator[Fault]:
+    """Yield what is wrong with the lines that are new or changed.
+
+    A bag that was filled under wider limits may still be emptied, line by line.
     """
-    catalog, (most, items) = content.index(INDEX), _limits(content)
-    for line in kept:
+    catalog = content.index(INDEX)
+    most_pieces, most_items = _limits(content)
+    for line in lines:
         if line in bag.lines:
             continue
         entry = None if catalog is None else catalog.product_of_sku(line.upc)
         if catalog is not None and entry is None:
             yield Fault("item", f"upcId {line.upc} is not in the catalog")
-        limit = min(most, entry[0].get("maxQuantity", most)) if entry else most
+        limit = most_pieces
+        if entry:
+            product, _ = entry
+            limit = min(most_pieces, product.get("maxQuantity", most_pieces))
         if line.quantity > limit:
-            yield Fault(
-                "item",
-                f"{line.quantity} pieces of upcId {line.upc}; allowed: at most {limit} in a bag",
-            )
-    if len(kept) > max(items, len(bag.lines)):
-        yield Fault("item", f"{len(kept)} different items; allowed: at most {items} in a bag")
+            pieces = f"{line.quantity} pieces of upcId {line.upc}"
+            yield Fault("item", f"{pieces}; allowed: at most {limit} in a bag")
+    if len(lines) > max(most_items, len(bag.lines)):
+        different = f"{len(lines)} different items"
+        yield Fault("item", f"{different}; allowed: at most {most_items} in a bag")
 
 
 def _limits(content: Content) -> tuple[int, int]:
-    """Pieces of an item, and items of a bag."""
-    limits = content.setting("bags") or {}
-    return most_of_one(content), limits.get("max_items", MAX_ITEMS)
+    """Return how many pieces of one item a bag may hold, and how many different items."""
+    settings = content.setting("bags") or {}
+    return most_of_one(content), settings.get("max_items", MAX_ITEMS)
 
 
 def _holds(lines: Mapping[int, Line]) -> str:
     return f"it holds {', '.join(map(str, lines))}" if lines else "it is empty"
 
 
-def _told(bag: Bag, content: Content, call: Call) -> Outcome:
-    most, _ = _limits(content)
-    return Outcome(
-        answer_of(bag, content.index(INDEX), most, PRODUCT_INFO in (call["bagOptions"] or ())),
-        etag(bag),
-    )
+def _outcome(bag: Bag, content: Content, call: Call) -> Outcome:
+    most_pieces, _ = _limits(content)
+    with_info = PRODUCT_INFO in (call["bagOptions"] or ())
+    return Outcome(answer_of(bag, content.index(INDEX), most_pieces, with_info), etag(bag))
 
 
 # -- operations --------------------------------------------------------------------------------
 
-_GUID = Parameter(
+_BAG_GUID = Parameter(
     "bagGuid",
     Guid(),
     "GUID of the bag: its bagGUID.",
     example="9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c",
 )
-_NAMED = (
+_SELECTOR_PARAMETERS = (
     Parameter("userId", Count(), "Number of the guest user whose bag it is."),
     Parameter("bagId", Count(), "Number of the bag."),
-    _GUID,
+    _BAG_GUID,
 )
 _OPTIONS = Parameter(
     "bagOptions", Words((PRODUCT_INFO,)), "What to tell beside: of each item its product."
@@ -257,6 +273,7 @@ def _operation(
     parameters: Sequence[Parameter],
     **more: Any,
 ) -> Operation:
+    """Return an operation with what all four share."""
     parameters = (*parameters, _OPTIONS)
     return Operation(
         name, path, source, "bag", about, parameters, by_application=True, tagged=True, **more
@@ -264,24 +281,25 @@ def _operation(
 
 
 def _cost(call: Call, keeps_answer: bool) -> int:
-    """What stays: a new bag, for months; the answer that is stored under an Idempotency-Key,
-    for a day.
+    """Return 1 for a request that leaves something in the database, else 0.
+
+    A new bag stays for months, the answer under an Idempotency-Key for a day.
     """
-    is_new = all(call[name] is None for name in NAMES)
+    is_new = all(call[name] is None for name in BAG_SELECTORS)
     return 1 if is_new or keeps_answer else 0
 
 
-NEW_BAGS = Allowance(
+NEW_BAG_ALLOWANCE = Allowance(
     "newBags",
     "new bags",
-    # one address may be a mobile carrier's: two or three from each of 120 customers
-    Rate(300, 10),
-    # 14 a second; a bag takes 250 bytes, and 100 an item, so that a full one takes 10 kB: at
-    # most 500 MB an hour
-    Rate(50_000, 60),
-    _cost,
+    # One address may be a mobile carrier's. This is two or three from each of 120 customers.
+    address=Rate(300, 10),
+    # 14 a second. A bag takes 250 bytes and each item 100, so a full bag takes 10 kB, and one
+    # key fills at most 500 MB an hour.
+    application=Rate(50_000, 60),
+    cost=_cost,
 )
-"""How many bags are made, where site.yaml says nothing else."""
+"""How many bags may be created, unless site.yaml sets other rates."""
 
 OPERATIONS = (
     _operation(
@@ -289,27 +307,27 @@ OPERATIONS = (
         "order/v1/bags",
         FromStore(read, writes=False),
         "A shopping bag.",
-        _NAMED,
-        rules=(OnlyOne(NAMES),),
+        _SELECTOR_PARAMETERS,
+        rules=(OnlyOne(BAG_SELECTORS),),
     ),
     _operation(
         "bag_add",
         "order/v1/bags",
         FromStore(add),
         "Add items to a shopping bag; without one, to a new bag of a new guest user.",
-        _NAMED,
-        rules=(OnlyOne(NAMES, required=False),),
+        _SELECTOR_PARAMETERS,
+        rules=(OnlyOne(BAG_SELECTORS, required=False),),
         method="POST",
         body="bag_add",
         limited=True,
-        allowance=NEW_BAGS,
+        allowance=NEW_BAG_ALLOWANCE,
     ),
     _operation(
         "bag_update",
         "order/v1/bags/{bagGuid}/items",
         FromStore(update),
         "Change quantities of items that are in a shopping bag; 0 takes an item out.",
-        (_GUID,),
+        (_BAG_GUID,),
         method="PATCH",
         body="bag_update",
     ),
@@ -318,7 +336,7 @@ OPERATIONS = (
         "order/v1/bags/{bagGuid}/items/{sequenceNumber}",
         FromStore(remove),
         "Take an item out of a shopping bag.",
-        (_GUID, Parameter("sequenceNumber", Count(), "Number of the item in the bag.")),
+        (_BAG_GUID, Parameter("sequenceNumber", Count(), "Number of the item in the bag.")),
         method="DELETE",
         body="bag_remove",
         body_optional=True,

@@ -1,10 +1,12 @@
-"""Bags and their lines. A change takes the bag's row first, so changes of one bag follow one
-another.
+"""Bags and their lines, as rows.
+
+A change takes the bag's row first (`take`), which raises its revision and locks it. So changes
+of one bag follow one another, on SQLite and on PostgreSQL alike.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,8 +21,8 @@ from shopwindow.interface.table import (
     written,
 )
 
-KEPT = timedelta(days=90)
-"""How long a bag is kept that nobody changes: a season of the shop."""
+BAG_LIFETIME = timedelta(days=90)
+"""A bag that nobody changes is pruned after this: a season of the shop."""
 
 _COLUMNS = "guid, bag_id, user_id, revision, last_sequence"
 _FIND = {
@@ -28,8 +30,10 @@ _FIND = {
     for name, column in (("bagGuid", "guid"), ("bagId", "bag_id"), ("userId", "user_id"))
 }
 
-
-_NUMBER = re.compile("[0-9]{1,16}")
+_GUEST_NUMBER = re.compile("[0-9]{1,16}")
+"""At most as many digits as `interface.kinds.MAX_ID` has: a longer number is no guest's, and
+might be too large for the column.
+"""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Bag:
-    """A bag. Its lines stand by sequence number; ``last`` is the highest that a line of it ever
-    had.
+    """A bag.
+
+    Its lines stand by sequence number. ``last`` is the highest number that a line of it ever
+    had: no number is used again. ``revision`` goes up by one with every change.
     """
 
     guid: str
@@ -56,7 +62,7 @@ class Bag:
 
 
 class Bags:
-    """Shopping bags, each with its guest user, each of one application alone."""
+    """What may be done with bags. Each belongs to one application and has one guest user."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
@@ -64,32 +70,38 @@ class Bags:
     def make(
         self, application: str, guid: str, bag: int, user: int, at: datetime
     ) -> Bag | None:
-        """Return a new bag, empty; None where one of its numbers is another's."""
-        made = self._run(
+        """Create an empty bag and return it; None if another bag has one of its numbers."""
+        rows = self._run(
             f"INSERT INTO bags ({_COLUMNS}, application, made, changed) VALUES (?, ?, ?, 1, 0, ?, ?, ?)"
             f" ON CONFLICT DO NOTHING RETURNING {_COLUMNS}",
             *(guid, bag, user, application, written(at), written(at)),
         )
-        return self._bag(made)
+        return self._bag(rows)
 
     def find(self, application: str, name: str, value: Any) -> Bag | None:
-        """Return the bag by `bagGuid`, `bagId` or `userId`, if it is the application's."""
+        """Return the application's bag by ``name``: `bagGuid`, `bagId` or `userId`; or None."""
         return self._bag(self._run(_FIND[name], value, application))
 
     def take(self, bag: Bag, at: datetime) -> Bag | None:
-        """Return the bag as it is now, at its next revision; until the transaction ends nobody
-        else changes it.
+        """Raise the bag's revision and return it as it is now; None if it was pruned.
+
+        Until the transaction ends, nobody else changes it.
         """
-        taken = self._run(
+        rows = self._run(
             f"UPDATE bags SET revision = revision + 1, changed = ? WHERE guid = ? RETURNING {_COLUMNS}",
             *(written(at), bag.guid),
         )
-        return self._bag(taken)
+        return self._bag(rows)
 
     def put(self, bag: Bag, lines: Iterable[Line]) -> Bag:
-        """Return a bag that was taken, now with these lines and no others."""
+        """Write the lines of a bag that was taken, and return it with them and no others.
+
+        Only rows that differ are written. Removed lines go first, because a bag holds a UPC
+        once.
+        """
         before = {line.sequence: line for line in bag.lines}
         after = {line.sequence: line for line in lines}
+
         for sequence in before.keys() - after.keys():
             self._run(
                 "DELETE FROM bag_lines WHERE bag = ? AND sequence = ?", bag.guid, sequence
@@ -101,19 +113,15 @@ class Bags:
                     " ON CONFLICT (bag, sequence) DO UPDATE SET quantity = excluded.quantity",
                     *(bag.guid, line.sequence, line.upc, line.quantity),
                 )
-        last = max(bag.last, *after) if after else bag.last
+
+        last = max([bag.last, *after])
         if last > bag.last:
             self._run("UPDATE bags SET last_sequence = ? WHERE guid = ?", last, bag.guid)
-        return Bag(
-            bag.guid,
-            bag.id,
-            bag.user,
-            bag.revision,
-            last,
-            tuple(after[each] for each in sorted(after)),
-        )
+        in_order = tuple(after[sequence] for sequence in sorted(after))
+        return replace(bag, last=last, lines=in_order)
 
     def _bag(self, rows: list[Row]) -> Bag | None:
+        """Return the bag of the one row that a statement returned, with its lines; or None."""
         if not rows:
             return None
         guid, id, user, revision, last = rows[0]
@@ -125,10 +133,8 @@ class Bags:
 
 
 def guest_number(text: str) -> int | None:
-    """Return the number of a guest user by its text, or None where that is no such number
-    (interface 2.7).
-    """
-    return int(text) if _NUMBER.fullmatch(text) else None
+    """Return the number of a guest user from its text; None for any other text (interface 2.7)."""
+    return int(text) if _GUEST_NUMBER.fullmatch(text) else None
 
 
 BAGS = Table(
@@ -170,5 +176,5 @@ BAGS = Table(
             called="bags",
         ),
     ),
-    aging=(Aging("bags", ("guid",), "changed", KEPT, called="bags", option="bags"),),
+    aging=(Aging("bags", ("guid",), "changed", BAG_LIFETIME, called="bags", option="bags"),),
 )

@@ -1,15 +1,16 @@
-"""The order host: single-use promotion codes, each expired by one order (interface 2.6 and 4.7,
-wire shapes §5).
+"""The order host: single-use promotion codes, each expired by one order.
 
-Who guesses codes is slowed down three times. An address may be wrong so often in a while. The
-more wrong codes an application gets from wherever, the fewer every address of it may send. And
-beyond a last limit, nobody of the application is answered before some time has passed: even a
+How guessing is slowed down, by three limits. First, an address may send a few wrong codes a
+minute. Second, the more wrong codes an application gets from all addresses together, the fewer
+each address may send. Third, beyond `MAX_WRONG_CODES` the whole application waits: even a
 million addresses try no more than 432,000 codes a day.
 
 A server of the shop's own (SHOPWINDOW_TRUSTED_PROXIES) that names no customer's address speaks
-for all of its customers. There wrong codes are counted by reservation, which the shop gives out
-itself, and the last limit does not apply: of one customer's wrong codes the next one notices
-nothing.
+for all of its customers. Its wrong codes are counted by reservation, a number that the shop
+gives out itself, and the third limit does not apply. So one customer's wrong codes do not slow
+down the next customer.
+
+Source of the rules: interface 2.6 and 4.7, wire-shapes 5.
 """
 
 from collections.abc import Sequence
@@ -26,13 +27,14 @@ from shopwindow.interface.origins import origins
 from shopwindow.interface.secret import SECRET
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Failure, Fault, Refusal
-from shopwindow.retail.codes.table import CODES
+from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import digest, mark
 
 
 class _Guesses(NamedTuple):
-    """From so many wrong codes of the application on, each address may be wrong so often in so
-    many seconds.
+    """How many wrong codes an address may send in how many seconds.
+
+    The limit holds once the application got ``of_application`` wrong codes from all addresses.
     """
 
     of_application: int
@@ -40,27 +42,28 @@ class _Guesses(NamedTuple):
     seconds: int
 
 
-TOGETHER_SECONDS = 600
-"""The time in which an application's wrong codes are added up."""
+WRONG_CODES_SECONDS = 600
+"""An application's wrong codes are added up over this time."""
 
-MOST_TOGETHER = 3000
-"""The last limit, 5 a second. Customers mistype some; a store with 100,000 orders a day gets
-perhaps one a minute.
+MAX_WRONG_CODES = 3000
+"""The third limit: an application's wrong codes in that time, 5 a second. A shop with 100,000
+orders a day gets perhaps one mistyped code a minute, which is 10.
 """
 
-_SLOWER = (
-    _Guesses(1000, 1, TOGETHER_SECONDS),
-    _Guesses(200, 5, 60),
-    _Guesses(
-        0, 20, 60
-    ),  # a person types a code again and again, and several may share an address
+_GUESSES = (
+    _Guesses(of_application=1000, most=1, seconds=WRONG_CODES_SECONDS),
+    _Guesses(of_application=200, most=5, seconds=60),
+    # a person types a code again and again, and several people may share an address
+    _Guesses(of_application=0, most=20, seconds=60),
 )
+"""The first two limits, the strictest first: the first whose ``of_application`` is reached holds."""
 
 EXPIRED = Outcome({"success": True})
+"""The response to the order that has the code."""
 
 
-class _Guesser(NamedTuple):
-    """Under what a wrong code is counted, how often in how many seconds that may be."""
+class _Counter(NamedTuple):
+    """What a wrong code is counted under, and how many may be counted in how many seconds."""
 
     name: str
     most: int
@@ -68,98 +71,98 @@ class _Guesser(NamedTuple):
 
 
 def supc(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
-    """Give a code to the order that asks first. The order and reservation that have it are told
-    so again.
+    """Give a code to the first order that sends it.
 
-    Who has guessed too often is told nothing, of right codes neither: else guessing could go
-    on.
+    The order and reservation that have it get the same response again, since a client repeats a
+    request whose response it lost. Whoever guessed too often learns nothing, not even that a
+    code is right; otherwise guessing could go on.
     """
-    body, application = call.body, str(call.application)
-    together = _together(tables, application, moment)
-    guessers = _guessers(tables, application, str(body["reservationId"]), together, moment)
-    for guesser in guessers if moment.is_trusted else (*guessers, together):
-        if wait := tables[LIMITS].wait(*guesser, moment.now):
+    body = call.body
+    application = str(call.application)
+    of_application = _application_counter(tables, application, moment)
+    counters = _sender_counters(
+        tables, application, str(body["reservationId"]), of_application, moment
+    )
+    for counter in counters if moment.is_trusted else (*counters, of_application):
+        if wait := tables[LIMITS].wait(*counter, moment.now):
             raise _too_many(wait)
-    known = digest(body["promoCode"], moment.secret)
-    code = tables[CODES].find(known) if moment.secret else None
+
+    code_digest = digest(body["promoCode"], moment.secret)
+    code = tables[SINGLE_USE_CODES].find(code_digest) if moment.secret else None
     if code is None:
-        return _unknown(tables, guessers, together, moment)
-    asking = body["orderNumber"], body["reservationId"]
+        return _wrong_code(tables, counters, of_application, moment)
+
+    order = body["orderNumber"], body["reservationId"]
     if code.order is None:
-        _in_its_days(content, code.promotion, moment.now)
-        if tables[CODES].use(known, *asking, application, moment.now):
+        _check_days(content, code.promotion, moment.now)
+        if tables[SINGLE_USE_CODES].use(code_digest, *order, application, moment.now):
             return EXPIRED
-        code = tables[CODES].find(known) or code  # another order was faster
-    if (code.order, code.reservation) != asking:
+        code = tables[SINGLE_USE_CODES].find(code_digest) or code  # another order was faster
+    if (code.order, code.reservation) != order:
         raise _refused("SUPC_USED")
     return EXPIRED
 
 
-def _together(tables: Tables, application: str, moment: Moment) -> _Guesser:
-    """Under what all wrong codes of an application count."""
+def _application_counter(tables: Tables, application: str, moment: Moment) -> _Counter:
+    """Return what all wrong codes of an application are counted under."""
     name = counted(f"wrong codes of {application}", tables, moment)
-    return _Guesser(name, MOST_TOGETHER, TOGETHER_SECONDS)
+    return _Counter(name, MAX_WRONG_CODES, WRONG_CODES_SECONDS)
 
 
-def _guessers(
-    tables: Tables, application: str, reservation: str, together: _Guesser, moment: Moment
-) -> Sequence[_Guesser]:
-    """Whose wrong code one of this request would be: the reservation's at a trusted server,
-    else the address's.
+def _sender_counters(
+    tables: Tables, application: str, reservation: str, of_application: _Counter, moment: Moment
+) -> Sequence[_Counter]:
+    """Return what a wrong code of this request's sender is counted under.
+
+    The sender is the reservation at a trusted server, else the address and its network.
     """
-    number = tables[LIMITS].number(together.name, together.seconds, moment.now)
-    _, most, seconds = next(level for level in _SLOWER if number >= level.of_application)
+    number = tables[LIMITS].number(of_application.name, of_application.seconds, moment.now)
+    limit = next(guesses for guesses in _GUESSES if number >= guesses.of_application)
 
-    def guesser(who: str, times: int = 1) -> _Guesser:
-        return _Guesser(
-            counted(f"wrong codes of {application} from {who}", tables, moment),
-            most * times,
-            seconds,
-        )
+    def counter(sender: str, times: int = 1) -> _Counter:
+        name = counted(f"wrong codes of {application} from {sender}", tables, moment)
+        return _Counter(name, limit.most * times, limit.seconds)
 
     if moment.is_trusted:
-        return (guesser(f"reservation {reservation}"),)
-    return [guesser(name, times) for name, times in origins(moment.address)]
+        return (counter(f"reservation {reservation}"),)
+    return [counter(name, times) for name, times in origins(moment.address)]
 
 
-def _unknown(
-    tables: Tables, guessers: Sequence[_Guesser], together: _Guesser, moment: Moment
+def _wrong_code(
+    tables: Tables, counters: Sequence[_Counter], of_application: _Counter, moment: Moment
 ) -> Outcome:
-    """Count a wrong code and say so; unless it may be right under the secret that this service
-    should have.
+    """Count a wrong code and refuse it.
 
-    Always in the same order, or two requests would wait for each other.
+    The service may itself be wrong: without the secret of the stored codes every code looks
+    wrong. That is a Failure, and the customer's attempt is not counted. The counters are always
+    raised in the same order, or two requests could wait for each other for ever.
     """
-    kept = tables[CODES].mark()
-    if kept is not None and (not moment.secret or kept != mark(moment.secret)):
+    database_mark = tables[SINGLE_USE_CODES].mark()
+    lacks_secret = not moment.secret or database_mark != mark(moment.secret)
+    if database_mark is not None and lacks_secret:
         raise Failure(
             f"{SECRET} is missing, or not the one that the database's single-use codes were issued under"
         )
-    for guesser in guessers:
-        if wait := tables[LIMITS].count(*guesser, moment.now):
+    for counter in counters:
+        if wait := tables[LIMITS].count(*counter, moment.now):
             raise _too_many(wait)
-    wait = tables[LIMITS].count(*together, moment.now)
+    wait = tables[LIMITS].count(*of_application, moment.now)
     if wait and not moment.is_trusted:
         raise _too_many(wait)
     return Outcome(refusal=_refused("INVALID_CODE"))
 
 
-def _in_its_days(content: Content, id: int, now: datetime) -> None:
-    """Raises Refusal outside the promotion's days, which are days of site.yaml's zone, the
-    first and the last included.
+def _check_days(content: Content, id: int, now: datetime) -> None:
+    """Raise Refusal outside the promotion's days, of which the first and last are included.
 
-    Nobody can say of a promotion that is no longer in content whether it holds: its codes are
-    declined.
+    They are days of site.yaml's time zone. A promotion that is no longer in content may have
+    been withdrawn, so its codes are refused.
     """
     promotion = content.document("promotion", "promoId", id)
     if promotion is None:
         raise _refused("PROMOTION_WITHDRAWN")
-    today = (
-        now.astimezone(UTC)
-        .astimezone(zone(str(content.setting("time_zone"))))
-        .date()
-        .isoformat()
-    )
+    here = zone(str(content.setting("time_zone")))
+    today = now.astimezone(UTC).astimezone(here).date().isoformat()
     if today < promotion["effective"]:
         raise _refused("PROMOTION_NOT_STARTED")
     if today > promotion.get("expiry", today):

@@ -1,18 +1,20 @@
 """Single-use codes: digests of those that were issued, and the order that has won each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from shopwindow.interface.table import Session, Step, Table, written
 
-TOGETHER = 500
-"""Rows that one statement writes."""
+CODES_IN_A_STATEMENT = 500
+"""Rows that one INSERT writes, with three parameters each. SQLite takes 32,766 parameters and
+PostgreSQL 65,535; 500 rows keep a statement's text short.
+"""
 
 
 @dataclass(frozen=True)
 class SingleUseCode:
-    """A code's promotion, and the order and reservation that have won it, if any."""
+    """A code's promotion, and the order and reservation that used it, if any."""
 
     promotion: int
     order: str | None = None
@@ -21,9 +23,7 @@ class SingleUseCode:
 
 @dataclass(frozen=True)
 class Issue:
-    """The codes of a promotion: how many there are and how many are used, and when; times are
-    UTC, as ISO 8601.
-    """
+    """How many codes a promotion has, how many are used, and when. Times are UTC, ISO 8601."""
 
     promotion: int
     issued: int
@@ -35,40 +35,40 @@ class Issue:
 
 
 class Codes:
-    """Single-use codes, known by their digests alone."""
+    """What may be done with single-use codes. The database knows them by their digests alone."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
     def mark(self) -> str | None:
-        """Return what tells the secret that the digests were made with; None before there are
-        any.
+        """Return the mark of the secret that the digests were computed with, or None.
+
+        There is none until the first codes are issued.
         """
         rows = self._run("SELECT mark FROM code_secrets WHERE id = 1")
         return str(rows[0][0]) if rows else None
 
     def claim(self, mark: str) -> str:
-        """Return the mark of the secret that the database keeps to: this one, if there is none
-        yet.
-        """
+        """Return the mark of the database's secret; if it has none yet, this one becomes it."""
         self._run(
             "INSERT INTO code_secrets (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING", mark
         )
         return self.mark() or mark
 
     def add(self, promotion: int, digests: Sequence[str], at: datetime) -> set[str]:
-        """Keep codes; the digests of those that were there before, which stay as they are."""
-        known: set[str] = set()
-        for part in _parts(digests):
-            values = [value for digest in part for value in (digest, promotion, written(at))]
-            rows = self._run(
+        """Add codes. Return the digests that were there before; those stay as they are."""
+        existing: set[str] = set()
+        for start in range(0, len(digests), CODES_IN_A_STATEMENT):
+            batch = digests[start : start + CODES_IN_A_STATEMENT]
+            values = [value for digest in batch for value in (digest, promotion, written(at))]
+            added = self._run(
                 "INSERT INTO codes (digest, promotion, issued) VALUES "
-                + ", ".join(["(?, ?, ?)"] * len(part))
+                + ", ".join(["(?, ?, ?)"] * len(batch))
                 + " ON CONFLICT DO NOTHING RETURNING digest",
                 *values,
             )
-            known |= set(part) - {row[0] for row in rows}
-        return known
+            existing |= set(batch) - {digest for (digest,) in added}
+        return existing
 
     def find(self, digest: str) -> SingleUseCode | None:
         """Return the code of a digest, or None."""
@@ -80,18 +80,19 @@ class Codes:
     def use(
         self, digest: str, order: str, reservation: str, application: str, at: datetime
     ) -> bool:
-        """Return whether the code was free, and is now this order's: of all who try, one is
-        told so.
+        """Give a free code to an order. Return whether it was free.
+
+        Of several orders that try at once, exactly one gets True.
         """
-        won = self._run(
+        rows = self._run(
             "UPDATE codes SET order_number = ?, reservation = ?, application = ?, used = ?"
             " WHERE digest = ? AND order_number IS NULL RETURNING 1",
             *(order, reservation, application, written(at), digest),
         )
-        return bool(won)
+        return bool(rows)
 
     def report(self) -> list[Issue]:
-        """Each promotion that has codes, by its id."""
+        """Return the counts of every promotion that has codes, by its id."""
         rows = self._run(
             "SELECT promotion, count(*), count(used), min(issued), max(issued), min(used), max(used)"
             " FROM codes GROUP BY promotion ORDER BY promotion"
@@ -99,11 +100,7 @@ class Codes:
         return [Issue(*row) for row in rows]
 
 
-def _parts(digests: Sequence[str]) -> Iterable[Sequence[str]]:
-    return (digests[start : start + TOGETHER] for start in range(0, len(digests), TOGETHER))
-
-
-CODES = Table(
+SINGLE_USE_CODES = Table(
     name="codes",
     steps=(
         Step(

@@ -1,4 +1,4 @@
-"""Opt in and out: a device's choice, recorded with its history (interface 2.2, 4.3)."""
+"""Opting in and out: a device's choice, recorded with its history (interface 2.2, 4.3)."""
 
 from shopwindow.content.documents import Content
 from shopwindow.interface.call import Call
@@ -15,33 +15,30 @@ from shopwindow.retail.consents.table import CONSENTS
 
 
 def mobileoptinout(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
-    """Record a device's choice, and that it was made: consent must be provable."""
-    body, application = call.body, str(call.application)
-    key = moment.random(16).hex()
+    """Record a device's choice and keep it in the history, so that consent can be proved."""
     tables[CONSENTS].record(
-        application,
-        body["deviceID"],
-        body["optInOrOptOut"],
-        body.get("svcUID"),
-        moment.now,
-        key,
+        application=str(call.application),
+        device=call.body["deviceID"],
+        choice=call.body["optInOrOptOut"],
+        user=call.body.get("svcUID"),
+        at=moment.now,
+        key=moment.random(16).hex(),
     )
     return Outcome({"success": True})
 
 
-OPT_INS = Allowance(
+OPT_IN_ALLOWANCE = Allowance(
     "optIns",
     "opt-ins",
-    # one address may be a mobile carrier's: five from each of 120 customers who are behind it
-    # at that time
-    Rate(600, 10),
-    # 28 a second; a choice takes some 400 bytes, so that 40 MB an hour are the most that a key
-    # can fill
-    Rate(100_000, 60),
-    lambda call, keeps_answer: 1,
+    # One address may be a mobile carrier's. This is five from each of 120 customers who are
+    # behind it at that time.
+    address=Rate(600, 10),
+    # 28 a second. A choice takes some 400 bytes, so one key fills at most 40 MB an hour.
+    application=Rate(100_000, 60),
+    cost=lambda call, keeps_answer: 1,
 )
-"""How many choices are stored, where site.yaml says nothing else: each stays in the history for
-good.
+"""How many choices may be stored, unless site.yaml sets other rates. Each of them stays in the
+history for good, so the rates bound how fast the database grows.
 """
 
 OPERATIONS = (
@@ -55,6 +52,6 @@ OPERATIONS = (
         method="POST",
         body="mobileoptinout",
         limited=True,
-        allowance=OPT_INS,
+        allowance=OPT_IN_ALLOWANCE,
     ),
 )

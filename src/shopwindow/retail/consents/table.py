@@ -1,4 +1,8 @@
-"""Opt in and out: the current choices, and the history that proves them."""
+"""Opting in and out: the current choices, and the history that proves them.
+
+Each choice is written twice: as a row of the history, which is only ever added to, and as the
+current choice of its application and device.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,8 +12,9 @@ from shopwindow.interface.table import Column, Personal, Session, Step, Table, w
 
 @dataclass(frozen=True)
 class Choice:
-    """One choice of the history. ``at`` is text, UTC with milliseconds; ``id`` tells choices of
-    one instant apart.
+    """One choice of the history.
+
+    ``at`` is text, UTC with milliseconds. ``id`` tells choices of one instant apart.
     """
 
     at: str
@@ -21,9 +26,7 @@ class Choice:
 
 
 class Consents:
-    """Who wants to be written to: the current choice of each application and device, and every
-    choice before it.
-    """
+    """The current choice of each application and device, and every choice before it."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
@@ -37,7 +40,16 @@ class Consents:
         at: datetime,
         key: str,
     ) -> None:
-        """Record a choice, IN or OUT. ``key`` is unguessable and unique."""
+        """Record a choice, IN or OUT.
+
+        Args:
+            application: the name of the application that the device runs.
+            device: the device's identifier, as the application sends it.
+            choice: IN or OUT.
+            user: the retailer's id of the user, if there is one.
+            at: when the choice arrived.
+            key: unique and not guessable; the row's id in the history.
+        """
         when = written(at)
         self._run(
             "INSERT INTO consent_history (id, application, device, choice, user_id, at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -47,12 +59,13 @@ class Consents:
             "INSERT INTO consents (application, device, choice, user_id, at) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (application, device) DO UPDATE"
             " SET choice = excluded.choice, user_id = excluded.user_id, at = excluded.at"
-            " WHERE consents.at <= excluded.at",  # of two at once, the later one counts, whichever is written last
+            # Two requests may arrive at once. The later choice counts, whichever is written last.
+            " WHERE consents.at <= excluded.at",
             *(application, device, choice, user, when),
         )
 
     def current(self, application: str, device: str) -> str | None:
-        """Return IN, OUT, or None where nobody ever chose."""
+        """Return IN or OUT, or None if the device never chose."""
         rows = self._run(
             "SELECT choice FROM consents WHERE application = ? AND device = ?",
             application,
@@ -61,9 +74,12 @@ class Consents:
         return rows[0][0] if rows else None
 
     def history(self, since: str, after: str = "", limit: int = 1000) -> list[Choice]:
-        """Return choices from an instant on, the oldest first.
+        """Return a page of choices, the oldest first.
 
-        ``after``: of that very instant, only those of later ids.
+        Args:
+            since: the instant of the first choice, as ``Choice.at`` has it.
+            after: of the choices at ``since`` exactly, only those with a later id are returned.
+            limit: the most choices that a page holds.
         """
         rows = self._run(
             "SELECT at, application, device, choice, user_id, id FROM consent_history"

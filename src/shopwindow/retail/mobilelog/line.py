@@ -1,4 +1,9 @@
-"""A line of the mobile log (interface 2.3): written and read back, exactly."""
+"""A line of the mobile log, written and read back exactly (interface 2.3).
+
+A line has six parts between pipes, whatever its values hold. Each value is escaped as inside the
+quotes of a JSON string, and so are the pipe and all that does not print. In platform and device
+id the space is escaped too, because it stands between them. `read` is the inverse of `write`.
+"""
 
 import json
 import re
@@ -15,8 +20,9 @@ _LINE_PATTERN = re.compile(
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One entry. ``timestamp`` is UTC, ISO 8601 with milliseconds; ``svc_uid`` is empty where
-    there is no user.
+    """One entry of the log.
+
+    ``timestamp`` is UTC, ISO 8601 with milliseconds. ``svc_uid`` is empty if there is no user.
     """
 
     timestamp: str
@@ -29,22 +35,21 @@ class LogEntry:
 
 
 def write(entry: LogEntry) -> str:
-    """The line, without its end: always six parts, whatever the values hold.
-
-    Each value stands as inside the quotes of a JSON string, with all that does not print
-    escaped and the pipe, too; in platform and device id also the blank, which parts them.
-    """
-    platform, device = (
-        _escaped(text).replace(" ", "\\u0020") for text in (entry.platform, entry.device_id)
-    )
+    """Return the line of an entry, without a line end."""
+    platform = _escaped(entry.platform).replace(" ", "\\u0020")
+    device = _escaped(entry.device_id).replace(" ", "\\u0020")
     return (
-        f"{entry.timestamp}|clientApp={_escaped(entry.client_app)}|deviceId {platform} {device}"
-        f"|svcUid={_escaped(entry.svc_uid)}|logLevel={_escaped(entry.log_level)}|logMessage={_escaped(entry.log_message)}"
+        f"{entry.timestamp}"
+        f"|clientApp={_escaped(entry.client_app)}"
+        f"|deviceId {platform} {device}"
+        f"|svcUid={_escaped(entry.svc_uid)}"
+        f"|logLevel={_escaped(entry.log_level)}"
+        f"|logMessage={_escaped(entry.log_message)}"
     )
 
 
 def read(line: str) -> LogEntry:
-    """The entry that a line was written of. Raises ValueError for what is no such line."""
+    """Return the entry that a line was written from. Raises ValueError for any other text."""
     match = _LINE_PATTERN.fullmatch(line)
     if match is None:
         raise ValueError("not the six parts of a log entry")
@@ -53,20 +58,22 @@ def read(line: str) -> LogEntry:
 
 
 def _escaped(text: str) -> str:
-    """``isprintable`` is false for controls, for what turns or hides text, and for every blank
-    but the plain one.
+    """Return a text as it stands in a line.
+
+    `isprintable` is false for control characters, for those that turn or hide text, and for
+    every space but the plain one.
     """
     if text.isprintable() and not ("|" in text or "\\" in text or '"' in text):
-        return text
+        return text  # nearly every text: one look instead of one at each character
     return "".join(
         [char if char.isprintable() and char not in '|\\"' else _escape(char) for char in text]
     )
 
 
 def _escape(char: str) -> str:
-    return _LINE_ESCAPES.get(char) or (
-        f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1]
-    )
+    if char in _LINE_ESCAPES:
+        return _LINE_ESCAPES[char]
+    return f"\\u{ord(char):04x}" if char.isascii() else json.dumps(char)[1:-1]
 
 
 def _unescaped(value: str) -> str:

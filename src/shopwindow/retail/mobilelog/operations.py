@@ -1,5 +1,9 @@
-"""The mobile log (interface 2.3, 4.6): entries that an application's loggingInfo admits become
-lines.
+"""The mobile log: entries that an application's loggingInfo admits become lines.
+
+Both operations lead to `_log`, which writes all entries of a request or none. Timestamps are
+parsed first, because a malformed one is the client's fault whether or not the log is enabled.
+An entry that loggingInfo does not admit is no fault: it is counted, and the response says
+success false (interface 2.3, 4.6).
 """
 
 from collections.abc import Sequence
@@ -24,14 +28,17 @@ from shopwindow.problems import Fault, Refusal
 from shopwindow.retail.mobilelog import line as logline
 
 LEVELS = ("ERROR", "INFO", "DEBUG", "WARN")
-MAX_ID, MAX_PLATFORM, MAX_MESSAGE = 200, 40, 4000
+
+MAX_LOG_ID, MAX_LOG_PLATFORM, MAX_LOG_MESSAGE = 200, 40, 4000
+"""Characters of an entry's texts in a query; for bodies schemas/requests/mobilelog.json has the
+same limits. They bound the longest line, by which the log's allowance is reckoned.
+"""
 
 
 def write_one(running: Running, content: Content, call: Call, moment: Moment) -> Outcome:
     """Log the entry that the query holds."""
-    return _log(
-        running, content, call, moment, [{name: call[name] for name in call.operation.named}]
-    )
+    entry = {name: call[name] for name in call.operation.named}
+    return _log(running, content, call, moment, [entry])
 
 
 def write_batch(running: Running, content: Content, call: Call, moment: Moment) -> Outcome:
@@ -42,23 +49,24 @@ def write_batch(running: Running, content: Content, call: Call, moment: Moment) 
 def _log(
     running: Running, content: Content, call: Call, moment: Moment, entries: Sequence[Json]
 ) -> Outcome:
-    """All of the entries, or none: success tells of each of them."""
+    """Write all of the entries, or none, so that one `success` is true of each of them."""
     name = str(call.application)
     application = content.document("app", "name", name)
     if application is None:
         raise Refusal("no_key")
     settings = content.setting("mobile_log") or {}
-    lines = _lines(name, entries, moment, believed=settings.get("clientTimestamps", False))
-    reason = _not_admitted(application["config"]["loggingInfo"], entries)
-    if reason:
-        running.log.count_refused(name, reason, len(entries))
+    trusts_phones = settings.get("clientTimestamps", False)
+    lines = _lines(name, entries, moment, trusts_phones=trusts_phones)
+    refused_for = _not_admitted(application["config"]["loggingInfo"], entries)
+    if refused_for:
+        running.log.count_refused(name, refused_for, len(entries))
     else:
         running.log.write(lines, keeping(content))
-    return Outcome({"logPostResponse": {"success": not reason}})
+    return Outcome({"logPostResponse": {"success": not refused_for}})
 
 
 def _not_admitted(info: Json, entries: Sequence[Json]) -> str:
-    """Why the application's loggingInfo does not admit the entries, or nothing."""
+    """Return why loggingInfo does not admit the entries, as a label of a metric; or empty text."""
     if info["remoteEnabled"] != "TRUE":
         return "disabled"
     if len(entries) > int(info["maxLogCount"]):
@@ -68,75 +76,80 @@ def _not_admitted(info: Json, entries: Sequence[Json]) -> str:
 
 
 def keeping(content: Content) -> LogKeeping:
-    """What site.yaml says of the file."""
-    settings, usual = content.setting("mobile_log") or {}, LogKeeping()
+    """Return how the log's file is written, from `mobile_log` of site.yaml."""
+    settings = content.setting("mobile_log") or {}
+    default = LogKeeping()
     megabytes, hours = settings.get("maxMegabytes"), settings.get("maxHours")
     return LogKeeping(
-        settings.get("flush", "disk") == "disk",
-        megabytes << 20 if megabytes else usual.max_bytes,
-        hours * 3600 if hours else usual.max_seconds,
+        durable=settings.get("flush", "disk") == "disk",
+        max_bytes=megabytes << 20 if megabytes else default.max_bytes,
+        max_seconds=hours * 3600 if hours else default.max_seconds,
     )
 
 
 def _lines(
-    application: str, entries: Sequence[Json], moment: Moment, *, believed: bool
+    application: str, entries: Sequence[Json], moment: Moment, *, trusts_phones: bool
 ) -> list[str]:
-    """The lines. ``believed``: an entry's own timestamp counts, where it has one. Raises
-    Refusal for no instant.
+    """Return the lines of entries. Raises Refusal for a timestamp that is no instant.
+
+    With ``trusts_phones`` an entry's own timestamp counts, if it has one; else its arrival does.
     """
-    arrival, lines, faults = _arrived(moment.now), [], []
+    arrival = _log_time(moment.now)
+    lines, faults = [], []
     for number, entry in enumerate(entries):
         try:
             own = Instant().parse(entry["timestamp"]) if entry.get("timestamp") else None
         except ValueError as error:
             faults.append(Fault(f"entry/{number}/timestamp", str(error)))
             continue
-        values = (
-            entry["platform"],
-            entry["deviceId"],
-            entry.get("svcUid", ""),
-            entry["logLevel"],
-            entry["logMessage"],
+        log_entry = logline.LogEntry(
+            timestamp=own if own and trusts_phones else arrival,
+            client_app=application,
+            platform=entry["platform"],
+            device_id=entry["deviceId"],
+            svc_uid=entry.get("svcUid", ""),
+            log_level=entry["logLevel"],
+            log_message=entry["logMessage"],
         )
-        timestamp = own if own and believed else arrival
-        lines.append(logline.write(logline.LogEntry(timestamp, application, *values)))
+        lines.append(logline.write(log_entry))
     if faults:
         raise Refusal("invalid", tuple(faults))
     return lines
 
 
-def _arrived(moment: datetime) -> str:
+def _log_time(moment: datetime) -> str:
+    """Return an instant as a line has it: UTC, ISO 8601 with milliseconds."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
+
+# -- how much may be written -------------------------------------------------------------------
 
 KIBIBYTE = 1024
 
 
 def _cost(call: Call, keeps_answer: bool) -> int:
-    """One for each line, and one more for each KiB of its message beyond the first: what is
-    limited fills a disk.
+    """Return 1 for each line, and 1 more for each KiB of its message beyond the first.
+
+    The allowance protects a disk, so long lines count for more.
     """
-    messages = (
-        [entry["logMessage"] for entry in call.body["entry"]]
-        if call.body
-        else [call["logMessage"]]
-    )
-    return sum(
-        1 + len(message.encode("utf-8", "surrogatepass")) // KIBIBYTE for message in messages
-    )
+    entries = call.body["entry"] if call.body else [{"logMessage": call["logMessage"]}]
+    sizes = [len(entry["logMessage"].encode("utf-8", "surrogatepass")) for entry in entries]
+    return sum(1 + size // KIBIBYTE for size in sizes)
 
 
 LOG_LINE_ALLOWANCE = Allowance(
     "logLines",
     "log lines",
-    # one address may be a mobile carrier's: 80 lines from each of 120 customers, or five phones
-    # that were offline for long and send 2,000 lines each
-    Rate(10_000, 10),
-    # of 200 bytes, as they are usual, 40 MB an hour; of the longest kind at most 250 MB
-    Rate(200_000, 60),
-    _cost,
+    # One address may be a mobile carrier's. This is 80 lines from each of 120 customers, or
+    # five phones that were offline for long and send 2,000 lines each.
+    address=Rate(10_000, 10),
+    # At the usual 200 bytes a line, this is 40 MB an hour; at the longest lines, 250 MB.
+    application=Rate(200_000, 60),
+    cost=_cost,
 )
-"""How many lines are written, where site.yaml says nothing else."""
+"""How many lines may be written, unless site.yaml sets other rates."""
+
+# -- operations --------------------------------------------------------------------------------
 
 _REQUIRED = ("deviceId", "platform", "logLevel", "logMessage")
 
@@ -150,26 +163,26 @@ OPERATIONS = (
         (
             Parameter(
                 "deviceId",
-                Verbatim(MAX_ID),
+                Verbatim(MAX_LOG_ID),
                 "Identifier of the phone.",
                 example="7c1e0b52-phone",
             ),
             Parameter(
                 "platform",
-                Verbatim(MAX_PLATFORM),
+                Verbatim(MAX_LOG_PLATFORM),
                 "What the phone runs, such as iPhone or Android.",
                 example="iPhone",
             ),
             Parameter(
                 "svcUid",
-                Verbatim(MAX_ID, 0),
+                Verbatim(MAX_LOG_ID, 0),
                 "The retailer's user id; empty or absent without a user.",
                 "",
             ),
             Parameter("logLevel", Word(LEVELS), "How grave it is."),
             Parameter(
                 "logMessage",
-                Verbatim(MAX_MESSAGE),
+                Verbatim(MAX_LOG_MESSAGE),
                 "What happened, as free text.",
                 example="The bag could not be loaded",
             ),

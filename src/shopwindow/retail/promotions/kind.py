@@ -20,6 +20,7 @@ def days(case: Case, promotion: Document) -> Iterator[Finding]:
         ends = [(*pointer, name) for name in ("effective", "expiry")]
         if not all(case.sound(promotion, end) for end in ends):
             continue
+
         effective, expiry = (case.at(promotion, end) for end in ends)
         if effective and expiry and date.fromisoformat(effective) > date.fromisoformat(expiry):
             found = f"expiry {expiry} is before effective {effective}"
@@ -28,14 +29,14 @@ def days(case: Case, promotion: Document) -> Iterator[Finding]:
 
 def display(case: Case, promotion: Document) -> Iterator[Finding]:
     """The times between which a coupon is displayed exist, and come in order."""
-    moments: dict[str, tuple[str, datetime]] = {}
+    instants: dict[str, tuple[str, datetime]] = {}
     for name in ("displayStartDate", "displayEndDate"):
         pointer: Pointer = ("coupon", name)
         text = case.at(promotion, pointer)
         if text is None or not case.sound(promotion, pointer):
             continue
         try:
-            moments[name] = text, datetime.fromisoformat(text).astimezone(UTC)
+            instants[name] = text, datetime.fromisoformat(text).astimezone(UTC)
         except (ValueError, OverflowError):
             yield Finding(
                 "time.exists",
@@ -43,16 +44,19 @@ def display(case: Case, promotion: Document) -> Iterator[Finding]:
                 f"{text!r} does not exist in the calendar",
                 "a time that exists",
             )
-    if len(moments) == 2:
-        (first, start), (last, end) = moments["displayStartDate"], moments["displayEndDate"]
+
+    if len(instants) == 2:
+        first, start = instants["displayStartDate"]
+        last, end = instants["displayEndDate"]
         if start >= end:
             found = f"displayEndDate {last} is not after displayStartDate {first}"
             yield Finding("time.order", ("coupon", "displayEndDate"), found, "a later time")
 
 
 def dates(promotion: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, datetime]]:
-    """When a promotion and its coupon take effect and expire, for the calendar. The last day is
-    included.
+    """Yield when a promotion and its coupon begin and end, as (label, instant), for the calendar.
+
+    The day of expiry is included, so the end is the first instant of the day after it.
     """
     for label, value in (("", promotion), ("coupon ", promotion.get("coupon", {}))):
         if "effective" in value:
@@ -93,4 +97,4 @@ def coupon_numbers_once(case: Case) -> RuleFindings:
 
 
 RULES = (coupon_numbers_once,)
-"""What can be seen only across promotions."""
+"""The rules that look at several promotions together."""

@@ -1,4 +1,9 @@
-"""Promotions and coupons (interface 4.10, wire shapes §4)."""
+"""Promotions and coupons (interface 4.10, wire-shapes 4).
+
+Version 3 spells some parameters of version 2 differently, so the table of filters has both
+spellings. A view selects with that table, and renders each promotion with or without its
+coupon.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,38 +15,43 @@ from shopwindow.interface.kinds import Ids, Text, Word, Words
 from shopwindow.interface.operation import CALLBACK, FromContent, Operation, Parameter
 
 PROMOTION_PARTS = ("promotions", "coupons")
+"""What version 3 shows: one of them, or both."""
+
 CHANNELS = ("SITE", "MOBILE")
 
 
 def promotions_v2(content: Content, call: Call) -> Json:
-    """Promotions, without coupons."""
-    return _answer([_promotion(promotion) for promotion in _found(content, call)])
+    """Return promotions without their coupons."""
+    return _answer([_promotion(promotion) for promotion in _selected(content, call)])
 
 
 def promotions_v3(content: Content, call: Call) -> Json:
-    """Promotions alone, those with a coupon, or all with their coupons."""
-    shown = call["show"]
-    promotions = _found(content, call)
-    if shown == ("promotions",):
+    """Return promotions alone, those that have a coupon, or all with their coupons."""
+    parts = call["show"]
+    promotions = _selected(content, call)
+    if parts == ("promotions",):
         return _answer([_promotion(promotion) for promotion in promotions])
-    if shown == ("coupons",):
+    if parts == ("coupons",):
         promotions = [promotion for promotion in promotions if "coupon" in promotion]
     return _answer([_with_coupon(promotion) for promotion in promotions])
 
 
 def promotions_sorted(content: Content, call: Call) -> Json:
-    """Promotions by product category; one of several categories stands in each of their groups."""
-    groups: dict[str, list[Json]] = {}
-    for promotion in _found(content, call):
+    """Return promotions by product category; one with several categories stands in each group."""
+    by_category: dict[str, list[Json]] = {}
+    for promotion in _selected(content, call):
         for category in promotion["categories"]:
-            groups.setdefault(category, []).append(_with_coupon(promotion))
-    found = [{"fob": category, "promotions": groups[category]} for category in sorted(groups)]
-    return {"sortedPromotions": found} if found else {}
+            by_category.setdefault(category, []).append(_with_coupon(promotion))
+    groups = [
+        {"fob": category, "promotions": by_category[category]}
+        for category in sorted(by_category)
+    ]
+    return {"sortedPromotions": groups} if groups else {}
 
 
-def _found(content: Content, call: Call) -> list[Json]:
-    """The promotions that satisfy every filter of the Call, by id."""
-    tests = [
+def _selected(content: Content, call: Call) -> list[Json]:
+    """Return the promotions that satisfy every filter of the Call, by id."""
+    filters = [
         (_PROMOTION_FILTERS[name], value)
         for name, value in call.arguments
         if name in _PROMOTION_FILTERS
@@ -49,11 +59,11 @@ def _found(content: Content, call: Call) -> list[Json]:
     return [
         promotion
         for promotion in content.documents("promotion")
-        if all(test(promotion, value) for test, value in tests)
+        if all(satisfies(promotion, value) for satisfies, value in filters)
     ]
 
 
-# Parameter → whether a promotion satisfies it. The two versions spell some of them differently.
+# Parameter → whether a promotion satisfies an argument of it.
 _PROMOTION_FILTERS: dict[str, Callable[[Json, Any], bool]] = {
     "promoid": lambda promotion, ids: promotion["promoId"] in ids,
     "global": lambda promotion, flag: promotion["global"] == (flag == "Y"),
@@ -70,18 +80,12 @@ _PROMOTION_FILTERS["promotionsourcecode"] = _PROMOTION_FILTERS["sourcecode"]
 _PROMOTION_FILTERS["promotype"] = _PROMOTION_FILTERS["type"]
 _PROMOTION_FILTERS["promocode"] = _PROMOTION_FILTERS["promo_code"]
 
-_PROMOTION_IDS = Parameter(
-    "promoid", Ids(), "Only the promotions with these ids, comma-separated.", example="880102"
-)
-_GLOBAL = Parameter(
-    "global", Word(("Y", "N")), "Only promotions that are global (Y), or that are not (N)."
-)
-_CHANNEL = Parameter("channel", Word(CHANNELS), "Only promotions of this channel.")
-_SOURCE, _TYPE, _CODE = Word(("B", "Z", "D")), Text(), Text()
+
+# -- the response ------------------------------------------------------------------------------
 
 
-def _answer(found: Sequence[Json]) -> Json:
-    return {"promotionDetailsResponse": found} if found else {}
+def _answer(rendered: Sequence[Json]) -> Json:
+    return {"promotionDetailsResponse": rendered} if rendered else {}
 
 
 def _promotion(promotion: Json) -> Json:
@@ -94,51 +98,63 @@ def _promotion(promotion: Json) -> Json:
         **_day("effective", promotion["effective"]),
         **_day("expiration", promotion.get("expiry")),
     }
-    for name in (
+    optional = _present(
+        promotion,
         "promotionCode",
         "promotionCodeIds",
         "promotionSources",
         "promotionSourceCode",
-    ):
-        _keep(value, promotion, name)
-    for name in ("legalDisclaimer", "offerDescription"):
-        _keep(value, promotion, name)
-    return value
+        "legalDisclaimer",
+        "offerDescription",
+    )
+    return value | optional
 
 
 def _with_coupon(promotion: Json) -> Json:
     value = _promotion(promotion)
-    if coupon := promotion.get("coupon"):
-        rendered: dict[str, Json] = {}
-        for name in (
-            "couponUrl",
-            "couponHeading",
-            "couponSubHeading",
-            "couponDescription",
-            "couponShortCode",
-        ):
-            _keep(rendered, coupon, name)
-        for name in ("couponNumber", "couponType"):
-            _keep(rendered, coupon, name)
-        rendered.update(_day("couponEffective", coupon["effective"]))
-        rendered.update(_day("couponExpiration", coupon.get("expiry")))
-        for name in ("displayStartDate", "displayEndDate", "couponAttributes"):
-            _keep(rendered, coupon, name)
-        value["coupon"] = rendered
-    return value
+    coupon = promotion.get("coupon")
+    if not coupon:
+        return value
+    texts = _present(
+        coupon,
+        "couponUrl",
+        "couponHeading",
+        "couponSubHeading",
+        "couponDescription",
+        "couponShortCode",
+        "couponNumber",
+        "couponType",
+    )
+    first_day = _day("couponEffective", coupon["effective"])
+    last_day = _day("couponExpiration", coupon.get("expiry"))
+    display = _present(coupon, "displayStartDate", "displayEndDate", "couponAttributes")
+    return value | {"coupon": texts | first_day | last_day | display}
 
 
-def _keep(value: dict[str, Json], source: Json, name: str) -> None:
-    """Absent means left out, and so does an empty list (wire shapes §1)."""
-    if name in source and source[name] != []:
-        value[name] = source[name]
+def _present(source: Json, *names: str) -> dict[str, Json]:
+    """Return the properties of these names; absent ones and empty lists are left out.
+
+    The order of ``names`` is the order in the response (wire-shapes 1).
+    """
+    return {name: source[name] for name in names if name in source and source[name] != []}
 
 
 def _day(name: str, text: str | None) -> dict[str, int]:
-    """`2026-11-27` as three numbers; 0, 0, 0 without one (wire shapes §4)."""
+    """Return `2026-11-27` as three numbers; without a day they are 0 (wire-shapes 4)."""
     year, month, day = map(int, text.split("-")) if text else (0, 0, 0)
     return {f"{name}Day": day, f"{name}Month": month, f"{name}Year": year}
 
+
+# -- operations --------------------------------------------------------------------------------
+
+_PROMOTION_IDS = Parameter(
+    "promoid", Ids(), "Only the promotions with these ids, comma-separated.", example="880102"
+)
+_GLOBAL = Parameter(
+    "global", Word(("Y", "N")), "Only promotions that are global (Y), or that are not (N)."
+)
+_CHANNEL = Parameter("channel", Word(CHANNELS), "Only promotions of this channel.")
+_SOURCE, _TYPE, _CODE = Word(("B", "Z", "D")), Text(), Text()
 
 OPERATIONS = (
     Operation(
