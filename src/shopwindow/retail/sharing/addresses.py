@@ -1,43 +1,47 @@
-"""E-mail addresses: the home of email-validator. Nothing is looked up."""
+"""E-mail addresses, checked and brought into one spelling by the package email-validator.
+
+No name is looked up in the DNS: a request would wait for it, and a domain that has no server
+today may have one when the mail is sent.
+"""
 
 MAX_LOCAL_PART = 64
-"""Octets before the `@` (RFC 5321 §4.5.3.1.1). Servers need not take more; email-validator does
-unless it is strict.
+"""Octets before the `@` (RFC 5321 §4.5.3.1.1). Servers need not take more. It is checked here,
+because email-validator checks it only in its strict mode.
 """
 
 
 def address(text: str) -> str:
-    """An address in its one spelling, in ASCII throughout (RFC 5321 §4.1.2, IDNA). Raises
-    ValueError.
+    """Return an address in its one spelling, all ASCII (RFC 5321 §4.1.2, IDNA).
 
-    Letters beyond ASCII are read in the domain, not before the `@`: such mail needs SMTPUTF8
-    (RFC 6531) on the whole way, and would come back where it is missing.
+    Raises ValueError for any other text. Letters beyond ASCII may stand in the domain, but not
+    before the `@`: such mail needs SMTPUTF8 (RFC 6531) at every server on the way, and comes back
+    from one that lacks it.
     """
     local = text.rpartition("@")[0].strip()
     if len(local) > MAX_LOCAL_PART:
         raise ValueError(
             f"must have at most {MAX_LOCAL_PART} characters before the @, not {len(local)}"
         )
-    from email_validator import (
-        EmailNotValidError,
-        validate_email,
-    )  # 40 ms, needed only where a promotion is shared
+    # imported here: it takes 40 ms, and only the sharing of a promotion needs it
+    from email_validator import EmailNotValidError, validate_email
 
     try:
-        found = validate_email(text, check_deliverability=False, allow_smtputf8=False)
+        validated = validate_email(text, check_deliverability=False, allow_smtputf8=False)
     except EmailNotValidError as error:
         raise ValueError(f"must be an e-mail address, not {text[:60]!r}: {error}") from None
-    if (
-        found.ascii_email is None or "=?" in found.ascii_email
-    ):  # a mail program would decode that (RFC 2047)
+    spelling = validated.ascii_email
+    if spelling is None or "=?" in spelling:  # a mail program would decode `=?` (RFC 2047)
         raise ValueError(f"must be an e-mail address, not {text[:60]!r}")
-    return found.ascii_email
+    return spelling
 
 
 def addresses(text: str, most: int) -> list[str]:
-    """Addresses by comma, each once whatever its case. Raises ValueError."""
+    """Return the addresses of a list with commas, each once whatever its case.
+
+    Raises ValueError for more than ``most``, or for a part that is no address.
+    """
     parts = [part.strip() for part in text.split(",")]
     if len(parts) > most:
         raise ValueError(f"must be at most {most} addresses, not {len(parts)}")
-    found = {each.lower(): each for each in map(address, parts)}
-    return list(found.values())
+    by_lower_case = {spelling.lower(): spelling for spelling in map(address, parts)}
+    return list(by_lower_case.values())

@@ -1,7 +1,7 @@
 """The mail that shares a promotion or coupon: its templates are share.txt and share.html.
 
-`outbox_document` is what the operation promises, and `letter` what a sender makes of it later. The two
-stand side by side, because a row of the outbox may wait for days between them.
+`outbox_document` is what the operation promises. `letter` is what a sender renders from it later.
+The two stand side by side, because a row of the outbox may wait for days between them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,8 +61,9 @@ def outbox_document(
 
 
 def _fields(source: Json, names: Sequence[str]) -> dict[str, Json]:
-    """The fields that templates may use. An absent one is empty text, so that only a misspelt
-    name is an error.
+    """Return the fields that templates may use.
+
+    An absent one is empty text, so that only a misspelled name is an error.
     """
     return {name: source.get(name, "") for name in names}
 

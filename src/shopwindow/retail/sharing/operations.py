@@ -1,4 +1,10 @@
-"""Sharing a promotion or coupon by mail (interface 2.8, 4.10, wire shapes §4)."""
+"""Sharing a promotion or coupon by mail (interface 2.8, 4.10, wire-shapes 4).
+
+The action checks the people and the promotion, counts the mails against four limits, and puts a
+row for each recipient into the outbox. The service's worker renders and sends them later
+(`mail` says how). Nothing else of this interface reaches strangers, so the limits matter most
+here.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,27 +34,25 @@ class Limit(NamedTuple):
 
 
 MAIL_LIMITS = {
-    "address": Limit(
-        10, 60
-    ),  # a person shares with a few friends; an address is the one thing that costs money
-    "sender": Limit(
-        20, 60
-    ),  # whatever address it is named from, for anybody may name any sender
-    "recipient": Limit(
-        10, 24 * 60
-    ),  # more would be a nuisance to who gets them, whoever sends them
-    "application": Limit(
-        1000, 60
-    ),  # what a mail server sends for a shop without taking it for a relay
+    # A person shares with a few friends. A network address is all that an abuser has to pay for.
+    "address": Limit(10, 60),
+    # Anybody may name any sender, from any network address: this protects the one who is named.
+    "sender": Limit(20, 60),
+    # More would be a nuisance to whoever gets them, whoever sends them.
+    "recipient": Limit(10, 24 * 60),
+    # So many a mail server sends for a shop without taking it for an open relay.
+    "application": Limit(1000, 60),
 }
-"""How many mails in how many minutes, where site.yaml says nothing else; counted in this order.
+"""How many mails in how many minutes, unless site.yaml sets other limits; counted in this order.
 
-Each refusal takes back what was counted before it. So one address can use up no more than its
-own limit of what all customers of an application share: it takes a hundred of them to use up
-all.
+A refusal takes back what was counted before it. So one network address uses up no more of the
+application's limit than its own 10: it takes a hundred of them to use it up for all customers.
 """
 
 MAX_RECIPIENTS = 10
+"""Recipients of one request, unless site.yaml says otherwise: what the limit of a network address
+admits in an hour.
+"""
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,16 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
     """Put a mail for each recipient into the outbox: for all of them, or for none."""
     body = {name: text for name, text in call.body.items() if text.strip()}
     settings = content.setting("share") or {}
-    limits = MAIL_LIMITS | {
-        kind: Limit(**limit) for kind, limit in settings.get("limits", {}).items()
-    }
-    # more at once would be too many at any time
+    own_limits = {kind: Limit(**limit) for kind, limit in settings.get("limits", {}).items()}
+    limits = MAIL_LIMITS | own_limits
+    # a request with more recipients than a limit would be refused at any time
     most = min(limits["application"].most, limits["sender"].most, limits["address"].most)
     people = _people(body, min(most, settings.get("maxRecipients", MAX_RECIPIENTS)))
+
     today = moment.now.astimezone(zone(content.setting("time_zone"))).date().isoformat()
     promotion, coupon = _shared(content, body, today)
-    _limit(tables, limits, str(call.application), people, moment)
+    _count_mails(tables, limits, str(call.application), people, moment)
+
     sent_by = _sent_by(content, settings)
     promised = outbox_document(
         sent_by=sent_by,
@@ -91,8 +96,9 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
 
 
 def _sent_by(content: Content, settings: Mapping[str, Any]) -> dict[str, str]:
-    """Whom the mail is from: the shop. A receiver would refuse the sender's own address from
-    our server (DMARC).
+    """Return address and name of the shop, whom the mail is from.
+
+    A receiver would refuse the customer's own address from the shop's server (DMARC, RFC 7489).
     """
     host = urlsplit(content.setting("base_url")).hostname
     return {
@@ -105,10 +111,11 @@ def _sent_by(content: Content, settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _people(body: Mapping[str, str], most: int) -> _People:
-    """Who shares with whom. Raises Refusal, with every fault."""
-    faults, sender, recipients = [], "", list[str]()
+    """Return who shares with whom. Raises Refusal, with every fault."""
+    faults: list[Fault] = []
+    sender, recipients = "", list[str]()
     name = body.get("senderName", "").strip()
-    if not name.isprintable():  # it stands in headers, where a line end would begin another
+    if not name.isprintable():  # it stands in a header, where a line end would begin another
         faults.append(Fault("senderName", "must be of characters that print, in one line"))
     try:
         sender = address(body.get("senderEmailAddress", "").strip())
@@ -126,8 +133,9 @@ def _people(body: Mapping[str, str], most: int) -> _People:
 
 
 class _CountedMail(NamedTuple):
-    """What one mail is counted as: ``times`` the limit of a kind, for whom; ``where`` a fault
-    would be.
+    """One mail counted once: under which limit, for whom, and where a fault would be.
+
+    ``times``: a network may have the limit of a single address so many times.
     """
 
     kind: str
@@ -136,56 +144,61 @@ class _CountedMail(NamedTuple):
     times: int = 1
 
 
-def _limit(
+def _count_mails(
     tables: Tables,
     limits: Mapping[str, Limit],
     application: str,
     people: _People,
     moment: Moment,
 ) -> None:
-    """Count the mails from the address, of the sender, to each recipient, of the application.
+    """Count the mails of the address, the sender, each recipient and the application.
 
-    Always in the same order, or two requests would wait for each other. Raises Refusal for one
-    too many.
+    Always in the same order, or two requests could wait for each other for ever. Raises Refusal
+    for one mail too many.
     """
     number = len(people.recipients)
-    mails = [
+    counts = [
         _CountedMail("address", origin, "", times) for origin, times in origins(moment.address)
     ] * number
-    mails += [_CountedMail("sender", people.sender.lower(), "senderEmailAddress")] * number
-    mails += [
-        _CountedMail("recipient", who, "recipientEmailAddress")
-        for who in sorted(map(str.lower, people.recipients))
+    counts += [_CountedMail("sender", people.sender.lower(), "senderEmailAddress")] * number
+    counts += [
+        _CountedMail("recipient", recipient, "recipientEmailAddress")
+        for recipient in sorted(map(str.lower, people.recipients))
     ]
-    mails += [_CountedMail("application", application, "")] * number
-    for kind, who, where, times in mails:
+    counts += [_CountedMail("application", application, "")] * number
+
+    for kind, who, where, times in counts:
         most, minutes = limits[kind].most * times, limits[kind].minutes
         name = counted(f"share {kind} {who}", tables, moment)
         if wait := tables[LIMITS].count(name, most, minutes * 60, moment.now):
-            words = f"at most {most} mails in {minutes} minutes for one {kind if times == 1 else 'network'}"
-            raise Refusal("too_many", (Fault(where, words),), (("Retry-After", str(wait)),))
+            limited = kind if times == 1 else "network"
+            message = f"at most {most} mails in {minutes} minutes for one {limited}"
+            raise Refusal("too_many", (Fault(where, message),), (("Retry-After", str(wait)),))
 
 
 # -- what --------------------------------------------------------------------------------------
 
 
 def _shared(content: Content, body: Mapping[str, str], today: str) -> tuple[Json, Json | None]:
-    """The promotion that is shared, and its coupon where that is. Raises Refusal unless both
-    are live.
+    """Return the promotion that is shared, and its coupon if that is shared.
+
+    Raises Refusal if there is no such promotion or coupon, or if it is not shared today. The
+    order of the checks decides which of several faults a client learns of.
     """
-    promotion, coupon = _found(content, body)
+    promotion, coupon = _look_up(content, body)
     channel = body.get("channel", "SITE")
     if channel not in promotion["channels"]:
         raise _not_found("channel", f"the promotion is not for {channel}")
-    _is_open(promotion, "promoId", today)
+    _check_days(promotion, "promoId", today)
     if coupon is not None:
-        _is_open(coupon, "couponId", today)
+        _check_days(coupon, "couponId", today)
     if "promoCode" in body and body["promoCode"].strip() != promotion.get("promotionCode"):
         raise Refusal("invalid", (Fault("promoCode", "is not the code of the promotion"),))
     return promotion, coupon
 
 
-def _found(content: Content, body: Mapping[str, str]) -> tuple[Json, Json | None]:
+def _look_up(content: Content, body: Mapping[str, str]) -> tuple[Json, Json | None]:
+    """Return the promotion and coupon that a body names; it names one of them at least."""
     promotion, coupon = None, None
     if "promoId" in body:
         promotion = content.document("promotion", "promoId", int(body["promoId"]))
@@ -193,18 +206,21 @@ def _found(content: Content, body: Mapping[str, str]) -> tuple[Json, Json | None
             raise _not_found("promoId", "there is no such promotion")
     if "couponId" in body:
         number = body["couponId"].strip()
-        among = [promotion] if promotion else content.documents("promotion")
-        found = [each for each in among if each.get("coupon", {}).get("couponNumber") == number]
-        if not found:
+        candidates = [promotion] if promotion else content.documents("promotion")
+        with_coupon = [
+            candidate
+            for candidate in candidates
+            if candidate.get("coupon", {}).get("couponNumber") == number
+        ]
+        if not with_coupon:
             raise _not_found("couponId", "there is no such coupon")
-        promotion, coupon = found[0], found[0]["coupon"]
+        promotion = with_coupon[0]
+        coupon = promotion["coupon"]
     return promotion, coupon
 
 
-def _is_open(document: Json, where: str, today: str) -> None:
-    """Whether a day is within a promotion's or coupon's days, both ends included (design 4,
-    Time).
-    """
+def _check_days(document: Json, where: str, today: str) -> None:
+    """Raise Refusal outside the days of a promotion or coupon; the first and last are included."""
     if today < document["effective"]:
         raise _not_found(where, f"begins on {document['effective']} only")
     if today > document.get("expiry", today):
