@@ -1,16 +1,18 @@
 """What the tests of writes share: a small shop's release, the service on it, and one request to it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from nginx import Answer
+from nginx import ADDRESS, Answer, ask
 from releases import app, built, coupon, promotion, site, store, write
-from served import called
+from served import Server, called
 from shopwindow.content.schema import Schemas
 from shopwindow.service.database.database import Database
 from shopwindow.service.logfile import LogFile
@@ -100,3 +102,11 @@ def said(answer: Answer) -> Json:
 def reasons(answer: Answer) -> tuple[int, list[str]]:
     """Status and details of an error."""
     return answer.status, said(answer)["errorDetail"]
+
+
+def opted_in(server: Server) -> int:
+    """The status of an opt-in that a running service is sent."""
+    body = json.dumps({"deviceID": "D1", "optInOrOptOut": "IN"}).encode()
+    headers = {"x-svc-webservice-client-id": PHONE, "content-type": JSON}
+    connection = HTTPConnection(ADDRESS, server.port, timeout=30)  # a write waits 10 s for a server that is away
+    return ask(connection, "/v2/utility/mobileoptinout", headers, "POST", body).status

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+import conformance
 from engines import database, engine, postgresql
 from examples import USUAL
+from releases import built
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from trees import MINIMAL, write
@@ -42,6 +44,9 @@ QUICK = {
 
 Other tests are marked where they stand.
 """
+
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+"""Every process that tests start would otherwise compile the program again, for 0.2 s of processor time."""
 
 settings.register_profile("ci", deadline=None, max_examples=USUAL, print_blob=True)  # processes share processors
 settings.register_profile("nightly", settings.get_profile("ci"), max_examples=10 * USUAL)
@@ -81,3 +86,11 @@ def sample(tmp_path: Path) -> Path:
 def minimal(tmp_path: Path) -> Path:
     """A content folder with one small document of each kind, to be changed at will."""
     return write(tmp_path / "content", MINIMAL)
+
+
+@pytest.fixture(scope="session")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of releases with one of the conformance table's content. Nobody changes it; modules may have another."""
+    folder = tmp_path_factory.mktemp("out")
+    built(write(folder / "content", conformance.documents()), folder / "dist", at=conformance.AT)
+    return folder / "dist"

@@ -2,13 +2,14 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,22 @@ from children import ends_with_us
 from nginx import ADDRESS, BESIDE_THE_POINT, Answer, ask, free_port
 
 SOURCES = Path(__file__).parent.parent / "src"
+INTERFACES = Path(__file__).parent / "interfaces"
+AS_INSTALLED = {"SHOPWINDOW_INTERFACE": ""}
+"""For a server that is to load all that it loads for a customer before it is ready (see ``unprepared``)."""
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment for a server: nothing of SHOPWINDOW_ but what is given."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SHOPWINDOW_", "PROMETHEUS_"))}
-    return {**kept, "PYTHONPATH": str(SOURCES), "PYTHONUNBUFFERED": "1", **more}
+    """The environment for a server: nothing of SHOPWINDOW_ but the interface of ``unprepared``, and ``more``."""
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("SHOPWINDOW_", "PROMETHEUS_"))
+    }
+    ours = {
+        "PYTHONPATH": f"{SOURCES}{os.pathsep}{INTERFACES}",
+        "PYTHONUNBUFFERED": "1",
+        "SHOPWINDOW_INTERFACE": "unprepared:INTERFACE",
+    }
+    return {**inherited, **ours, **more}
 
 
 @dataclass(frozen=True)
@@ -100,6 +111,34 @@ def _await(server: Server) -> None:
     raise AssertionError(f"nobody listens: {server.err.read_text()}")
 
 
+def answers(server: Server, target: str = "/", seconds: float = 10) -> bool:
+    """Whether a request is answered at all, whatever the answer is."""
+    connection = server.connect()
+    connection.timeout = seconds
+    try:
+        connection.request("OPTIONS", target)
+        return connection.getresponse().status == 204
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def lives(process: int) -> bool:
+    """Whether there is a process that has not ended; one whose end nobody has looked at has."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def stands_still(process: int) -> bool:
+    """Whether every thread of a process is stopped."""
+    states = [file.read_text(encoding="utf-8") for file in Path(f"/proc/{process}/task").glob("*/stat")]
+    return all(state.rpartition(")")[2].split()[0] == "T" for state in states)
+
+
 def within(seconds: float, told: Callable[[], bool]) -> bool:
     """Whether something comes true in time."""
     deadline = time.monotonic() + seconds
@@ -126,6 +165,27 @@ def granian(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Serv
     command += ["--admin", f"{ADDRESS}:{admin}", *options]
     with running(folder, command, port, admin, **env) as server:
         yield server
+
+
+@contextmanager
+def in_a_group(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Server]:
+    """A service in a process group of its own. All of the group is killed at the end, also when a test breaks off."""
+    folder.mkdir(parents=True, exist_ok=True)
+    port = free_port()
+    command = [sys.executable, "-m", "shopwindow", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
+    command += ["--admin", "", "--database", f"sqlite:///{folder}/store.sqlite", "--log-dir", str(folder / "log")]
+    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
+        process = subprocess.Popen(
+            [*command, *options], stdout=stdout, stderr=stderr, env=environment(**env), start_new_session=True
+        )
+    server = Server(port, 0, process, folder / "stdout", folder / "stderr")
+    try:
+        assert within(30, lambda: process.poll() is not None or answers(server)), server.err.read_text()
+        yield server
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait(20)
 
 
 @contextmanager

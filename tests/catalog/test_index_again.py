@@ -67,7 +67,7 @@ def _around(draw: st.DrawFn, documents: list[Document], tree: list[Document]) ->
     return {"categories": tree, "products": documents, "reviews": reviews}
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(two())
 def test_the_help_of_any_other_catalog_changes_nothing(pair: tuple[Catalog, Catalog]) -> None:
     old, new = pair

@@ -110,7 +110,7 @@ def test_any_value_may_stand_where_a_document_should(tmp_path: Path, value: Any)
 
 
 @settings(
-    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 @given(st.data())
 def test_any_value_may_stand_at_any_place(data: st.DataObject) -> None:

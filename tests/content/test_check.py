@@ -442,7 +442,7 @@ def mutated(data: bytes, seed: int) -> bytes:
     return data
 
 
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(sorted(FILES)), seed=st.integers(0, 2**32))
 def test_any_change_to_a_file_of_the_sample_is_checked(
     mutable: Path, schemas: Schemas, unchanged: CheckOptions, path: str, seed: int
@@ -454,7 +454,7 @@ def test_any_change_to_a_file_of_the_sample_is_checked(
     assert report.lines(told, mutable, excerpts=True).encode() or not told
 
 
-@settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(["stores/x.yaml", "events/x.jsonl", "apps/_x.yaml", "apps/x.yaml", "site.yaml"]),
     data=st.binary(max_size=200),

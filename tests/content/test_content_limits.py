@@ -105,19 +105,6 @@ def read(path: Path, unpacked: int = records.MAX_UNPACKED_BYTES, *, shared: bool
     return [(number, line.found if isinstance(line, Malformed) else line) for number, line in lines]
 
 
-def test_a_megabyte_of_gzip_is_not_unpacked_to_a_gigabyte(tmp_path: Path) -> None:
-    path = tmp_path / "products.jsonl.gz"
-    with gzip.open(path, "wb", 9) as file:
-        for _ in range(1024):
-            file.write(b" " * 1024 * 1024)
-    done = quick(12)
-    found = {words for _, words in read(path)}
-    done()
-    most = path.stat().st_size * records.MAX_RATIO
-    assert f"the feed unpacks to more than {most:,} bytes" in found
-    assert len(found) <= 2  # and a line that is too long
-
-
 def test_an_option_says_how_much_a_feed_may_hold(tmp_path: Path) -> None:
     path = tmp_path / "products.jsonl"
     line = json.dumps({"id": 1}).encode() + b"\n"
@@ -138,21 +125,6 @@ def test_a_feed_that_is_too_much_is_a_problem(minimal: Path, schemas: Schemas) -
     (long, problem) = sorted(problems(minimal, schemas), key=lambda each: each.rule, reverse=True)
     assert (long.rule, problem.rule, problem.path) == ("feed.line", "feed.compressed", "catalog/brands.jsonl.gz")
     assert "--max-unpacked" in problem.allowed
-
-
-def test_a_line_of_512_mib_is_read_once(tmp_path: Path) -> None:
-    """And not by each block from its start to the end of the line, which are 32 GiB."""
-    path = tmp_path / "products.jsonl"
-    with open(path, "wb") as file:
-        file.write(b"{}\n")
-        for _ in range(512):
-            file.write(b"x" * 1024 * 1024)
-        file.write(b"\n{}\n")
-    done = quick(8)
-    found = read(path)
-    done()
-    path.unlink()
-    assert found == [(1, b"{}\n"), (2, "a line that is too long"), (1, b"{}\n")]
 
 
 @pytest.mark.parametrize("length", [MAX_LINE - 1, MAX_LINE, MAX_LINE + 1, records.BLOCK - 1, records.BLOCK + 1])

@@ -29,13 +29,6 @@ KEY = {"x-svc-webservice-client-id": PHONE}
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("openapi")
-    built(write(folder / "content", documents()), folder / "dist", at=AT)
-    return folder / "dist"
-
-
-@pytest.fixture(scope="module")
 def document(out: Path) -> Json:
     """What `shopwindow edge openapi` prints."""
     ran = shopwindow("edge", "openapi", "--out", out)

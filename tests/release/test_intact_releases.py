@@ -3,15 +3,15 @@
 import json
 import os
 import shutil
-import time
-from collections.abc import Callable
+import subprocess
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from releases import built
-from served import Server, called, granian
+from served import Server, called, granian, within
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.publish import Releases
@@ -27,23 +27,27 @@ CONTENT = {**SMALL, "apps/one.yaml": KEYED}
 CHANGE = (FILES["products"], "price: {regular: 150}", "price: {regular: 140}")
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> tuple[Releases, list[str]]:
-    """Two releases with a catalog, the second of which is current."""
-    content, out = write(tmp_path / "content", CONTENT), tmp_path / "dist"
+@pytest.fixture(scope="module")
+def built_twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A folder of two releases with a catalog, which nobody changes, and their ids."""
+    folder = tmp_path_factory.mktemp("intact")
+    content, out = write(folder / "content", CONTENT), folder / "dist"
     ids = [built(content, out)]
     edit(content, CHANGE, ("stores/one.yaml", "name: First", "name: Second"))
     ids.append(built(content, out))
-    return Releases(out), ids
+    return out, ids
 
 
-def within(seconds: float, told: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + seconds
-    while not told():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+def copy_of(built_twice: tuple[Path, list[str]], out: Path) -> Releases:
+    """A folder of releases that share their files as those do that it is copied from."""
+    subprocess.run(["cp", "--archive", str(built_twice[0]), str(out)], check=True)
+    return Releases(out)
+
+
+@pytest.fixture
+def two(built_twice: tuple[Path, list[str]], tmp_path: Path) -> tuple[Releases, list[str]]:
+    """Two releases with a catalog, the second of which is current."""
+    return copy_of(built_twice, tmp_path / "dist"), built_twice[1]
 
 
 def served(watch: Watch) -> str:
@@ -80,28 +84,50 @@ SPOILED += [("manifest.json", _missing), ("manifest.json", _cut), ("manifest.jso
 SPOILED += [("files", _missing), ("files", _cut), ("files", _holed)]
 
 
-@pytest.mark.parametrize(("name", "spoil"), SPOILED, ids=lambda value: getattr(value, "__name__", value))
-def test_a_release_that_is_not_intact_is_not_served_until_it_is(
-    two: tuple[Releases, list[str]], tmp_path: Path, name: str, spoil: Callable[[Path], None]
-) -> None:
-    releases, ids = two
-    folder = releases.path(ids[1])
-    path = folder / name
+@dataclass
+class Followed:
+    """A folder of releases, the file of the second that is spoiled, its bytes before, and who follows the folder."""
+
+    releases: Releases
+    path: Path
+    intact: Path
+    reports: list[str]
+    watch: Watch
+
+
+def followed(releases: Releases, ids: list[str], name: str) -> Followed:
+    """Follow a folder whose first release is current."""
+    path = releases.path(ids[1]) / name
     if name == "files":  # one that only this release has
         shared = {file.stat().st_ino for file in releases.path(ids[0]).rglob("*")}
         path = next(file for file in sorted(path.rglob("*.json")) if file.stat().st_ino not in shared)
-    whole = tmp_path / "whole"
-    shutil.copy2(path, whole)
+    intact = Path(shutil.copy2(path, releases.out.with_suffix(".intact")))
     releases.point(ids[0])
-    said: list[str] = []
-    watch = Watch(releases.out, INTERFACE, report=said.append)
-    spoil(path)
-    releases.point(ids[1])
-    assert within(3, lambda: bool(said))
-    assert (served(watch), len(said), path.name in said[0]) == (ids[0], 1, True)
-    shutil.copy2(whole, tmp_path / "arrives")
-    os.replace(tmp_path / "arrives", path)
-    assert within(6, lambda: served(watch) == ids[1])
+    reports: list[str] = []
+    return Followed(releases, path, intact, reports, Watch(releases.out, INTERFACE, report=reports.append))
+
+
+def test_a_release_that_is_not_intact_is_not_served_until_it_is(
+    built_twice: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    """Spoiled in each of the ways at once: a release is looked at again after 2 s."""
+    first, second = ids = built_twice[1]
+    follows = {}
+    for number, (name, spoil) in enumerate(SPOILED):
+        releases = copy_of(built_twice, tmp_path / str(number))
+        follows[f"{name} {spoil.__name__}"] = spoil, followed(releases, ids, name)
+    for spoil, follow in follows.values():
+        spoil(follow.path)
+        follow.releases.point(second)
+    assert within(20, lambda: all(follow.reports for _, follow in follows.values()))
+    found = {
+        name: (served(follow.watch), len(follow.reports), follow.path.name in follow.reports[0])
+        for name, (_, follow) in follows.items()
+    }
+    assert found == dict.fromkeys(follows, (first, 1, True))
+    for _, follow in follows.values():
+        os.replace(follow.intact, follow.path)
+    assert within(20, lambda: all(served(follow.watch) == second for _, follow in follows.values()))
 
 
 def test_a_service_that_starts_with_a_release_that_is_not_intact_serves_the_last_good_one(

@@ -168,7 +168,7 @@ def copies(release: Path) -> dict[bytes, set[int]]:
 STEPS = st.lists(st.tuples(edits(), st.sampled_from([AT, AT, *INSTANTS])), min_size=2, max_size=6)
 
 
-@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS, start=st.sampled_from([small(), small() | WITH_CATALOG]), jobs=st.sampled_from([1, 1, 2]))
 def test_whatever_is_edited_a_release_is_that_of_a_build_that_asks_everything(
     steps: list[tuple[Callable[[dict[str, Json]], dict[str, Json]], str]], start: dict[str, Json], jobs: int

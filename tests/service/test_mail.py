@@ -1,12 +1,9 @@
 """The outbox's senders, with a real mail server: nothing promised is lost, and little is repeated."""
 
 import json
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -16,6 +13,7 @@ import pytest
 
 from actions import PHONE, release
 from engines import Engine
+from mails import QUICK, command, counts, plain, promise, sending, surroundings
 from mailserver import DROP, DROP_AFTER_ACCEPTING, MailServer, certificate, mail_server
 from nginx import ADDRESS, free_port
 from served import environment, granian, metric, within
@@ -28,44 +26,14 @@ from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Patience, Senders
 from shopwindow.service.smtp import SmtpServer, smtp_server
 from shopwindow.shop import INTERFACE
-from test_share import DOCUMENT
 
 Json = Any
-QUICK = Patience(lease=20, first=0.05, longest=0.2, deferred=4, poll=0.05, outage=0.2)
 
 
 @pytest.fixture
 def server() -> Iterator[MailServer]:
     with mail_server() as server:
         yield server
-
-
-def promise(database: Database, *recipients: str) -> None:
-    """Put mails into the outbox, in one transaction."""
-
-    def add(shop: Tables) -> None:
-        for recipient in recipients:
-            shop[OUTBOX].add(os.urandom(16).hex(), "share", recipient, DOCUMENT, datetime.now(UTC))
-
-    database.write(add)
-
-
-def counts(database: Database) -> dict[str, int]:
-    return {name: number for name, number in database.read(lambda shop: shop[OUTBOX].counts()).items() if number}
-
-
-@contextmanager
-def sending(database: Database, server: SmtpServer, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
-    senders = Senders(database, server, Letters(INTERFACE), threads, patience)
-    senders.start()
-    try:
-        yield senders
-    finally:
-        senders.stop()
-
-
-def plain(server: MailServer) -> SmtpServer:
-    return SmtpServer(ADDRESS, server.port, "none")
 
 
 BOB, EVE = "bob@mail.example", "eve@mail.example"
@@ -246,15 +214,6 @@ def test_why_the_server_cannot_be_had_is_said_without_an_address(
 
 
 # -- several senders, and their end ------------------------------------------------------------------------------
-
-
-def command(*more: str) -> list[str]:
-    return [sys.executable, "-m", "shopwindow", "mail", *more]
-
-
-def surroundings(engine: Engine, server: MailServer) -> dict[str, str]:
-    smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
-    return environment(SHOPWINDOW_DATABASE=engine.url, **smtp)
 
 
 def shopwindow_mail(engine: Engine, server: MailServer, *more: str) -> subprocess.CompletedProcess[str]:

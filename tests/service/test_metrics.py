@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram
 
-from conformance import AT, documents
-from releases import built
-from served import called, environment
+from notes import noted
+from served import called
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import Response
 from shopwindow.service.admin import Admin, behind
@@ -22,55 +20,6 @@ from shopwindow.service.metrics import Durations, Metrics
 from shopwindow.service.serving import Exchange, Watch, load
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 from shopwindow.shop import INTERFACE
-from trees import write
-
-NOTE = """
-import sys
-from multiprocessing import get_context
-from threading import Thread
-from shopwindow.interface.answer import Response
-from shopwindow.service.metrics import Metrics
-from shopwindow.service.serving import Exchange
-
-def note(metrics, number, method):
-    for length in range(number):
-        metrics.note(Exchange(Response(200, "application/json", bytes(length)), "events_v1", "phone"), method, 0.002)
-
-def fork(count, target):
-    workers = [get_context("fork").Process(target=target, args=(f"M{worker}",)) for worker in range(count)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-
-how, number = sys.argv[1], int(sys.argv[2])
-if how == "a process":
-    note(Metrics(), number, "M0")
-elif how == "its threads":
-    metrics = Metrics()
-    for thread in range(3):
-        Thread(target=note, args=(metrics, number, f"M{thread}")).start()
-elif how == "workers":
-    fork(3, lambda method: note(Metrics(), number, method))
-elif how == "workers forked afterwards":
-    metrics = Metrics()
-    note(metrics, 2, "M")
-    fork(3, lambda method: note(metrics, number, method))
-"""
-
-
-def noted(folder: Path, how: str, number: int) -> dict[str, list[int]]:
-    """The log of so many requests each, noted in some way, with one pipe for all: their bytes, by their method."""
-    folder.mkdir()
-    command = [sys.executable, "-c", NOTE, how, str(number)]
-    env = environment(PROMETHEUS_MULTIPROC_DIR=str(folder))
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=True)
-    found: dict[str, list[int]] = {}
-    for line in done.stdout.splitlines():
-        told = json.loads(line)
-        found.setdefault(told["method"], []).append(told["bytes"])
-    return found
-
 
 THREE = ("M0", "M1", "M2")
 
@@ -112,13 +61,6 @@ def test_a_method_that_is_none_is_told_as_other(capfd: pytest.CaptureFixture[str
 
 
 # -- servers -----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("metrics")
-    built(write(folder / "content", documents()), folder / "dist", at=AT)
-    return folder / "dist"
 
 
 def test_the_worker_that_is_behind_tells_what_is_served_and_one_that_has_ended_nothing(tmp_path: Path) -> None:

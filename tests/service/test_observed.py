@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from http.client import HTTPConnection
@@ -16,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from conformance import AT, PHONE, documents
+from conformance import PHONE
 from nginx import ADDRESS
-from releases import as_content, as_value, built
-from served import Server, called, environment, granian
+from releases import as_content, as_value
+from served import Server, called, environment, granian, within
 from shopwindow.content.schema import Schemas
 from shopwindow.service import requestid
 from shopwindow.service.admin import Admin
@@ -27,26 +26,9 @@ from shopwindow.service.serving import load
 from shopwindow.service.worker_notes import WorkerNotes
 from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
-from trees import write
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 EVENTS = "/store/v1/events?storeId=1"
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("observed")
-    built(write(folder / "content", documents()), folder / "dist", at=AT)
-    return folder / "dist"
-
-
-def within(seconds: float, told: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + seconds
-    while not told():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def ready(server: Server) -> tuple[int, dict[str, Any]]:
@@ -60,25 +42,6 @@ def metrics(server: Server) -> dict[str, float]:
 
 
 # -- readiness ---------------------------------------------------------------------------------------------------
-
-
-def test_a_service_whose_workers_answer_nothing_is_not_ready(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
-        assert within(5, lambda: ready(server)[0] == 200)
-        (worker,) = server.workers()
-        os.kill(worker, signal.SIGSTOP)
-        try:
-            started = time.monotonic()
-            status, value = ready(server)
-            seconds = time.monotonic() - started
-        finally:
-            os.kill(worker, signal.SIGCONT)
-        assert (status, value["ready"], value["reads"]) == (503, False, "no worker answered a read within 3 s")
-        assert seconds < 5
-        assert within(5, lambda: ready(server)[0] == 200)
-        lines = lines_of(server.out, "request")
-        assert {line["operation"] for line in lines} == {"options"}  # what the admin address asks is in no log
-        assert [name for name in metrics(server) if name.startswith('shopwindow_requests_total{operation="none')] == []
 
 
 def test_the_probe_is_answered_to_nobody_else(out: Path, tmp_path: Path) -> None:

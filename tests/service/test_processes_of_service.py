@@ -1,7 +1,6 @@
 """The processes of `shopwindow serve`: who is started, who is replaced, who ends, and with which status."""
 
 import asyncio
-import fcntl
 import json
 import os
 import signal
@@ -10,19 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from http.client import HTTPConnection, HTTPException
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from actions import PHONE, release
-from engines import postgresql_server
-from nginx import ADDRESS, ask, free_port
+from actions import PHONE, opted_in, release
+from as_systemd import Notified, handed
+from load import under_load
+from nginx import ADDRESS, free_port
 from releases import shopwindow
-from served import Server, environment, granian, within
+from served import AS_INSTALLED, Server, answers, environment, granian, in_a_group, lives, stands_still, within
 from shopwindow.service import worker
 from shopwindow.service.processors import processors
 
@@ -35,66 +32,6 @@ ENDED = (signal.SIGTERM, signal.SIGINT)
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of small content, with an application whose key is PHONE."""
     return release(tmp_path_factory.mktemp("processes"))
-
-
-def answers(server: Server, target: str = "/", seconds: float = 10) -> bool:
-    """Whether a request is answered at all, whatever is said."""
-    connection = server.connect()
-    connection.timeout = seconds
-    try:
-        connection.request("OPTIONS", target)
-        return connection.getresponse().status == 204
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()
-
-
-def reads(server: Server) -> bool:
-    """Whether a request is answered that a thread must work on, because no answer to it is in a cache."""
-    connection = HTTPConnection(ADDRESS, server.port, timeout=2)
-    try:
-        return ask(connection, f"{PROMOTIONS}?promoid={time.monotonic_ns()}", KEY).status == 200
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()
-
-
-def lives(process: int) -> bool:
-    """Whether there is a process that has not ended; one whose end nobody has looked at has."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
-
-
-def stands_still(process: int) -> bool:
-    """Whether every thread of a process is stopped."""
-    states = [file.read_text(encoding="utf-8") for file in Path(f"/proc/{process}/task").glob("*/stat")]
-    return all(state.rpartition(")")[2].split()[0] == "T" for state in states)
-
-
-@contextmanager
-def in_a_group(folder: Path, out: Path, *options: str, **env: str) -> Iterator[Server]:
-    """A service in a process group of its own. All of the group is killed at the end, also when a test breaks off."""
-    folder.mkdir(parents=True, exist_ok=True)
-    port = free_port()
-    command = [sys.executable, "-m", "shopwindow", "serve", "--out", str(out), "--bind", f"{ADDRESS}:{port}"]
-    command += ["--admin", "", "--database", f"sqlite:///{folder}/store.sqlite", "--log-dir", str(folder / "log")]
-    with (folder / "stdout").open("wb") as stdout, (folder / "stderr").open("wb") as stderr:
-        process = subprocess.Popen(
-            [*command, *options], stdout=stdout, stderr=stderr, env=environment(**env), start_new_session=True
-        )
-    server = Server(port, 0, process, folder / "stdout", folder / "stderr")
-    try:
-        assert within(30, lambda: process.poll() is not None or answers(server)), server.err.read_text()
-        yield server
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(20)
 
 
 # -- one service on an address -----------------------------------------------------------------------------------
@@ -117,10 +54,10 @@ def test_a_second_service_on_the_port_is_refused_in_a_sentence_and_touches_no_da
 
 @pytest.mark.parametrize("number", ENDED, ids=lambda number: number.name)
 def test_a_signal_to_the_whole_group_is_a_normal_end(out: Path, tmp_path: Path, number: signal.Signals) -> None:
-    with in_a_group(tmp_path / "server", out, "--workers", "2") as server:
+    with in_a_group(tmp_path / "server", out, "--workers", "2") as server, under_load(server.port):
         workers = server.workers()
         os.killpg(server.process.pid, number)
-        assert server.process.wait(20) == 0
+        assert server.process.wait(60) == 0
         assert ([lives(worker) for worker in workers], len(workers)) == ([False, False], 2)
         said = server.err.read_text() + server.out.read_text()
     assert [word for word in ("Unexpected", "Traceback", "killed", "another") if word in said] == []
@@ -213,76 +150,7 @@ except Failure as failure:
 """
 
 
-def test_a_worker_that_stands_still_is_replaced(out: Path, tmp_path: Path) -> None:
-    with in_a_group(tmp_path / "server", out, "--workers", "1") as server:
-        (worker,) = server.workers()
-        os.kill(worker, signal.SIGSTOP)
-        assert within(5, lambda: stands_still(worker))  # a thread that still runs might accept the next connection
-        assert answers(server, seconds=25)  # it waits to be accepted, for the next worker
-        assert within(5, lambda: not lives(worker))
-        said = f"worker 1 (process {worker}) has answered nothing for 5 s; another takes its place"
-        assert said in server.err.read_text()
-        assert within(10, lambda: len(server.workers()) == 1)  # the parent has looked at its end
-
-
-def test_a_worker_whose_threads_all_stand_still_is_replaced_and_still_answers_what_it_has_begun(
-    out: Path, tmp_path: Path
-) -> None:
-    """The mobile log hangs, as it does on a disk that is about to die: somebody holds its lock."""
-    entry = {"deviceId": "d", "platform": "p", "logLevel": "ERROR", "logMessage": "It broke."}
-    body = json.dumps({"entry": entry}).encode()
-    lock = tmp_path / "server/log/mobile.lock"
-
-    def post(_: int) -> int:
-        connection = HTTPConnection(ADDRESS, server.port, timeout=30)
-        headers = {**KEY, "content-type": "application/json"}
-        return ask(connection, "/v2/utility/mobilelog", headers, "POST", body).status
-
-    with in_a_group(tmp_path / "server", out, "--workers", "1", "--threads", "2") as server:
-        (worker,) = server.workers()
-        lock.parent.mkdir(exist_ok=True)
-        with lock.open("ab") as held, ThreadPoolExecutor(2) as pool:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            posts = pool.map(post, range(2))
-            time.sleep(0.5)
-            assert not reads(server)
-            assert within(25, lambda: reads(server))  # not what the first worker has accepted
-            fcntl.flock(held, fcntl.LOCK_UN)
-            assert list(posts) == [200, 200]
-        assert within(10, lambda: not lives(worker))
-        said = server.err.read_text()
-    assert f"worker 1 (process {worker}) has answered nothing for 5 s; another takes its place" in said
-    assert ("Current thread" in said or "Thread 0x" in said, "logfile.py" in said or "journal" in said) == (True, True)
-
-
 # -- reloading ---------------------------------------------------------------------------------------------------
-
-
-class Notified:
-    """A socket that a service tells of itself, as systemd's is."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(f"\0{path[1:]}" if path.startswith("@") else path)
-
-    def __enter__(self) -> "Notified":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.close()
-
-    def next(self, seconds: float = 30) -> str:
-        """What is said next, but for the words that it is alive."""
-        self._socket.settimeout(seconds)
-        while (said := self._socket.recv(4096).decode()) == "WATCHDOG=1":
-            pass
-        return said
-
-    def is_alive(self) -> bool:
-        """Whether the service says that it lives, which it says at every turn, also before and after other words."""
-        self._socket.settimeout(5)
-        return any(self._socket.recv(4096) == b"WATCHDOG=1" for _ in range(2))
 
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["path", "abstract"])
@@ -310,6 +178,20 @@ def test_a_watchdog_of_systemd_hears_that_the_parent_lives(out: Path, tmp_path: 
         assert all(systemd.is_alive() for _ in range(3))
 
 
+def test_a_reload_under_load_loses_no_answer(out: Path, tmp_path: Path) -> None:
+    path = str(tmp_path / "notify")
+    options = ("--workers", "2", "--memo", "0")
+    with Notified(path) as systemd, in_a_group(tmp_path / "server", out, *options, NOTIFY_SOCKET=path) as server:
+        assert systemd.next() == "READY=1"
+        with under_load(server.port) as load:
+            server.process.send_signal(signal.SIGHUP)
+            assert systemd.next(120).startswith("RELOADING=1\n")
+            assert systemd.next(120) == "READY=1"
+            answered = len(load.statuses)
+            assert within(60, lambda: load.has_answered(answered + 100))
+    assert (load.lost, {*load.statuses}) == ([], {200})
+
+
 def test_ready_is_said_when_every_worker_answers(out: Path, tmp_path: Path) -> None:
     path = str(tmp_path / "notify")
     with (
@@ -325,27 +207,6 @@ def test_ready_is_said_when_every_worker_answers(out: Path, tmp_path: Path) -> N
 
 
 # -- the socket of systemd ---------------------------------------------------------------------------------------
-
-_HANDED = 'import os, sys; os.environ["LISTEN_PID"] = str(os.getpid()); os.execv(sys.executable, sys.argv[1:])'
-
-
-def handed(listener: socket.socket | None, out: Path, folder: Path, **env: str) -> "subprocess.Popen[bytes]":
-    """A service that gets ``listener`` as file descriptor 3, as systemd hands it over."""
-    serve = [sys.executable, "-m", "shopwindow", "serve", "--out", str(out), "--admin", "", "--workers", "1"]
-    serve += ["--bind", f"{ADDRESS}:1", "--database", f"sqlite:///{folder}/store.sqlite", "--log-dir", ""]
-    put = "import os; os.dup2(int(os.environ.pop('FROM')), 3); " if listener else ""
-    command = [sys.executable, "-c", put + _HANDED, *serve]
-    passed = (listener.fileno(),) if listener else ()
-    more = {"FROM": str(passed[0])} if passed else {}
-    with (folder / "stderr").open("ab") as stderr:
-        return subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            pass_fds=passed,
-            env=environment(**{"LISTEN_FDS": "1", **more, **env}),
-            start_new_session=True,
-        )
 
 
 def test_a_socket_that_systemd_listens_on_is_taken_and_left_open(out: Path, tmp_path: Path) -> None:
@@ -381,29 +242,6 @@ def test_a_socket_that_is_none_is_said_in_a_sentence(
 
 
 # -- the database ------------------------------------------------------------------------------------------------
-
-
-def opted_in(server: Server) -> int:
-    """The status of a write."""
-    body = json.dumps({"deviceID": "D1", "optInOrOptOut": "IN"}).encode()
-    headers = {**KEY, "content-type": "application/json"}
-    connection = HTTPConnection(ADDRESS, server.port, timeout=30)  # a write waits 10 s for a server that is away
-    return ask(connection, "/v2/utility/mobileoptinout", headers, "POST", body).status
-
-
-def test_a_service_starts_without_its_database_server_answers_reads_and_uses_it_once_it_is_there(
-    out: Path, tmp_path: Path
-) -> None:
-    with postgresql_server({"fsync": "off"}) as database:
-        url = database.url()
-        database.stop()
-        with granian(tmp_path / "server", out, "--workers", "1", "--database", url) as server:
-            assert (server.ask(PROMOTIONS, KEY).status, opted_in(server)) == (200, 503)
-            said = server.err.read_text()
-            assert "reads are answered, writes are refused, and it is tried again" in said
-            database.start()
-            assert within(20, lambda: opted_in(server) == 200)
-            assert within(5, lambda: "the database can be used, after" in server.err.read_text())
 
 
 def test_a_service_starts_without_its_database_file_and_uses_it_once_it_may(out: Path, tmp_path: Path) -> None:
@@ -505,7 +343,7 @@ def test_the_quota_of_a_real_cgroup_is_found(tmp_path: Path) -> None:
 
 
 def test_the_first_search_for_a_place_waits_for_nothing_to_be_loaded(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with granian(tmp_path / "server", out, "--workers", "1", **AS_INSTALLED) as server:
         began = time.monotonic()
         found = server.ask("/store/v2/stores?searchAddress=Davie,%20FL", KEY)
         took = time.monotonic() - began

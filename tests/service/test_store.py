@@ -1,42 +1,28 @@
 """The database on both engines: what its tables promise, actions in one transaction, retries, steps to a new form."""
 
-import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from consents import ANSWER, NOW, RETRY, begun, choose, history
 from engines import Engine
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables, written
 from shopwindow.problems import Failure, Refusal
 from shopwindow.retail.bags.table import BAGS, Line
-from shopwindow.retail.consents.table import CONSENTS, Choice
+from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.forget import forget
 from shopwindow.service.database.prune import prune
 from shopwindow.service.database.retries import RETRIES, Retry
 
-NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
 DAY = timedelta(hours=24)
 MOMENT = timedelta(milliseconds=1)
-
-
-def choose(
-    database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW, key: str = ""
-) -> None:
-    """Record one choice of the phone application."""
-    key = key or os.urandom(16).hex()
-    database.write(lambda shop: shop[CONSENTS].record("phone", device, choice, user, at, key))
-
-
-def history(database: Database, since: str = "") -> list[tuple[str, str, str | None]]:
-    choices: list[Choice] = database.read(lambda shop: shop[CONSENTS].history(since))
-    return [(choice.device, choice.choice, choice.user) for choice in choices]
 
 
 def current(database: Database, device: str) -> str | None:
@@ -286,21 +272,6 @@ def test_a_guest_user_is_forgotten_with_their_bag_and_its_kept_answers(database:
 
 
 # -- retries -----------------------------------------------------------------------------------------------------
-
-RETRY = Retry("phone", "POST", "v2/path", "key", "digest")
-ANSWER = Outcome({"success": True, "text": "ünï"}, '"etag"')
-
-
-def begun(database: Database, at: datetime = NOW, retry: Retry = RETRY) -> Outcome | None:
-    """What is found under a key; where nothing is, the answer is kept."""
-
-    def work(shop: Tables) -> Outcome | None:
-        known = shop[RETRIES].begin(retry, at)
-        if known is None:
-            shop[RETRIES].finish(retry, ANSWER)
-        return known
-
-    return database.write(work)
 
 
 def test_the_first_answer_is_given_again(database: Database) -> None:

@@ -4,34 +4,22 @@ import json
 import os
 import socket
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from conformance import AT, PHONE, TABLET, documents
+from conformance import PHONE, TABLET
 from engines import ENGINES, Engine, engine_of
-from nginx import ADDRESS, Answer
-from releases import built, shopwindow
+from nginx import ADDRESS
+from optins import PATH, devices, post
+from releases import shopwindow
 from served import Server, granian, gunicorn
 from shopwindow.cli.database import DATABASE
-from trees import write
 
-PATH = "/v2/utility/mobileoptinout"
 SUCCESS = b'{"success":true}'
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release of the conformance table's content."""
-    folder = tmp_path_factory.mktemp("release")
-    built(write(folder / "content", documents()), folder / "dist", at=AT)
-    return folder / "dist"
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -45,37 +33,6 @@ def server(shared: Engine, out: Path, tmp_path_factory: pytest.TempPathFactory) 
     options = ("--workers", "3", "--database", shared.url)
     with granian(tmp_path_factory.mktemp("server"), out, *options) as server:
         yield server
-
-
-def post(
-    server: Server,
-    device: str = "device",
-    choice: Any = "IN",
-    headers: Mapping[str, str] | None = None,
-    key: str = PHONE,
-    path: str = PATH,
-) -> Answer:
-    """One opt-in or opt-out, on a connection of its own."""
-    connection = HTTPConnection(ADDRESS, server.port, timeout=30)
-    sent = {"x-svc-webservice-client-id": key, "Content-Type": "application/json", **(headers or {})}
-    try:
-        connection.request("POST", path, json.dumps({"deviceID": device, "optInOrOptOut": choice}), sent)
-        response = connection.getresponse()
-        found = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, found, response.read())
-    finally:
-        connection.close()
-
-
-def devices(engine: Engine) -> Counter[str]:
-    """How often each device chose."""
-    database = engine.open()
-    try:
-        return Counter(
-            device for (device,) in database.read(lambda shop: shop.session.run("SELECT device FROM consent_history"))
-        )
-    finally:
-        database.close()
 
 
 # -- retries -----------------------------------------------------------------------------------------------------

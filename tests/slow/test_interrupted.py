@@ -58,6 +58,11 @@ def began(folder: Path) -> bytes:
     return b"" if state == b"Z" else fields[18]
 
 
+def interruptible() -> None:
+    """A shell starts what runs in the background with SIGINT ignored, and whatever that starts inherits it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="no other system ends a process with the one that started it")
 @pytest.mark.parametrize("workers", ["0", "1"], ids=["in one process", "in parallel"])
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
@@ -74,7 +79,9 @@ def test_no_process_outlives_a_run_that_is_cut_off(tmp_path: Path, how: signal.S
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment = {**kept, "PYTHONPATH": str(TESTS)}
     with (tmp_path / "printed").open("wb") as printed:
-        run = subprocess.Popen(command, stdout=printed, stderr=printed, env=environment, cwd=test.parent)
+        run = subprocess.Popen(
+            command, stdout=printed, stderr=printed, env=environment, cwd=test.parent, preexec_fn=interruptible
+        )
     within(120, lambda: begun.exists() or run.poll() is not None)
     assert begun.exists(), (tmp_path / "printed").read_text()
     started = descendants(run.pid)

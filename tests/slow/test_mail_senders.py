@@ -1,77 +1,29 @@
 """Several senders of mails at once: killed, or with a database server that is gone, they send each mail once."""
 
 import json
-import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from children import ends_with_us
 from engines import IMMEDIATE, Engine, postgresql_server
+from mails import command, counts, plain, promise, sending, surroundings
 from mailserver import MailServer, mail_server
-from nginx import ADDRESS
-from served import environment, within
-from shopwindow.interface.outbox import OUTBOX
-from shopwindow.interface.table import Tables
+from served import within
 from shopwindow.service.database.database import Database, open_database
-from shopwindow.service.letters import Letters
-from shopwindow.service.mail import Patience, Senders
-from shopwindow.service.smtp import SmtpServer
+from shopwindow.service.mail import Patience
 from shopwindow.shop import INTERFACE
-from test_share import DOCUMENT
-
-QUICK = Patience(lease=20, first=0.05, longest=0.2, deferred=4, poll=0.05, outage=0.2)
 
 
 @pytest.fixture
 def server() -> Iterator[MailServer]:
     with mail_server() as server:
         yield server
-
-
-def promise(database: Database, *recipients: str) -> None:
-    """Put mails into the outbox, in one transaction."""
-
-    def add(shop: Tables) -> None:
-        for recipient in recipients:
-            shop[OUTBOX].add(os.urandom(16).hex(), "share", recipient, DOCUMENT, datetime.now(UTC))
-
-    database.write(add)
-
-
-def counts(database: Database) -> dict[str, int]:
-    return {name: number for name, number in database.read(lambda shop: shop[OUTBOX].counts()).items() if number}
-
-
-@contextmanager
-def sending(database: Database, server: SmtpServer, patience: Patience = QUICK, threads: int = 2) -> Iterator[Senders]:
-    senders = Senders(database, server, Letters(INTERFACE), threads, patience)
-    senders.start()
-    try:
-        yield senders
-    finally:
-        senders.stop()
-
-
-def plain(server: MailServer) -> SmtpServer:
-    return SmtpServer(ADDRESS, server.port, "none")
-
-
-def command(*more: str) -> list[str]:
-    return [sys.executable, "-m", "shopwindow", "mail", *more]
-
-
-def surroundings(engine: Engine, server: MailServer) -> dict[str, str]:
-    smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
-    return environment(SHOPWINDOW_DATABASE=engine.url, **smtp)
 
 
 def sender(engine: Engine, server: MailServer, out: Path, *more: str) -> "subprocess.Popen[bytes]":

@@ -1,8 +1,6 @@
 """What other servers' workers have noted of requests is written and counted when they end."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from http.client import HTTPConnection
 from pathlib import Path
@@ -10,65 +8,16 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 
-from conformance import AT, PHONE, documents
+from conformance import PHONE
 from nginx import ADDRESS, ask
-from releases import built
-from served import Server, environment, granian, gunicorn
+from notes import noted
+from served import Server, granian, gunicorn
 from shopwindow.service.metrics import FLUSH_NOTES
-from trees import write
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 
 
 EVENTS, NOWHERE = "/store/v1/events?storeId=1", "/nowhere"
-
-
-NOTE = """
-import sys
-from multiprocessing import get_context
-from threading import Thread
-from shopwindow.interface.answer import Response
-from shopwindow.service.metrics import Metrics
-from shopwindow.service.serving import Exchange
-
-def note(metrics, number, method):
-    for length in range(number):
-        metrics.note(Exchange(Response(200, "application/json", bytes(length)), "events_v1", "phone"), method, 0.002)
-
-def fork(count, target):
-    workers = [get_context("fork").Process(target=target, args=(f"M{worker}",)) for worker in range(count)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-
-how, number = sys.argv[1], int(sys.argv[2])
-if how == "a process":
-    note(Metrics(), number, "M0")
-elif how == "its threads":
-    metrics = Metrics()
-    for thread in range(3):
-        Thread(target=note, args=(metrics, number, f"M{thread}")).start()
-elif how == "workers":
-    fork(3, lambda method: note(Metrics(), number, method))
-elif how == "workers forked afterwards":
-    metrics = Metrics()
-    note(metrics, 2, "M")
-    fork(3, lambda method: note(metrics, number, method))
-"""
-
-
-def noted(folder: Path, how: str, number: int) -> dict[str, list[int]]:
-    """The log of so many requests each, noted in some way, with one pipe for all: their bytes, by their method."""
-    folder.mkdir()
-    command = [sys.executable, "-c", NOTE, how, str(number)]
-    env = environment(PROMETHEUS_MULTIPROC_DIR=str(folder))
-    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=True)
-    found: dict[str, list[int]] = {}
-    for line in done.stdout.splitlines():
-        told = json.loads(line)
-        found.setdefault(told["method"], []).append(told["bytes"])
-    return found
 
 
 def merged(folder: Path) -> dict[str, float]:
@@ -100,13 +49,6 @@ def test_all_that_was_noted_is_written_in_whole_lines_and_counted_when_a_process
         'shopwindow_request_seconds_count{operation="events_v1"}': total,
         **{f'shopwindow_request_seconds_bucket{{le="{bound}",operation="events_v1"}}': total for bound in over},
     }
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("metrics")
-    built(write(folder / "content", documents()), folder / "dist", at=AT)
-    return folder / "dist"
 
 
 def asked(server: Server) -> None:

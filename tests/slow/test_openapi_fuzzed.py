@@ -18,8 +18,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from conformance import AT, PHONE, documents
-from releases import Json, built, shopwindow
+from conformance import PHONE
+from releases import Json, shopwindow
 from shopwindow.content.schema import Schemas
 from shopwindow.service.database.database import open_database
 from shopwindow.service.logfile import LogFile
@@ -27,16 +27,8 @@ from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Serving, load
 from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
-from trees import write
 
 KEY = {"x-svc-webservice-client-id": PHONE}
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("openapi")
-    built(write(folder / "content", documents()), folder / "dist", at=AT)
-    return folder / "dist"
 
 
 @pytest.fixture(scope="module")

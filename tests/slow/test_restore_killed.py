@@ -1,33 +1,16 @@
 """A restore that is killed at each of its steps."""
 
-import os
 import signal
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from consents import NOW, choose, devices
 from engines import Engine
 from releases import shopwindow
-from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import Database, open_database
-from shopwindow.shop import INTERFACE
-
-NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
-
-
-def choose(database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW) -> None:
-    database.write(lambda shop: shop[CONSENTS].record("phone", device, choice, user, at, os.urandom(8).hex()))
-
-
-def devices(url: str) -> list[str]:
-    database = open_database(url, INTERFACE.tables)
-    try:
-        return [choice.device for choice in database.read(lambda shop: shop[CONSENTS].history(""))]
-    finally:
-        database.close()
 
 
 @pytest.fixture
@@ -39,6 +22,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from shopwindow.service.database.sqlite_file import restore
+from shopwindow.service.database.tables import declared
+from shopwindow.shop import INTERFACE
 
 copy, path, steps = Path(sys.argv[1]), Path(sys.argv[2]), iter(range(int(sys.argv[3])))
 
@@ -49,7 +34,7 @@ def kill(event, arguments):
 
 
 sys.addaudithook(kill)
-restore(copy, path)
+restore(copy, path, declared(INTERFACE.tables))
 """
 """Killed before a step that changes a folder, by its number."""
 

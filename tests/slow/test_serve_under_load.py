@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 import pytest
 
-from conformance import AT, PHONE, differing, documents, json_bytes, table
+from conformance import PHONE, differing, documents, json_bytes, table
 from nginx import ADDRESS, Answer, ask
 from releases import app, built, shopwindow, small, store
 from releases import write as write_documents
@@ -29,20 +29,11 @@ from shopwindow.release.publish import Releases
 from shopwindow.service.server import metrics_folder
 from shopwindow.service.serving import Watch
 from shopwindow.shop import INTERFACE
-from trees import write
 
 KEY = {"x-svc-webservice-client-id": PHONE}
 
 
 CONFIGURATION = "/v2/utility/mobileapp"
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Releases of the conformance table's content; nobody switches them."""
-    folder = tmp_path_factory.mktemp("serve")
-    built(write(folder / "content", documents()), folder / "dist", at=AT)
-    return folder / "dist"
 
 
 @dataclass(frozen=True)

@@ -6,74 +6,16 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPException
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from conformance import AT, PHONE, documents
+from conformance import PHONE
 from engines import ENGINES, Engine, engine_of, postgresql_server
-from nginx import ADDRESS, Answer
-from releases import built
+from optins import devices, post
 from served import Server, granian, within
-from trees import write
-
-PATH = "/v2/utility/mobileoptinout"
-
-
-@pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release of the conformance table's content."""
-    folder = tmp_path_factory.mktemp("release")
-    built(write(folder / "content", documents()), folder / "dist", at=AT)
-    return folder / "dist"
-
-
-@pytest.fixture(scope="module", params=ENGINES)
-def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    return engine_of(request, request.param, tmp_path_factory.mktemp("store"))
-
-
-@pytest.fixture(scope="module")
-def server(shared: Engine, out: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Three processes on one store, which was not there before."""
-    options = ("--workers", "3", "--database", shared.url)
-    with granian(tmp_path_factory.mktemp("server"), out, *options) as server:
-        yield server
-
-
-def post(
-    server: Server,
-    device: str = "device",
-    choice: Any = "IN",
-    headers: Mapping[str, str] | None = None,
-    key: str = PHONE,
-    path: str = PATH,
-) -> Answer:
-    """One opt-in or opt-out, on a connection of its own."""
-    connection = HTTPConnection(ADDRESS, server.port, timeout=30)
-    sent = {"x-svc-webservice-client-id": key, "Content-Type": "application/json", **(headers or {})}
-    try:
-        connection.request("POST", path, json.dumps({"deviceID": device, "optInOrOptOut": choice}), sent)
-        response = connection.getresponse()
-        found = {name.lower(): value for name, value in response.getheaders()}
-        return Answer(response.status, found, response.read())
-    finally:
-        connection.close()
-
-
-def devices(engine: Engine) -> Counter[str]:
-    """How often each device chose."""
-    database = engine.open()
-    try:
-        return Counter(
-            device for (device,) in database.read(lambda shop: shop.session.run("SELECT device FROM consent_history"))
-        )
-    finally:
-        database.close()
 
 
 @pytest.mark.parametrize("engine_name", ENGINES)

@@ -4,92 +4,25 @@ import os
 import signal
 import socket
 import subprocess
-import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException, RemoteDisconnected
 from pathlib import Path
 
 import pytest
 
-from actions import PHONE, release
-from nginx import ADDRESS, ask
-from served import Server, within
-from test_processes_of_service import Notified, answers, handed, in_a_group
+from actions import release
+from as_systemd import Notified, handed
+from load import under_load
+from nginx import ADDRESS
+from served import Server, answers, in_a_group, within
 
-KEY = {"x-svc-webservice-client-id": PHONE}
-TARGET = "/v2/promotions"
 ANSWERS = 3000
-CLIENTS = 6
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of small content, with an application whose key is PHONE."""
     return release(tmp_path_factory.mktemp("restarts"))
-
-
-@dataclass
-class Load:
-    """Clients that ask until they are told to stop: what they were answered, and what they lost."""
-
-    port: int
-    stop: threading.Event = field(default_factory=threading.Event)
-    statuses: list[int] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
-
-    def once(self) -> None:
-        """A connection for each request. Whatever does not come back is lost."""
-        while not self.stop.is_set():
-            connection = HTTPConnection(ADDRESS, self.port, timeout=60)
-            try:
-                self.statuses.append(ask(connection, TARGET, KEY).status)
-            except (OSError, HTTPException) as error:
-                self.lost.append(repr(error))
-            finally:
-                connection.close()
-
-    def kept(self) -> None:
-        """One connection for many requests.
-
-        A server may close it between two of them, and a request that was on its way then is sent again on another
-        (RFC 9110 §9.2.2), once. That is what nginx does with a connection to its upstream, too.
-        """
-        connection, used = HTTPConnection(ADDRESS, self.port, timeout=60), False
-        while not self.stop.is_set():
-            try:
-                self.statuses.append(ask(connection, TARGET, KEY).status)
-                used = True
-                continue
-            except (RemoteDisconnected, ConnectionResetError, BrokenPipeError) as error:
-                if not used:
-                    self.lost.append(repr(error))
-            except (OSError, HTTPException) as error:
-                self.lost.append(repr(error))
-            connection.close()
-            connection, used = HTTPConnection(ADDRESS, self.port, timeout=60), False
-        connection.close()
-
-    def has_answered(self, number: int) -> bool:
-        return len(self.statuses) >= number
-
-
-@contextmanager
-def under_load(port: int) -> Iterator[Load]:
-    load = Load(port)
-    work = [load.once, load.kept] * (CLIENTS // 2)
-    threads = [threading.Thread(target=each, daemon=True) for each in work]
-    for thread in threads:
-        thread.start()
-    try:
-        yield load
-    finally:
-        load.stop.set()
-        for thread in threads:
-            thread.join(90)
 
 
 def test_a_reload_loses_no_answer_and_changes_every_worker(out: Path, tmp_path: Path) -> None:

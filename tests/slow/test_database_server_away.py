@@ -1,56 +1,24 @@
 """A PostgreSQL server that restarts, stays away, falls silent or takes no writes."""
 
-import os
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actions import PHONE, opted_in, release
+from consents import begun, choose, history
 from engines import FAST, IMMEDIATE, PostgresServer, postgresql_server
-from shopwindow.interface.operation import Outcome
-from shopwindow.interface.table import Tables
+from served import granian, within
 from shopwindow.problems import Refusal
-from shopwindow.retail.consents.table import CONSENTS, Choice
+from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import Database, open_database
-from shopwindow.service.database.retries import RETRIES, Retry
 from shopwindow.shop import INTERFACE
 
-NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
-
-
-def choose(
-    database: Database, device: str, choice: str = "IN", user: str | None = None, at: datetime = NOW, key: str = ""
-) -> None:
-    """Record one choice of the phone application."""
-    key = key or os.urandom(16).hex()
-    database.write(lambda shop: shop[CONSENTS].record("phone", device, choice, user, at, key))
-
-
-def history(database: Database, since: str = "") -> list[tuple[str, str, str | None]]:
-    choices: list[Choice] = database.read(lambda shop: shop[CONSENTS].history(since))
-    return [(choice.device, choice.choice, choice.user) for choice in choices]
-
-
-RETRY = Retry("phone", "POST", "v2/path", "key", "digest")
-
-
-ANSWER = Outcome({"success": True, "text": "ünï"}, '"etag"')
-
-
-def begun(database: Database, at: datetime = NOW, retry: Retry = RETRY) -> Outcome | None:
-    """What is found under a key; where nothing is, the answer is kept."""
-
-    def work(shop: Tables) -> Outcome | None:
-        known = shop[RETRIES].begin(retry, at)
-        if known is None:
-            shop[RETRIES].finish(retry, ANSWER)
-        return known
-
-    return database.write(work)
+PROMOTIONS, KEY = "/v2/promotions", {"x-svc-webservice-client-id": PHONE}
 
 
 @pytest.fixture
@@ -164,7 +132,7 @@ def test_a_server_that_falls_silent_is_told_in_bounded_time_and_found_again(rest
             for _ in range(2):
                 list(pool.map(timed, acts, acts.values(), timeout=30))
             assert "database" in database.fault()
-    away = "the store cannot be reached now"
+    away = "the database cannot be reached now"
     first, later = told[:3], told[3:]
     assert sorted(name for name, _ in first) == [f"adds: {away}", f"reads: {away}", f"writes: {away}"]
     assert sorted(name for name, _ in later) == [f"adds: {away}", f"reads: {away}", f"writes: {away}"]
@@ -204,3 +172,25 @@ def test_a_server_that_takes_no_writes_is_a_refusal_until_it_does(restarting: Po
     choose(database, "after")
     assert {device for device, _, _ in history(database)} == {"before", "after"}
     database.close()
+
+
+# -- a service that starts without it -----------------------------------------------------------------------------
+
+
+def test_a_service_starts_without_its_database_server_answers_reads_and_uses_it_once_it_is_there(
+    tmp_path: Path,
+) -> None:
+    out = release(tmp_path)
+    with postgresql_server({"fsync": "off"}) as database:
+        url = database.url()
+        database.stop()
+        with granian(tmp_path / "server", out, "--workers", "1", "--database", url) as server:
+            assert (server.ask(PROMOTIONS, KEY).status, opted_in(server)) == (
+                200,
+                503,
+            )
+            said = server.err.read_text()
+            assert "reads are answered, writes are refused, and it is tried again" in said
+            database.start()
+            assert within(20, lambda: opted_in(server) == 200)
+            assert within(5, lambda: "the database can be used, after" in server.err.read_text())

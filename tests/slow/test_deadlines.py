@@ -1,0 +1,73 @@
+"""What goes on until a deadline is over: a job, a reader of the database, clients and workers that say nothing."""
+
+import os
+import signal
+import socket
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+from consents import choose
+from engines import Engine
+from nginx import ADDRESS
+from releases import shopwindow
+from served import granian, within
+from test_maintain import maintain, never_ending, outcomes, shop
+from test_observed import lines_of, metrics, ready
+
+__all__ = ["shop"]
+
+
+def test_a_job_that_takes_too_long_is_ended_and_the_next_one_is_done(shop: Path) -> None:
+    env = {"PYTHONPATH": str(never_ending(shop, "prune"))}
+    ran = maintain(shop, "prune", "prune-database", "--timeout", "20", env=env)
+    assert outcomes(ran) == {"prune": "failed", "prune-database": "done"}
+    assert "not done after 20 s" in ran.out
+
+
+def test_a_person_is_forgotten_while_somebody_reads_and_that_is_said(tmp_path: Path) -> None:
+    sqlite = Engine("sqlite", f"sqlite:///{tmp_path / 'store' / 'shop.sqlite'}")
+    database = sqlite.open()
+    database.migrate()
+    choose(database, "device", user="PersonToForget")
+    choose(database, "another")
+    with closing(sqlite3.connect(tmp_path / "store" / "shop.sqlite", isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM consents").fetchall()
+        ran = shopwindow("optins", "forget", "--database", sqlite.url, "--user", "PersonToForget")
+        assert (ran.status, ran.err.startswith("somebody reads ")) == (0, True)
+    database.close()
+
+
+def test_connections_on_which_nothing_comes_are_closed(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        idle = [socket.create_connection((ADDRESS, server.admin), timeout=30) for _ in range(3)]
+        idle[0].sendall(b"GET /healthz HT")
+        started = time.monotonic()
+        statuses = [server.told(path).status for path in ("/healthz", "/readyz", "/metrics")]
+        waited = time.monotonic() - started
+        ended = [connection.recv(1) for connection in idle]
+        for connection in idle:
+            connection.close()
+        assert (statuses, waited < 3, ended) == ([200] * 3, True, [b""] * 3)
+        assert "Traceback" not in server.err.read_text()
+
+
+def test_a_service_whose_workers_answer_nothing_is_not_ready(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1") as server:
+        assert within(5, lambda: ready(server)[0] == 200)
+        (worker,) = server.workers()
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            started = time.monotonic()
+            status, value = ready(server)
+            seconds = time.monotonic() - started
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        assert (status, value["ready"], value["reads"]) == (503, False, "no worker answered a read within 3 s")
+        assert seconds < 5
+        assert within(5, lambda: ready(server)[0] == 200)
+        lines = lines_of(server.out, "request")
+        assert {line["operation"] for line in lines} == {"options"}  # what the admin address asks is in no log
+        assert [name for name in metrics(server) if name.startswith('shopwindow_requests_total{operation="none')] == []
