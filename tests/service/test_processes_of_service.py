@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -209,12 +210,20 @@ def test_ready_is_said_when_every_worker_answers(out: Path, tmp_path: Path) -> N
 # -- the socket of systemd ---------------------------------------------------------------------------------------
 
 
-def test_a_socket_that_systemd_listens_on_is_taken_and_left_open(out: Path, tmp_path: Path) -> None:
-    with socket.create_server((ADDRESS, 0)) as listener:
+def longest_queue(listener: socket.socket) -> int:
+    """How many connections may wait to be accepted: tcpi_sacked of a socket that listens (linux/tcp.h)."""
+    number: int
+    (number,) = struct.unpack_from("I", listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 64), 28)
+    return number
+
+
+def test_a_socket_that_systemd_listens_on_is_taken_as_it_is_and_left_open(out: Path, tmp_path: Path) -> None:
+    with socket.create_server((ADDRESS, 0), backlog=4096) as listener:
+        longest = longest_queue(listener)
         process = handed(listener, out, tmp_path)
         server = Server(listener.getsockname()[1], 0, process, tmp_path / "stdout", tmp_path / "stderr")
         try:
-            assert answers(server, seconds=30)
+            assert (answers(server, seconds=30), longest_queue(listener)) == (True, longest)
             process.terminate()
             assert process.wait(20) == 0
             socket.create_connection((ADDRESS, server.port), 5).close()  # systemd goes on listening

@@ -24,6 +24,14 @@ KiB more.
 deadline closes them.
 """
 
+BACKLOG = 4096
+"""Connections that wait to be accepted. Beyond it the kernel drops them, and clients try again
+a second later.
+
+4,096 is the most that Linux admits by default (net.core.somaxconn). 1,800 silent clients that
+came at once filled a queue of 1,024, and the next client waited that second.
+"""
+
 OTHER_FILES = 256
 """Files that a worker has open beside connections: a release, the database with its readers,
 the log, metrics.

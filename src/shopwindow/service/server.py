@@ -20,7 +20,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import from_environment
 from shopwindow.problems import Failure
 from shopwindow.service import journal
-from shopwindow.service.connections import MOST, count, room
+from shopwindow.service.connections import BACKLOG, MOST, count, room
 from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.late import late_database
@@ -33,15 +33,6 @@ from shopwindow.service.systemd import inherited_socket
 
 FACTORY = "shopwindow.service.wsgi:make"
 WORKER = "shopwindow.service.worker"
-BACKLOG = 4096
-"""Connections that wait to be accepted. Beyond it the kernel drops them, and clients try again
-a second later.
-
-4,096 is the most that Linux gives unless it is told otherwise (net.core.somaxconn). 1,800
-silent clients that came at once filled a queue of 1,024, and the next client waited that
-second.
-"""
-
 STARTING_SECONDS = 60
 MEMORY, METRICS = Path("/dev/shm"), "shopwindow-metrics-"  # nosec B108 # mkdtemp makes a folder of our own in it
 

@@ -45,15 +45,12 @@ from granian.server import MPServer
 
 from shopwindow.problems import Failure
 from shopwindow.service import journal
-from shopwindow.service.connections import HEAD_SECONDS
+from shopwindow.service.connections import BACKLOG, HEAD_SECONDS
 from shopwindow.service.intake import Intake
 from shopwindow.service.supervisor import OF_THE_GROUP, READY, STOP, STUCK, TRACEBACKS, WELL
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
-
-BACKLOG = 1024
-"""Connections that wait to be accepted, as Granian's own default has it."""
 
 WSGI = "wsgi"
 
@@ -179,6 +176,7 @@ class _Granian(MPServer):
     number: int
 
     def _serve(self, spawn_target: Any, target_loader: Any) -> None:
+        # Granian listens on the socket once more, which sets the length of its queue anew
         is_unix = self.listener.family == socket.AF_UNIX
         self._shd = SocketHolder(self.listener.fileno(), is_unix, BACKLOG)  # type: ignore[call-arg, assignment]
         self._sso = None
