@@ -20,7 +20,7 @@ from shopwindow.content.schema import Schemas
 from shopwindow.interface.body import Bodies, read
 from shopwindow.interface.call import Request
 from shopwindow.problems import Fault
-from shopwindow.service.connections import count
+from shopwindow.service.connections import count_connections
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}
@@ -171,7 +171,7 @@ def test_connections_beyond_the_limit_wait_until_others_are_closed(tmp_path: Pat
             assert within(5, lambda: metric(server, "shopwindow_connections_open") in (20, 21))
             assert metric(server, "shopwindow_connections_waiting") in (19, 20)
         assert server.ask(PROMOTIONS, KEY).status == 200
-        assert within(5, lambda: count(server.port) == {"open": 0, "waiting": 0})
+        assert within(5, lambda: count_connections(server.port) == {"open": 0, "waiting": 0})
 
 
 # -- what is answered before the body --------------------------------------------------------------------------

@@ -137,14 +137,14 @@ def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 6
     admin = Admin(out, tmp_path)
     before = called(admin, "/metrics", {}).body.decode().splitlines()
-    admin.look()
+    admin.observe()
     after = called(admin, "/metrics", {}).body.decode().splitlines()
     counted = "shopwindow_log_lines_total 111.0"
     refused = 'shopwindow_log_refused_total{application="phone",reason="level"} 6.0'
     seconds = 'shopwindow_database_write_seconds_bucket{le="0.03"} 3.0'
     assert {counted, refused, seconds} <= set(before) & set(after)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["counter_ended.db", "histogram_ended.db"]
-    admin.look()
+    admin.observe()
     assert {counted, refused, seconds} <= set(called(admin, "/metrics", {}).body.decode().splitlines())
 
 

@@ -26,7 +26,7 @@ from releases import write as write_documents
 from served import granian, uwsgi, waitress, within
 from shopwindow.release.manifest import encode, release_id
 from shopwindow.release.publish import Releases
-from shopwindow.service.server import metrics_folder
+from shopwindow.service.metrics_folder import metrics_folder
 from shopwindow.service.serving import Watch
 from shopwindow.shop import INTERFACE
 

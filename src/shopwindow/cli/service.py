@@ -155,7 +155,7 @@ def serve(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     try:
-        options = server.Options(
+        options = server.ServiceOptions(
             Path(out),
             *addresses,
             workers or processors(),

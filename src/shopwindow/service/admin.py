@@ -1,8 +1,13 @@
-"""/healthz, /readyz, /checks and /metrics, for operators, on an address of their own.
+"""The admin address: /healthz, /readyz, /checks and /metrics, for operators.
 
-Ready means that reads are answered. A database that is away stops writes only, and would take
-every host out of service at once; it, the release and the queue are checks of their own, to be
-alerted on.
+How this works. Ready means that reads are answered, so a load balancer may ask /readyz. A
+database that cannot be reached stops only writes, but it does so on every host at once: it is
+no part of readiness, or all hosts would be taken out of service. It, the release and the queue
+of writes are /checks of their own, for alerts.
+
+The address lives in the parent of the workers. What workers know comes from their notes
+(service.worker_notes). What the database says is observed by a thread, so that a scrape of
+/metrics never waits for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,29 +28,38 @@ from shopwindow.problems import Failure, Refusal
 from shopwindow.release.publish import Releases
 from shopwindow.service import journal
 from shopwindow.service.database.database import Database
-from shopwindow.service.figures import Figures, Known
+from shopwindow.service.figures import DatabaseState, Figures
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
 IDLE_SECONDS = 5
-"""For which the admin address waits for a request, and for the next piece of it."""
+"""For which a connection may stay without a request, or without the next piece of one."""
 
 OBSERVE_SECONDS = 5.0
-"""How often the database is asked whether it can be had, and what ended workers left is
-removed.
-"""
+"""Between two looks at the database, and two removals of what ended workers left."""
 
 QUEUE_SECONDS = 5.0
-"""An action that waits longer for the database is a fault: half of what its client waits
+"""The longest that a write may wait for the database: half of what its client waits
 (database.database).
 """
 
-Checked = tuple[bool, dict[str, Any]]
-"""Whether all is well, and what there is to say."""
+CheckResult = tuple[bool, dict[str, Any]]
+"""Whether all is well, and the details as JSON."""
+
+AdminResponse = tuple[str, str, bytes]
+"""Status line, media type and body."""
 
 
 class Admin:
-    """The WSGI callable. ``shared``: the folder of the workers' metrics; ``probe``: why no
-    worker answers a read.
+    """The WSGI callable of the admin address.
+
+    Args:
+        out: the output directory.
+        shared: the folder of the workers' metrics and notes.
+        database: None where the service has none.
+        mails: returns the number of mails of the outbox, by state.
+        probe: returns why no worker answers a read, or an empty text; None: nobody asks.
+        folders: further places whose free space is measured, by name.
+        connections: returns the clients' connections, `open` and `waiting`.
     """
 
     def __init__(
@@ -64,7 +78,7 @@ class Admin:
         self._database = database
         self._mails = mails or dict
         self._probe = probe
-        self._known = Known()
+        self._observed = DatabaseState()
         self._turn = Lock()
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry, path=str(shared))  # type: ignore[no-untyped-call]
@@ -72,7 +86,7 @@ class Admin:
             self._releases,
             self._workers,
             {"releases": out, **(folders or {})},
-            self._now,
+            self._database_state,
             connections,
         )
         registry.register(figures)
@@ -83,37 +97,45 @@ class Admin:
         if path == "/metrics":
             with self._turn:
                 return self._metrics(environ, start_response)
-        answers = {
+        pages = {
             "/healthz": self._health,
             "/readyz": self._ready,
             "/checks": self._all_checks,
-            **{f"/checks/{name}": _as_answer(check) for name, check in self._checks().items()},
+            **{
+                f"/checks/{name}": _as_response(check) for name, check in self._checks().items()
+            },
         }
-        status, media_type, body = answers.get(path, self._unknown)()
+        status, media_type, body = pages.get(path, self._unknown)()
         start_response(status, [("Content-Type", media_type), ("Cache-Control", "no-store")])
         return [body]
 
     def serve(self, host: str, port: int) -> None:
-        """Answer on ``host:port``, and observe the database, in threads of this process. Raises
-        OSError.
+        """Answer on ``host:port`` and observe the database, in threads of this process.
+
+        Raises OSError where the address cannot be listened at.
         """
-        server = make_server(host, port, self, server_class=_Server, handler_class=_Quiet)
+        server = make_server(
+            host, port, self, server_class=_ThreadingServer, handler_class=_QuietHandler
+        )
         Thread(target=server.serve_forever, name="admin", daemon=True).start()
-        Thread(target=self._observe, name="observer", daemon=True).start()
+        Thread(target=self._keep_observing, name="observer", daemon=True).start()
 
     # -- what is observed ----------------------------------------------------------------------
 
-    def _observe(self) -> None:
+    def _keep_observing(self) -> None:
         pause = Event()
         while True:
             try:
-                self.look()
-            except Exception as error:  # a fault of ours must not end the observing
+                self.observe()
+            except Exception as error:  # a fault of ours must not end this thread
                 journal.failure(error)
             pause.wait(OBSERVE_SECONDS)
 
-    def look(self) -> None:
-        """Ask the database how it is, once, and remove what ended workers left."""
+    def observe(self) -> None:
+        """Remove what ended workers left, and ask the database for its state, once.
+
+        The lock keeps a scrape from reading a worker's counts twice while they are added up.
+        """
         with self._turn:
             self._workers.remove_ended()
         if self._database is None:
@@ -122,60 +144,62 @@ class Admin:
         if not fault and OUTBOX.name in self._database.tables:
             with suppress(Refusal):
                 oldest = self._database.read(lambda tables: tables[OUTBOX].oldest())
-        if fault and fault != self._known.fault:
+        if fault and fault != self._observed.fault:
             journal.error("database_unavailable", fault)
-        self._known = Known(fault, oldest, has_database=True)
+        self._observed = DatabaseState(fault, oldest, has_database=True)
 
-    def _now(self) -> Known:
-        return Known(
-            self._known.fault, self._known.oldest_mail, self._known.has_database, self._mails()
+    def _database_state(self) -> DatabaseState:
+        return DatabaseState(
+            self._observed.fault,
+            self._observed.oldest_mail,
+            self._observed.has_database,
+            self._mails(),
         )
 
-    # -- answers -------------------------------------------------------------------------------
+    # -- responses -----------------------------------------------------------------------------
 
-    def _health(self) -> tuple[str, str, bytes]:
+    def _health(self) -> AdminResponse:
         return "200 OK", "text/plain", b"ok\n"
 
-    def _unknown(self) -> tuple[str, str, bytes]:
+    def _unknown(self) -> AdminResponse:
         paths = ", ".join(
             ("/healthz", "/readyz", "/checks", *(f"/checks/{name}" for name in self._checks()))
         )
         return "404 Not Found", "text/plain", f"{paths} or /metrics\n".encode()
 
-    def _ready(self) -> tuple[str, str, bytes]:
-        """Whether reads are answered: every worker has a release, and one of them has just
-        answered a read.
+    def _ready(self) -> AdminResponse:
+        """Respond whether reads are answered.
 
-        Also the release's id, and its age in seconds since it was built. While workers differ,
-        of the one that is behind; and why it is, where the release after it cannot be loaded.
+        They are if every worker has a release, and one of them has just answered a read. Also
+        returned are the release's id and its age in seconds. While workers serve different
+        releases, these are of the worker that is behind, with the reason if there is one.
         """
-        last = behind(self._workers.living())
-        value: dict[str, Any] = {"ready": last is not None and last.id != ""}
-        if last is not None and last.id:
-            value |= {"id": last.id, "age": _age(self._releases.built(last.id))}
-        if last is not None and last.fault:
-            value["release"] = last.fault
+        hindmost = behind(self._workers.living())
+        value: dict[str, Any] = {"ready": hindmost is not None and hindmost.id != ""}
+        if hindmost is not None and hindmost.id:
+            value |= {"id": hindmost.id, "age": _age(self._releases.built(hindmost.id))}
+        if hindmost is not None and hindmost.fault:
+            value["release"] = hindmost.fault
         if value["ready"] and self._probe and (fault := self._probe()):
             value |= {"ready": False, "reads": fault}
-        return _answer(value["ready"], value)
+        return _response(value["ready"], value)
 
-    def _all_checks(self) -> tuple[str, str, bytes]:
-        done = {name: check() for name, check in self._checks().items()}
-        return _answer(
-            all(well for well, _ in done.values()),
-            {name: told for name, (_, told) in done.items()},
-        )
+    def _all_checks(self) -> AdminResponse:
+        results = {name: check() for name, check in self._checks().items()}
+        is_well = all(well for well, _ in results.values())
+        return _response(is_well, {name: details for name, (_, details) in results.items()})
 
-    def _checks(self) -> dict[str, Callable[[], Checked]]:
+    def _checks(self) -> dict[str, Callable[[], CheckResult]]:
         return {
             "release": self._check_release,
             "database": self._check_database,
             "queue": self._check_queue,
         }
 
-    def _check_release(self) -> Checked:
-        """Whether every worker serves the current release; which one each serves, and why not
-        the newer.
+    def _check_release(self) -> CheckResult:
+        """Check that every worker serves the current release.
+
+        The details list which release each worker serves, and why nothing newer.
         """
         try:
             current, fault = self._releases.current(), ""
@@ -192,50 +216,49 @@ class Admin:
         }
         return well, {"ok": well, "current": current, "fault": fault, "workers": served}
 
-    def _check_database(self) -> Checked:
-        """Whether the database can be had."""
+    def _check_database(self) -> CheckResult:
+        """Check that the database can be reached, by asking it now."""
         if self._database is None:
             return True, {"ok": True, "fault": "", "database": False}
         fault = self._database.fault()
         return not fault, {"ok": not fault, "fault": fault, "database": True}
 
-    def _check_queue(self) -> Checked:
-        """Whether actions get to the database in time."""
-        figures = [worker.figures for worker in self._workers.living()]
-        waiting = sum(each.get("waiting", 0) for each in figures)
-        oldest = max((each.get("oldest", 0.0) for each in figures), default=0.0)
+    def _check_queue(self) -> CheckResult:
+        """Check that writes do not wait for the database longer than QUEUE_SECONDS."""
+        loads = [worker.figures for worker in self._workers.living()]
+        waiting = sum(load.get("waiting", 0) for load in loads)
+        oldest = max((load.get("oldest", 0.0) for load in loads), default=0.0)
         well = oldest <= QUEUE_SECONDS
         return well, {"ok": well, "waiting": int(waiting), "oldest": oldest}
 
 
 def behind(workers: list[WorkerNote]) -> WorkerNote | None:
-    """The worker whose release is the oldest loaded, one without any before all others; None
-    where there is none.
+    """Return the worker whose release was loaded first, or one that has none.
+
+    Returns None where no worker is running.
     """
     return min(workers, key=lambda worker: worker.loaded, default=None)
 
 
-def _as_answer(check: Callable[[], Checked]) -> Callable[[], tuple[str, str, bytes]]:
-    return lambda: _answer(*check())
+def _as_response(check: Callable[[], CheckResult]) -> Callable[[], AdminResponse]:
+    return lambda: _response(*check())
 
 
-def _answer(well: bool, value: Mapping[str, Any]) -> tuple[str, str, bytes]:
+def _response(well: bool, value: Mapping[str, Any]) -> AdminResponse:
     status = "200 OK" if well else "503 Service Unavailable"
     return status, "application/json", orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def _age(built: str) -> float | None:
-    """Seconds since a release was built; None where its note does not say when."""
+    """Return the seconds since a release was built; None where its note has no such time."""
     try:
         return round((datetime.now(UTC) - datetime.fromisoformat(built)).total_seconds(), 1)
     except (ValueError, TypeError):
         return None
 
 
-class _Server(ThreadingMixIn, WSGIServer):
-    """A thread a connection: one on which nothing comes keeps nobody from learning whether the
-    service is well.
-    """
+class _ThreadingServer(ThreadingMixIn, WSGIServer):
+    """A server with a thread for each connection, so that a silent one delays no other."""
 
     daemon_threads = True
 
@@ -244,12 +267,14 @@ class _Server(ThreadingMixIn, WSGIServer):
         super().__init__(address, handler)
 
 
-class _Quiet(WSGIRequestHandler):
+class _QuietHandler(WSGIRequestHandler):
+    """A handler that writes nothing to the log."""
+
     timeout = IDLE_SECONDS
 
     def handle(self) -> None:
-        with suppress(OSError):  # whoever asked says nothing more, or has gone
+        with suppress(OSError):  # the client is silent for too long, or has gone
             super().handle()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """The access log is for what apps ask."""
+        """Write nothing: the access log is for requests of apps."""

@@ -1,4 +1,7 @@
-"""Client applications: the API key of a request → the application, by digest."""
+"""Client applications: from the API key of a request to the application's name.
+
+A release has only digests of the keys, so this module never knows a key that no client sends.
+"""
 
 from hashlib import sha256
 
@@ -7,9 +10,7 @@ from shopwindow.interface.interface import Interface
 
 
 class Clients:
-    """The keys of one release. Keys themselves are nowhere; a key that is not 24 characters is
-    simply unknown.
-    """
+    """The digests of all keys of one release, each with its application."""
 
     def __init__(self, interface: Interface, content: Content) -> None:
         self._by_digest = {
@@ -19,7 +20,7 @@ class Clients:
         }
 
     def application(self, key: str | None) -> str | None:
-        """The application that a key belongs to, or None."""
+        """Return the application that a key belongs to; None for a missing or unknown key."""
         if not key:
             return None
         return self._by_digest.get(sha256(key.encode("utf-8", "surrogateescape")).hexdigest())

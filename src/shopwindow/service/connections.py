@@ -1,6 +1,4 @@
-"""How many connections a worker keeps, for how long it waits on them, and how many are open
-now.
-"""
+"""The connections of clients: how many a worker may have, how long it waits, how many are open."""
 
 import resource
 from contextlib import suppress
@@ -9,19 +7,18 @@ from pathlib import Path
 from shopwindow.service import journal
 
 HEAD_SECONDS = 14
-"""For a whole head, and for the next one on an open connection (hyper has one deadline for
-both).
+"""For receiving a whole head, and for the next head on an open connection: hyper, Granian's HTTP
+library, has one deadline for both.
 
-With the deadline of a body (intake.BODY_SECONDS) it stays below 30 s: no connection of a client
-that does nothing is open for longer.
+Together with the deadline of a body (intake.BODY_SECONDS) it stays below 30 s, so no connection
+of an inactive client is open for longer.
 """
 
-MOST = 4096
-"""Connections of a worker. An open one takes about 10 KiB; one whose body is half sent up to 64
-KiB more.
+MAX_CLIENTS = 4096
+"""Connections of a worker. An open one takes about 10 KiB, one whose body is half received up to
+64 KiB more.
 
-1,500 connections that say nothing, from one client, then leave room for others until the
-deadline closes them.
+1,500 silent connections of one client leave room for others until the deadline closes them.
 """
 
 BACKLOG = 4096
@@ -33,7 +30,7 @@ came at once filled a queue of 1,024, and the next client waited that second.
 """
 
 OTHER_FILES = 256
-"""Files that a worker has open beside connections: a release, the database with its readers,
+"""Files that a worker opens beside its connections: the release, the database with its readers,
 the log, metrics.
 """
 
@@ -41,37 +38,36 @@ _ESTABLISHED, _SYN_RECV, _CLOSE_WAIT, _LISTENING = "01", "03", "08", "0A"
 """States of a socket in /proc/net/tcp (Linux, include/net/tcp_states.h)."""
 
 
-def room(most: int) -> int:
-    """How many connections of ``most`` a process may open; its limit of open files is raised
-    for that.
+def make_room(clients: int) -> int:
+    """Raise this process's limit of open files, and return how many connections that admits.
 
-    Where the hard limit allows fewer, the log gets a line.
+    ``clients`` connections are wanted. Where the hard limit admits fewer, the log gets a line.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = most + OTHER_FILES
+    wanted = clients + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         with suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return most
+        return clients
 
     fewer = max(1, soft - OTHER_FILES) if soft > 2 * OTHER_FILES else max(1, soft // 2)
     journal.error(
         "service",
-        f"the limit of open files, {soft}, leaves a worker {fewer} connections, not {most};"
+        f"the limit of open files, {soft}, leaves a worker {fewer} connections, not {clients};"
         f" `ulimit -n {wanted}` or LimitNOFILE={wanted} would leave all",
     )
     return fewer
 
 
-def count(port: int) -> dict[str, int]:
-    """The connections to ``port`` that all workers have `open`, and those `waiting` to be
-    accepted.
+def count_connections(port: int) -> dict[str, int]:
+    """Return how many connections to ``port`` are `open`, and how many are `waiting`.
 
-    The kernel counts them: Granian does not, and a worker that is stuck could not. Nothing on a
-    system without /proc.
+    Open ones belong to any worker; waiting ones have not been accepted. The kernel's table
+    counts them, because Granian does not, and because a stuck worker could not. The result is
+    empty on a system without /proc.
     """
     lines: list[str] = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -85,12 +81,9 @@ def count(port: int) -> dict[str, int]:
         _, local, _, state, _, _, _, _, _, inode, *_ = line.split()
         if not local.endswith(f":{port:04X}"):
             continue
-        if inode != "0" and state != _LISTENING:
+        is_accepted = inode != "0"  # the kernel gives a socket its inode when it is accepted
+        if is_accepted and state != _LISTENING:
             counts["open"] += 1
-        elif state in (
-            _ESTABLISHED,
-            _SYN_RECV,
-            _CLOSE_WAIT,
-        ):  # a socket that nobody has accepted has no inode
+        elif state in (_ESTABLISHED, _SYN_RECV, _CLOSE_WAIT):
             counts["waiting"] += 1
     return counts

@@ -1,5 +1,7 @@
-"""Metrics that are looked up when they are asked for: of the release, the host, the database
-and every process.
+"""Metrics that are looked up at each scrape: release, host, database and processes.
+
+Unlike those of service.metrics, nobody counts them. A figure that cannot be read is left out of
+the scrape, so an alert can ask for its absence.
 """
 
 import os
@@ -21,29 +23,29 @@ from shopwindow.release.build_notes import killed_build, last_build
 from shopwindow.release.publish import Releases
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
-DATABASE = "database"
-"""The name of the folder that holds a SQLite database, among those whose disks are measured."""
+DATABASE_FOLDER = "database"
+"""The name under which a SQLite database stands among the places whose disks are measured."""
 
 
 @dataclass(frozen=True)
-class Known:
-    """What was last learned of the database: why it cannot be had (empty: it can), when the
-    oldest mail that waits was promised (None: none waits), and how many mails there are, by
-    state.
-    """
+class DatabaseState:
+    """What was last observed of the database."""
 
     fault: str = ""
+    """Why it cannot be reached; empty: it can."""
     oldest_mail: datetime | None = None
+    """When the oldest mail that waits was promised; None: none waits."""
     has_database: bool = False
     mails: Mapping[str, int] = field(default_factory=dict)
+    """The number of mails, by state; states of mails that are done begin with `ended `."""
 
 
 class Figures:
     """A collector for prometheus_client.
 
-    ``folders``: the places whose free space counts, by name, each a folder or a file;
-    ``known``: what was last learned of the database, which a scrape must not wait for;
-    ``connections``: those of clients, `open` and `waiting`.
+    ``folders`` are the places whose free space is measured, by name, each a folder or a file.
+    ``state`` returns what was last observed of the database: a scrape must not wait for it.
+    ``connections`` returns those of clients, `open` and `waiting`.
     """
 
     def __init__(
@@ -51,30 +53,30 @@ class Figures:
         releases: Releases,
         workers: WorkerNotes,
         folders: Mapping[str, Path],
-        known: Callable[[], Known],
+        state: Callable[[], DatabaseState],
         connections: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._releases = releases
         self._workers = workers
         self._folders = folders
-        self._known = known
+        self._state = state
         self._connections = connections
         self._next_change: tuple[str, str] = ("", "")
 
     def describe(self) -> list[Metric]:
-        """Nothing: prometheus_client would collect everything to learn the names."""
+        """Return nothing: prometheus_client would collect everything only to learn the names."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Every metric that can be learned now; what cannot is absent, and nothing is raised."""
-        workers, known = self._workers.living(), self._known()
+        """Yield every metric that can be read now, and leave out the others. Never raises."""
+        workers, state = self._workers.living(), self._state()
         yield _build_info()
         yield from self._release(workers)
         yield from self._last_build()
         yield from _load(workers)
         yield from self._clients()
-        yield from _database(known)
-        yield from _mails(known)
+        yield from _database(state)
+        yield from _mails(state)
         yield from self._disks()
         yield from _processes(
             {os.getpid(): "main", **{worker.pid: "worker" for worker in workers}}
@@ -84,7 +86,7 @@ class Figures:
 
     def _release(self, workers: list[WorkerNote]) -> Iterator[Metric]:
         current: str | None = None
-        with suppress(Failure):  # /checks/release says it
+        with suppress(Failure):  # /checks/release reports it
             current = self._releases.current()
         served = GaugeMetricFamily(
             "shopwindow_worker_release_info",
@@ -94,9 +96,12 @@ class Figures:
         states = {"current": 0, "behind": 0, "without": 0}
         for worker in workers:
             served.add_metric((str(worker.pid), worker.id), 1)
-            states[
-                "without" if not worker.id else "current" if worker.id == current else "behind"
-            ] += 1
+            if not worker.id:
+                states["without"] += 1
+            elif worker.id == current:
+                states["current"] += 1
+            else:
+                states["behind"] += 1
         yield served
         yield _by_label(
             "shopwindow_workers", "Workers, by the release that they serve.", "state", states
@@ -152,17 +157,17 @@ class Figures:
         yield _by_label(
             "shopwindow_disk_free_inodes", "Files that may be made there.", "folder", inodes
         )
-        if DATABASE in self._folders:
+        if DATABASE_FOLDER in self._folders:
             size = 0
             with suppress(OSError):
-                size = os.stat(f"{self._folders[DATABASE]}-wal").st_size
+                size = os.stat(f"{self._folders[DATABASE_FOLDER]}-wal").st_size
             yield GaugeMetricFamily(
                 "shopwindow_database_wal_bytes", "Size of SQLite's write-ahead log.", size
             )
 
 
 def _existing(path: Path) -> Path:
-    """A path, or the nearest folder above it that is there."""
+    """Return a path, or the nearest folder above it that exists."""
     return next(
         place for place in (path.absolute(), *path.absolute().parents) if place.exists()
     )
@@ -207,27 +212,27 @@ def _load(workers: list[WorkerNote]) -> Iterator[Metric]:
     yield _by_label("shopwindow_database_connections", help, "state", connections)
 
 
-def _database(known: Known) -> Iterator[Metric]:
-    if known.has_database:
+def _database(state: DatabaseState) -> Iterator[Metric]:
+    if state.has_database:
         help = "Whether the database could be had when it was last asked."
-        yield GaugeMetricFamily("shopwindow_database_up", help, float(not known.fault))
+        yield GaugeMetricFamily("shopwindow_database_up", help, float(not state.fault))
 
 
-def _mails(known: Known) -> Iterator[Metric]:
-    if not known.mails:
+def _mails(state: DatabaseState) -> Iterator[Metric]:
+    if not state.mails:
         return
     ended = CounterMetricFamily(
         "shopwindow_mails_ended", "Mails that were sent, or given up.", labels=("how",)
     )
     now = {}
-    for state, number in known.mails.items():
-        if state.startswith("ended "):
-            ended.add_metric((state.removeprefix("ended "),), number)
+    for name, number in state.mails.items():
+        if name.startswith("ended "):
+            ended.add_metric((name.removeprefix("ended "),), number)
         else:
-            now[state] = number
+            now[name] = number
     yield _by_label("shopwindow_mails", "Mails of the outbox: waiting, or dead.", "state", now)
     yield ended
-    age = (datetime.now(UTC) - known.oldest_mail).total_seconds() if known.oldest_mail else 0.0
+    age = (datetime.now(UTC) - state.oldest_mail).total_seconds() if state.oldest_mail else 0.0
     help = "Age of the oldest mail that waits; 0 where none does."
     yield GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age))
 
@@ -236,22 +241,22 @@ def _mails(known: Known) -> Iterator[Metric]:
 
 
 def _processes(processes: Mapping[int, str]) -> Iterator[Metric]:
-    """Figures of processes, which Linux keeps in /proc (proc(5)); elsewhere there are none.
+    """Yield figures of processes from /proc (proc(5)); on other systems they have no samples.
 
-    prometheus_client's own ProcessCollector knows one process, and none where several share
-    their metrics.
+    ``processes`` maps process numbers to `main` or `worker`. prometheus_client's own
+    ProcessCollector covers one process, and none where several share their metrics.
     """
     labels = ("process", "pid")
     gauges = {
         name: GaugeMetricFamily(f"shopwindow_process_{name}", help, labels=labels)
-        for name, help in _OF_PROCESS.items()
+        for name, help in _PROCESS_HELP.items()
     }
     cpu = CounterMetricFamily(
         "shopwindow_process_cpu_seconds", "Processor time.", labels=labels
     )
     for pid, role in processes.items():
         try:
-            figures = _of_process(Path(f"/proc/{pid}"))
+            figures = _read_process(Path(f"/proc/{pid}"))
         except (OSError, ValueError, StopIteration):  # it has ended, or there is no /proc
             continue
         for name, family in gauges.items():
@@ -260,7 +265,7 @@ def _processes(processes: Mapping[int, str]) -> Iterator[Metric]:
     yield from (*gauges.values(), cpu)
 
 
-_OF_PROCESS = {
+_PROCESS_HELP = {
     "resident_memory_bytes": "Memory that is held.",
     "threads": "Threads.",
     "open_fds": "Open file descriptors.",
@@ -269,21 +274,20 @@ _OF_PROCESS = {
 }
 
 
-def _of_process(folder: Path) -> dict[str, float]:
-    """One process's figures. Raises OSError, ValueError."""
+def _read_process(folder: Path) -> dict[str, float]:
+    """Read the figures of one process. Raises OSError, ValueError, StopIteration."""
     text = (folder / "stat").read_text(encoding="ascii", errors="replace")
-    fields = text.rpartition(")")[
-        2
-    ].split()  # from the third on: the second, in parentheses, may hold anything
+    # from the third field on: the second one, in parentheses, may hold anything
+    fields = text.rpartition(")")[2].split()
     ticks, page = os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
-    limits = (folder / "limits").read_text(encoding="ascii")
-    files = next(
-        line for line in limits.splitlines() if line.startswith("Max open files")
-    ).split()[3]
+
+    limits = (folder / "limits").read_text(encoding="ascii").splitlines()
+    open_files = next(line for line in limits if line.startswith("Max open files"))
+    files = open_files.split()[3]  # the soft limit
     return {
         "cpu": (int(fields[11]) + int(fields[12])) / ticks,
         "threads": int(fields[17]),
-        "start_time_seconds": _booted() + int(fields[19]) / ticks,
+        "start_time_seconds": _boot_time() + int(fields[19]) / ticks,
         "resident_memory_bytes": int(fields[21]) * page,
         "open_fds": len(os.listdir(folder / "fd")),
         "max_fds": float("inf") if files == "unlimited" else int(files),
@@ -291,8 +295,8 @@ def _of_process(folder: Path) -> dict[str, float]:
 
 
 @cache
-def _booted() -> float:
-    """When the machine began, in seconds since 1970."""
+def _boot_time() -> float:
+    """Return when the machine was started, in seconds since 1970."""
     lines = Path("/proc/stat").read_text(encoding="ascii").splitlines()
     return float(next(line for line in lines if line.startswith("btime ")).split()[1])
 

@@ -1,11 +1,11 @@
-"""Lines for operators, all of one kind: a JSON object a line, with `time`, `level` and `event`.
+"""The lines of the service's log: a JSON object each, with `time`, `level` and `event`.
 
-Requests and mails are on standard output, everything else on standard error. A line that cannot
-be written (a full disk, a reader that has gone) is lost, and nothing else: whoever writes one
-must not fail because of it.
+Requests and mails go to standard output, everything else to standard error. A line that cannot
+be written (a full disk, a reader that has gone) is lost. Writing one never raises, so nobody
+fails because of a line.
 
-`request_id` is the request that the current thread answers; each line and traceback says it, as
-the response does in X-Request-Id.
+`request_id` is the id of the request that the current thread answers. Each line and traceback
+has it, as the response has it in X-Request-Id.
 """
 
 import os
@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from logging import Formatter, LogRecord
+from logging import ERROR, WARNING, Formatter, LogRecord
 from typing import Any, Literal
 
 import orjson
@@ -22,23 +22,21 @@ import orjson
 Level = Literal["info", "warning", "error"]
 
 OUT, ERR = 1, 2
-"""Standard output and standard error. Python's own files would buffer, and raise when the
-interpreter ends.
+"""The file descriptors of standard output and standard error. Python's own files buffer, and
+raise while the interpreter ends.
 """
 
 MAX_MESSAGE = 16 * 1024
-"""Characters of a message or a traceback: journald cuts a line at 48 KiB (LineMax=), and a cut
-line is no JSON.
+"""Characters of a message or a traceback. journald cuts a line at 48 KiB (LineMax=), and a line
+that is cut is not JSON.
 """
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that the current thread answers; None outside of one."""
+"""The id of the request that the current thread or task answers; None between requests."""
 
 
 def info(event: str, message: str, **fields: Any) -> None:
-    """Write a line about something that went as it should. ``fields``: more of it, as JSON
-    takes it.
-    """
+    """Write a line about something that went as it should. ``fields`` are added to the line."""
     write(ERR, "info", event, {"message": message, **fields})
 
 
@@ -64,7 +62,7 @@ def write(file: int, level: Level, event: str, fields: Mapping[str, Any]) -> Non
 
 
 def encoded(level: Level, event: str, fields: Mapping[str, Any]) -> bytes:
-    """The line itself, with its end."""
+    """Return a line with its end, as bytes."""
     value: dict[str, Any] = {"time": instant(datetime.now(UTC)), "level": level, "event": event}
     id = request_id.get()
     if id is not None:
@@ -75,30 +73,30 @@ def encoded(level: Level, event: str, fields: Mapping[str, Any]) -> bytes:
 
 
 def instant(moment: datetime) -> str:
-    """An instant as every line has it: RFC 3339, UTC, milliseconds."""
+    """Return an instant as all lines have it: by RFC 3339, in UTC, with milliseconds."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def _text(text: str) -> str:
-    """A text that JSON takes: a path of the host may be no UTF-8."""
+    """Return a text that JSON can hold, cut at MAX_MESSAGE: a path may be no UTF-8."""
     return text[:MAX_MESSAGE].encode(errors="backslashreplace").decode()
 
 
 class Lines(Formatter):
-    """The same lines for whatever logs through Python's `logging`, such as Granian and
-    psycopg_pool.
-    """
+    """Formats what others log with Python's `logging`, such as Granian and psycopg_pool."""
 
     def format(self, record: LogRecord) -> str:
-        """A record as a line, without its end."""
-        level: Level = (
-            "error" if record.levelno >= 40 else "warning" if record.levelno >= 30 else "info"
-        )
+        """Return a record as a line, without its end."""
+        level: Level = "info"
+        if record.levelno >= ERROR:
+            level = "error"
+        elif record.levelno >= WARNING:
+            level = "warning"
+
         fields = {"message": record.getMessage()}
         if record.exc_info and record.exc_info[1]:
-            fields["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))[
-                -MAX_MESSAGE:
-            ]
+            lines = "".join(traceback.format_exception(record.exc_info[1]))
+            fields["traceback"] = lines[-MAX_MESSAGE:]
         return encoded(level, record.name, fields).decode().rstrip("\n")
 
 
@@ -116,4 +114,4 @@ LOGGING: dict[str, Any] = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {"_granian": {"handlers": ["console"], "level": "INFO", "propagate": False}},
 }
-"""What `logging.config.dictConfig`, and Granian's ``log_dictconfig``, make such lines of."""
+"""For `logging.config.dictConfig` and Granian's ``log_dictconfig``."""

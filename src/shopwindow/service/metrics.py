@@ -1,10 +1,13 @@
-"""What a service process counts: Prometheus metrics that all workers share, and a line a
-request in the access log.
+"""What a worker counts: Prometheus metrics, and a line for each request in the access log.
 
-Metrics lie in files that prometheus_client maps into memory, one of each type a process.
-Opening or growing one needs a file descriptor, and can fail like anything else that needs one.
-So nothing here raises: a fault of a metric costs that count, is reported once a minute, and no
-request or write learns of it.
+How this works. Metrics are files that prometheus_client maps into memory, one of each type and
+process; a scrape adds them up. To open or grow one needs a file descriptor, which can be
+lacking. So nothing here raises: a fault of the metrics costs that count, is reported once a
+minute, and neither a request nor a write fails for it.
+
+A request is noted in a list. A thread counts and writes all notes together, ten times a second,
+because counting each by itself would take a third of the time of a dynamic response. The thread
+ends last, after all threads that may answer, so that only a process that is killed loses notes.
 """
 
 import os
@@ -26,27 +29,25 @@ from shopwindow.service import journal
 from shopwindow.service.database.database import Load
 from shopwindow.service.serving import Exchange
 
-Arguments = ParamSpec("Arguments")
+Parameters = ParamSpec("Parameters")
 
-REPORT_SECONDS = 60.0
-"""How often a fault of the metrics is reported: where one count fails, the thousands after it
-fail as well.
-"""
+FAULT_REPORT_SECONDS = 60.0
+"""Between two reports of a fault of the metrics: where one count fails, thousands after it do."""
 
-_reported = -REPORT_SECONDS
+_reported = -FAULT_REPORT_SECONDS
 
 
-def never_raises(count: Callable[Arguments, object]) -> Callable[Arguments, None]:
-    """A function that counts something, without the faults of counting."""
+def never_raises(count: Callable[Parameters, object]) -> Callable[Parameters, None]:
+    """Wrap a function that counts, so that its exceptions are reported instead of raised."""
 
     @wraps(count)
-    def guarded(*arguments: Arguments.args, **named: Arguments.kwargs) -> None:
+    def guarded(*arguments: Parameters.args, **named: Parameters.kwargs) -> None:
         global _reported
         try:
             count(*arguments, **named)
         except Exception as error:
             now = time.monotonic()
-            if now - _reported >= REPORT_SECONDS:
+            if now - _reported >= FAULT_REPORT_SECONDS:
                 _reported = now
                 journal.failure(
                     error,
@@ -57,16 +58,13 @@ def never_raises(count: Callable[Arguments, object]) -> Callable[Arguments, None
 
 
 class Durations(Histogram):
-    """A histogram that many values are put into at once."""
+    """A histogram that can observe many values at once."""
 
     def observe_all(self, values: Sequence[float]) -> None:
-        """The same as ``observe`` of each: that writes twice into mapped memory for a value,
-        this for all of them.
-        """
+        """Do the same as ``observe`` for each value, with fewer writes to mapped memory."""
         self._sum.inc(sum(values))
-        for bucket, number in Tally(
-            bisect_left(self._upper_bounds, value) for value in values
-        ).items():
+        buckets = Tally(bisect_left(self._upper_bounds, value) for value in values)
+        for bucket, number in buckets.items():
             self._buckets[bucket].inc(number)
 
 
@@ -113,36 +111,35 @@ LOAD_FAILURES = Counter(
 
 @never_raises
 def open_files() -> None:
-    """Open this process's metric files while file descriptors are to be had: before it takes
-    connections.
+    """Open this process's files of metrics, before connections take the file descriptors.
 
-    After a fork the first count in the child opens all of them anew; one that fails half-way
-    would leave the rest on files that are closed.
+    After a fork, the first count in the child opens all of them again. If that failed half-way,
+    the rest would use files that are closed.
     """
     LOG_LINES.inc(0)
 
 
 @never_raises
 def count_log_lines(number: int) -> None:
-    """So many lines of the mobile log were kept."""
+    """Count lines of the mobile log that were stored."""
     LOG_LINES.inc(number)
 
 
 @never_raises
 def count_log_failure() -> None:
-    """A request's lines could not be kept."""
+    """Count a request whose lines could not be stored."""
     LOG_FAILURES.inc()
 
 
 @never_raises
 def count_log_refused(application: str, reason: str, number: int) -> None:
-    """So many entries were not admitted. ``reason``: disabled, count or level."""
+    """Count entries that were not admitted. ``reason``: disabled, count or level."""
     LOG_REFUSED.labels(application, reason).inc(number)
 
 
 @never_raises
 def count_load_failure() -> None:
-    """A release could not be loaded, or had to be left."""
+    """Count a release that could not be loaded or was rejected."""
     LOAD_FAILURES.inc()
 
 
@@ -163,37 +160,34 @@ class DatabaseMeter:
         WRITERS.inc()
 
 
-NAME = "metrics"
-"""Of the thread that counts. It ends last, and threads of that name do not wait for each other.
-"""
+THREAD_NAME = "metrics"
+"""Of each thread that counts. Such threads do not wait for each other to end."""
 
 FLUSH_SECONDS = 0.1
 """How long a request waits to be counted and logged, at most."""
 
 FLUSH_NOTES = 256
-"""Requests that are counted together at most: of more, the thread that notes the last would
-notice.
+"""How many requests are counted together. The thread whose note is the last of them flushes, and
+with more notes the client of that thread would notice.
 """
 
 REPORT_FLUSHES = 10
-"""How many flushes go by between two reports of a worker's load: one second."""
+"""Flushes between two reports of a worker's figures: one second."""
 
 Note = tuple[int, str, str, str | None, int, int, float, str | None]
-"""When (nanoseconds since 1970), method, operation, application, status, bytes of the body,
-seconds, request id.
+"""When the response was sent (nanoseconds since 1970), method, operation, application, status,
+bytes of the body, seconds, request id.
 """
 
 
 class Metrics:
-    """Notes each exchange. ``log``: also a line of JSON on standard output, never with keys or
-    queries.
+    """Notes each request; counts and logs the notes every tenth of a second.
 
-    What was noted is counted and written together, after a tenth of a second at most, and when
-    the process ends: by itself each would take a third of a live answer's time. A process that
-    is killed loses the last tenth.
-
-    ``load``: how much waits for the database; ``report``: takes the worker's figures once a
-    second.
+    Args:
+        log: whether each request is also a line of JSON on standard output. Lines have neither
+            API keys nor queries.
+        load: returns how much waits for the database.
+        report: takes the worker's figures once a second; None: nobody does.
     """
 
     def __init__(
@@ -211,24 +205,23 @@ class Metrics:
         os.register_at_fork(after_in_child=self._start)  # a thread does not survive a fork
 
     def begin(self) -> None:
-        """A request has come, which this thread answers."""
+        """Note that this thread begins to answer a request."""
         self._answering[threading.get_ident()] = None
 
     def end(self) -> None:
-        """This thread has answered it."""
+        """Note that this thread has answered its request."""
         self._answering.pop(threading.get_ident(), None)
 
-    def note(self, done: Exchange, method: str, seconds: float) -> None:
-        """A request was answered, in so many seconds."""
-        response = done.response
-        at, status, size = time.time_ns(), response.status, len(response.body)
+    def note(self, result: Exchange, method: str, seconds: float) -> None:
+        """Note a request that was answered in so many seconds."""
+        response = result.response
         note = (
-            at,
+            time.time_ns(),
             method,
-            done.operation,
-            done.application,
-            status,
-            size,
+            result.operation,
+            result.application,
+            response.status,
+            len(response.body),
             seconds,
             journal.request_id.get(),
         )
@@ -237,10 +230,11 @@ class Metrics:
             self.flush()
 
     def flush(self) -> None:
-        """Count and write what was noted until now."""
-        with self._turn:
+        """Count and log what has been noted until now."""
+        with self._lock:
             notes = self._notes[:]
-            del self._notes[: len(notes)]  # what other threads have noted since stays
+            # not clear(): other threads may have added notes since the line above
+            del self._notes[: len(notes)]
             if not notes:
                 return
             _count(notes)
@@ -248,7 +242,11 @@ class Metrics:
                 self._write(notes)
 
     def figures(self) -> dict[str, float]:
-        """How busy this process is: its threads that answer, and what waits for the database."""
+        """Return how busy this process is.
+
+        `busy` are threads that answer. `waiting` are actions that wait for the database, the
+        first one for `oldest` seconds; `used` and `idle` are connections to it.
+        """
         load = self._load()
         return {
             "busy": len(self._answering),
@@ -261,30 +259,30 @@ class Metrics:
     def _start(self) -> None:
         self._notes: list[Note] = []
         self._answering: dict[int, None] = {}
-        self._turn = Lock()
-        Thread(
-            target=self._run, name=NAME
-        ).start()  # no daemon: the process waits for its last flush
+        self._lock = Lock()
+        # no daemon: the process must wait for the last flush
+        Thread(target=self._run, name=THREAD_NAME).start()
 
     def _run(self) -> None:
         pause, flushes = Event(), 0
-        while _others_live():
+        while _others_are_alive():
             pause.wait(FLUSH_SECONDS)
             self.flush()
             if flushes % REPORT_FLUSHES == 0:
-                self._tell()
+                self._report_figures()
             flushes += 1
         self.flush()
 
     @never_raises
-    def _tell(self) -> None:
+    def _report_figures(self) -> None:
         if self._report:
             self._report(self.figures())
 
     @never_raises
     def _write(self, notes: Iterable[Note]) -> None:
-        """Whole lines, as many at once as a pipe takes without those of another worker between
-        them (POSIX write).
+        """Write lines, at most PIPE_BUF bytes at a time.
+
+        A pipe takes that many without bytes of another worker in between (POSIX write).
         """
         lines: list[bytes] = []
         size = 0
@@ -313,8 +311,9 @@ class Metrics:
         return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
     def _time(self, at: int) -> str:
-        """RFC 3339 with milliseconds. The seconds are written once in each: isoformat takes 1
-        µs.
+        """Return an instant (nanoseconds since 1970) by RFC 3339, with milliseconds.
+
+        The text of a second is cached, because isoformat takes 1 µs.
         """
         second, milliseconds = divmod(at // 1_000_000, 1000)
         if self._second[0] != second:
@@ -325,12 +324,13 @@ class Metrics:
         return f"{self._second[1]}.{milliseconds:03}+00:00"
 
 
-def _others_live() -> bool:
-    """Whether a thread lives that may answer a request: requests in flight outlive the main
-    thread.
+def _others_are_alive() -> bool:
+    """Return whether a thread is alive that may answer a request.
+
+    The main thread does not decide: requests in flight outlive it.
     """
     return any(
-        thread.is_alive() and not thread.daemon and thread.name != NAME
+        thread.is_alive() and not thread.daemon and thread.name != THREAD_NAME
         for thread in threading.enumerate()
     )
 
@@ -351,5 +351,5 @@ def _count(notes: Iterable[Note]) -> None:
 def _put(data: bytes) -> None:
     try:
         os.write(journal.OUT, data)
-    except OSError:  # a full disk under the log must not undo what was done
+    except OSError:  # such as a full disk: it must not fail requests that were answered
         return

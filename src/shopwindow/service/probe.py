@@ -1,8 +1,8 @@
-"""Asking a worker for a read, as the admin address does: through the same socket, server and
-thread as any client.
+"""A probe: the admin address asks a worker whether it can read, as a client would.
 
-Who knows the token of this service's environment is answered; for anybody else the header does
-not exist.
+The request goes through the same socket, server and threads as any other, so the response
+proves that all of these work. Its header holds a token that only processes of this service
+know. For anybody else the header means nothing.
 """
 
 import hmac
@@ -12,37 +12,35 @@ from http.client import HTTPConnection, HTTPException
 
 from shopwindow.service.serving import Serving
 
-TOKEN = "SHOPWINDOW_PROBE"
-"""The environment variable that hands a token of this run to the workers. Nobody sets it by
-hand.
-"""
+TOKEN_VARIABLE = "SHOPWINDOW_PROBE"
+"""The environment variable by which workers get the token. Nobody sets it by hand."""
 
 HEADER, ENVIRON = "X-Service-Probe", "HTTP_X_SERVICE_PROBE"
+"""The header's name, and its name in the WSGI environment."""
 
-PATIENCE_SECONDS = 3.0
-"""How long a worker may take to answer: Kubernetes and HAProxy wait 1 to 5 s for a check."""
+PROBE_SECONDS = 3.0
+"""For the response of a worker: Kubernetes and HAProxy wait 1 to 5 s for a check."""
 
 Address = tuple[str, int]
 
 
-def begin() -> None:
-    """Make the token that workers of this process will know."""
-    os.environ[TOKEN] = os.urandom(16).hex()
+def set_token() -> None:
+    """Make the token of this run, for the workers that this process will start."""
+    os.environ[TOKEN_VARIABLE] = os.urandom(16).hex()
 
 
-def is_probe(given: str | None) -> bool:
-    """Whether a request is the admin address's own. ``given``: its header, if it has one."""
-    token = os.environ.get(TOKEN) if given is not None else None
-    return (
-        bool(token)
-        and given is not None
-        and hmac.compare_digest(given.encode(), str(token).encode())
-    )
+def is_probe(header: str | None) -> bool:
+    """Return whether a request with this header, or None without it, is a probe."""
+    if header is None:
+        return False
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    return token != "" and hmac.compare_digest(header.encode(), token.encode())
 
 
 def read(serving: Serving | None) -> str:
-    """Read from a release as requests do: why that fails; empty where it succeeds. Raises what
-    reading raises.
+    """Read from a release as requests do. Return why that fails; empty: it does not.
+
+    Raises what reading raises, such as sqlite3.Error for a damaged index.
     """
     if serving is None:
         return "no release is being served yet"
@@ -55,19 +53,17 @@ def read(serving: Serving | None) -> str:
 
 
 def ask(address: Address) -> str:
-    """Why no worker answers a read at an address that a service was bound to; empty where one
-    does.
-    """
+    """Send a probe to the address of a service. Return why it fails; empty: it does not."""
     host, port = address
     host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # nosec B104 # nothing is bound here
-    headers = {HEADER: os.environ.get(TOKEN, "")}
-    with closing(HTTPConnection(host, port, timeout=PATIENCE_SECONDS)) as connection:
+    headers = {HEADER: os.environ.get(TOKEN_VARIABLE, "")}
+    with closing(HTTPConnection(host, port, timeout=PROBE_SECONDS)) as connection:
         try:
             connection.request("GET", "/", headers=headers)
             response = connection.getresponse()
-            said = response.read(1000).decode(errors="replace").strip()
+            reason = response.read(1000).decode(errors="replace").strip()
         except TimeoutError:
-            return f"no worker answered a read within {PATIENCE_SECONDS:g} s"
+            return f"no worker answered a read within {PROBE_SECONDS:g} s"
         except (OSError, HTTPException) as error:
             return f"no worker can be asked: {error or type(error).__name__}"
-    return "" if response.status == 200 else f"a worker that was asked says: {said}"
+    return "" if response.status == 200 else f"a worker that was asked says: {reason}"

@@ -1,33 +1,32 @@
-"""How many processors a service may use: those it may run on, and what its cgroup allows of
-them.
-"""
+"""How many processors a service may use: its affinity, and the quota of its cgroups."""
 
 from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 
-from shopwindow.content.processes import processors as affine
+from shopwindow.content.processes import processors as affinity
 
 ROOT = Path("/")
+"""The folder that has `proc` and `sys`; tests have another one."""
 
 
 def processors(root: Path = ROOT) -> int:
-    """The processors that this process may run on, or its quota of processor time where that is
-    less; at least one.
+    """Return the number of processors that this process may use, at least one.
 
-    A quota of one and a half is two: a worker less would leave the half unused. ``root`` holds
-    `proc` and `sys`.
+    That is the smaller of those that it may run on and its quota of processor time. A quota of
+    one and a half counts as two, because one worker would leave the half unused.
     """
     quotas = list(_quotas(root))
-    return max(1, min([affine(), *(ceil(quota) for quota in quotas)]))
+    return max(1, min([affinity(), *(ceil(quota) for quota in quotas)]))
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """Processors' worth of time, of each cgroup with a limit that this process is in.
+    """Yield the quota, in processors, of each cgroup around this process that has one.
 
     /proc/self/cgroup has a line `number:controllers:path` for each hierarchy; `0::path` is
-    version 2 (cgroups(7)). A limit of a group holds for those below it. In a container the path
-    may be the host's, of which nothing but the container's own group is to be seen, at the top.
+    version 2 (cgroups(7)). A group's limit holds for the groups below it, so all of the path's
+    folders are read. In a container the path may be the host's, while only the container's own
+    group can be seen, at the top.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
@@ -50,7 +49,7 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _version_2(folder: Path) -> float | None:
-    """`cpu.max` is `quota period`, or `max period`."""
+    """Read `cpu.max` of a group: `quota period`, or `max period` without a limit."""
     try:
         quota, period = (folder / "cpu.max").read_text(encoding="ascii").split()
         return int(quota) / int(period)
@@ -59,7 +58,7 @@ def _version_2(folder: Path) -> float | None:
 
 
 def _version_1(folder: Path) -> float | None:
-    """`cpu.cfs_quota_us` is -1 without a limit."""
+    """Read `cpu.cfs_quota_us` of a group, which is -1 without a limit."""
     try:
         quota = int((folder / "cpu.cfs_quota_us").read_text(encoding="ascii"))
         period = int((folder / "cpu.cfs_period_us").read_text(encoding="ascii"))

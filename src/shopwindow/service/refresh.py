@@ -1,5 +1,7 @@
-"""How the last build ended, as the refresh status tells it: from what builds note in the
-release and beside it.
+"""How the last build ended, for the refresh status (wire shapes §2).
+
+Builds write notes into their release and beside it; this module turns the notes into the
+operation's fields.
 """
 
 from datetime import UTC, datetime
@@ -9,19 +11,20 @@ from shopwindow.release.build_notes import CONTENT_AT_FAULT, killed_build, last_
 from shopwindow.release.publish import Releases
 
 JOB = "shopwindow build"
-OUTSIDE = "the build failed for a reason outside the content, which its output tells"
-"""What clients are told of a full disk and the like: the words that operators get name paths of
-the host.
+OUTSIDE_CONTENT = "the build failed for a reason outside the content, which its output tells"
+"""The description of a full disk and the like. Clients do not get the operator's message, which
+names paths of the host.
 """
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+"""In place of a time that no note has."""
 
 
 def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
-    """Of the build of release ``id``; of the last build where that failed, or was killed (wire
-    shapes §2).
+    """Return the status of the build of release ``id``, or of the last one if that failed.
 
-    Read anew each time: a build that fails switches no release.
+    A build that was killed counts as failed. The notes are read for each request, because a
+    build that fails activates no release.
     """
     last, cut = last_build(releases.out), killed_build(releases.out)
     if cut:
@@ -29,7 +32,7 @@ def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
             id, cut.get("started"), cut.get("started"), "the build ended before it was done"
         )
     if last.get("status") == "FAILED":
-        description = OUTSIDE
+        description = OUTSIDE_CONTENT
         if last.get("cause") == CONTENT_AT_FAULT and last.get("description"):
             description = str(last["description"])
         return _failed(id, last.get("started"), last.get("ended"), description)
@@ -59,9 +62,9 @@ def _times(started: Any, ended: Any, status: str) -> dict[str, Any]:
 
 
 def _instant(text: Any) -> str:
-    """ISO 8601 with milliseconds and offset; the beginning of time for what nobody noted."""
+    """Return a noted time by ISO 8601, with milliseconds and offset, or UNKNOWN_TIME."""
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:
-        moment = EPOCH
+        moment = UNKNOWN_TIME
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")

@@ -1,17 +1,18 @@
-"""Running the service: the workers, and beside them, in their parent, the admin address and the
-senders of mail.
+"""The service as a whole: worker processes, and beside them the parent's own threads.
+
+How this works. The parent listens, and its workers (service.worker) accept from that one
+socket. The parent itself runs the supervisor of the workers, the admin address and the senders
+of mail. It hands its options to the workers as environment variables, which service.wsgi.make
+reads, so that the same callable works with another server.
+
+``serve`` is the command of that name; ``run`` is its core, the supervised workers alone.
 """
 
 import errno
-import fcntl
 import os
-import shutil
 import socket
 import sys
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,75 +21,79 @@ from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import from_environment
 from shopwindow.problems import Failure
 from shopwindow.service import journal
-from shopwindow.service.connections import BACKLOG, MOST, count, room
+from shopwindow.service.connections import BACKLOG, MAX_CLIENTS, count_connections, make_room
 from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.late import late_database
 from shopwindow.service.letters import Letters
 from shopwindow.service.mail import Counts, Senders
+from shopwindow.service.metrics_folder import metrics_folder
 from shopwindow.service.proxies import LOOPBACK, proxies
 from shopwindow.service.smtp import smtp_server
-from shopwindow.service.supervisor import Command, Supervisor, watched_signals
+from shopwindow.service.supervisor import Supervisor, WorkerCommand, watched_signals
 from shopwindow.service.systemd import inherited_socket
 
 FACTORY = "shopwindow.service.wsgi:make"
 WORKER = "shopwindow.service.worker"
-STARTING_SECONDS = 60
-MEMORY, METRICS = Path("/dev/shm"), "shopwindow-metrics-"  # nosec B108 # mkdtemp makes a folder of our own in it
 
 DEFER_SECONDS = 1
-"""For which the kernel keeps a new connection until its request comes (tcp(7),
+"""For which the kernel holds a new connection back until its request comes (tcp(7),
 TCP_DEFER_ACCEPT).
 
 A worker that is about to end would otherwise accept it, and close it before the request is
-there: 2 to 4 of 3,000 answers were lost in three reloads. Nobody gains from a longer time: a
+there: 2 to 4 of 3,000 responses were lost in three reloads. A longer time gains nothing: a
 request follows its connection at once.
 """
-
 
 REPORT, INFORM = partial(journal.error, "service"), partial(journal.info, "service")
 
 
 @dataclass(frozen=True)
-class Options:
-    """``bind`` and ``admin`` are (host, port); ``admin`` None: no admin address. ``memo``: MiB
-    a worker.
-
-    ``database`` and ``log_dir`` may be empty: there is none. ``connections``: of a worker to a
-    database server, at most. ``mail``: send what is in the outbox, where the environment names
-    a mail server; ``templates`` is where its own templates would be. ``pin``, ``http`` and
-    ``clients``: see ``run``.
-    """
+class ServiceOptions:
+    """The options of `shopwindow serve`."""
 
     out: Path
+    """The output directory, whose current release is served."""
     bind: tuple[str, int]
+    """Host and port of the service; ignored with a socket of systemd."""
     admin: tuple[str, int] | None
+    """Host and port of the admin address; None: there is none."""
     workers: int
+    """How many processes answer."""
     threads: int
+    """How many requests a worker works on at once."""
     memo: int
+    """MiB of a worker for cached responses."""
     database: str
+    """The database's address; empty: writes are refused."""
     connections: int
+    """How many connections to a database server a worker keeps open, at most."""
     log_dir: str = ""
+    """The folder of the mobile log; empty: there is none."""
     mail: bool = False
+    """Whether to send the mails of the outbox, where the environment names a mail server."""
     templates: Path = Path("content/templates")
+    """The folder of the shop's own templates of mails; it may be missing."""
     pin: bool = False
     http: str = "1"
-    clients: int = MOST
+    clients: int = MAX_CLIENTS
+    """These three are as ``run`` takes them."""
 
 
 def address(text: str) -> tuple[str, int]:
-    """`HOST:PORT` → its parts. Raises ValueError."""
+    """Return host and port of a text `HOST:PORT`. Raises ValueError."""
     host, _, port = text.rpartition(":")
     if not host or not port.isdecimal() or not 0 <= int(port) <= 65535:
         raise ValueError(f"must be HOST:PORT, not {text!r}")
     return host.strip("[]"), int(port)
 
 
-def serve(options: Options) -> None:
+def serve(options: ServiceOptions) -> None:
     """Serve until SIGTERM or SIGINT; requests in flight are answered first. Raises Failure.
 
-    The address is taken first: a service that is refused it has changed nothing. So does a
-    socket of systemd come before others, which would get its number if it were missing.
+    The socket comes first, for two reasons. A service that cannot have the address must change
+    nothing. And a socket of systemd has a certain number, which any other file would get if
+    systemd handed over none.
     """
     with (
         listening(options.bind) as listener,
@@ -99,20 +104,13 @@ def serve(options: Options) -> None:
 
 
 def _serve(
-    options: Options, shared: str, listener: socket.socket, signals: socket.socket
+    options: ServiceOptions, shared: str, listener: socket.socket, signals: socket.socket
 ) -> None:
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = (
-        shared  # before prometheus_client is imported, here and in the workers
-    )
-    os.environ["SHOPWINDOW_OUT"] = str(options.out.absolute())
-    os.environ["SHOPWINDOW_MEMO"] = str(options.memo)
-    os.environ["SHOPWINDOW_DATABASE"] = options.database
-    os.environ["SHOPWINDOW_CONNECTIONS"] = str(options.connections)
-    os.environ["SHOPWINDOW_LOG_DIR"] = options.log_dir
-    proxies(
-        os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK)
-    )  # said here rather than by every worker
+    _set_environment(options, shared)
+    # a wrong list of proxies is reported here, once, and not by every worker
+    proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
     command = _command(FACTORY, options.threads, options.clients, options.http, pin=options.pin)
+
     interface = from_environment(os.environ)
     database = None
     if options.database:
@@ -120,32 +118,7 @@ def _serve(
     try:
         senders = _senders(options, interface, database)
         if options.admin:
-            from shopwindow.service import probe
-            from shopwindow.service.admin import Admin
-            from shopwindow.service.figures import DATABASE
-
-            mails = Counts(database) if database else None
-            probe.begin()
-            name = listener.getsockname()
-            ask = (
-                partial(probe.ask, name[:2]) if isinstance(name, tuple) else None
-            )  # of a Unix socket nobody asks
-            folders = {"log": Path(options.log_dir)} if options.log_dir else {}
-            if options.database and (path := sqlite_path(options.database)):
-                folders[DATABASE] = path
-            try:
-                admin = Admin(
-                    options.out,
-                    Path(shared),
-                    database,
-                    mails,
-                    probe=ask,
-                    folders=folders,
-                    connections=_open(listener),
-                )
-                admin.serve(*options.admin)
-            except OSError as error:
-                raise _deaf(options.admin, error) from None
+            _serve_admin(options.admin, options, shared, listener, database)
         Supervisor(listener, command, options.workers, REPORT, INFORM).run(signals)
         if senders:
             senders.stop()
@@ -154,51 +127,61 @@ def _serve(
             database.close()
 
 
-@contextmanager
-def metrics_folder() -> Iterator[str]:
-    """A folder for the workers' metrics, in memory where there is /dev/shm; what killed
-    services left there is removed.
+def _set_environment(options: ServiceOptions, shared: str) -> None:
+    """Set the variables that workers read (service.wsgi.make)."""
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+    os.environ["SHOPWINDOW_OUT"] = str(options.out.absolute())
+    os.environ["SHOPWINDOW_MEMO"] = str(options.memo)
+    os.environ["SHOPWINDOW_DATABASE"] = options.database
+    os.environ["SHOPWINDOW_CONNECTIONS"] = str(options.connections)
+    os.environ["SHOPWINDOW_LOG_DIR"] = options.log_dir
 
-    prometheus_client maps its files, and the kernel ends a process (SIGBUS) that writes to a
-    mapped file when the disk is full: a full disk shall cost lines of the mobile log, not the
-    service.
+
+def _serve_admin(
+    address: tuple[str, int],
+    options: ServiceOptions,
+    shared: str,
+    listener: socket.socket,
+    database: Database | None,
+) -> None:
+    """Start the admin address, in threads of this process. Raises Failure.
+
+    The imports stand here because prometheus_client reads PROMETHEUS_MULTIPROC_DIR when it is
+    imported.
     """
-    parent = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
-    for folder in parent.glob(f"{METRICS}*"):
-        if (
-            lock := _locked(folder)
-        ) is not None:  # its service has ended or is about to take the lock
-            if time.time() - os.fstat(lock).st_mtime > STARTING_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-            os.close(lock)
-    shared = tempfile.mkdtemp(prefix=f"{METRICS}{os.getpid()}-", dir=parent)
-    lock = _locked(Path(shared))
-    try:
-        yield shared
-    finally:
-        shutil.rmtree(shared, ignore_errors=True)
-        if lock is not None:
-            os.close(lock)
+    from shopwindow.service import probe
+    from shopwindow.service.admin import Admin
+    from shopwindow.service.figures import DATABASE_FOLDER
 
+    probe.set_token()
+    name = listener.getsockname()
+    is_network = isinstance(name, tuple)  # on a Unix socket no worker is probed
 
-def _locked(folder: Path) -> int | None:
-    """A folder's lock, released when this process ends; None where another process holds it."""
+    folders = {"log": Path(options.log_dir)} if options.log_dir else {}
+    if options.database and (path := sqlite_path(options.database)):
+        folders[DATABASE_FOLDER] = path
     try:
-        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(opened)
-        return None
-    return opened
+        admin = Admin(
+            options.out,
+            Path(shared),
+            database,
+            Counts(database) if database else None,
+            probe=partial(probe.ask, name[:2]) if is_network else None,
+            folders=folders,
+            connections=_count_connections(listener),
+        )
+        admin.serve(*address)
+    except OSError as error:
+        raise _cannot_listen(address, error) from None
 
 
 def _senders(
-    options: Options, interface: Interface, database: Database | None
+    options: ServiceOptions, interface: Interface, database: Database | None
 ) -> Senders | None:
-    """The outbox's senders at work, where there is a mail server. Raises Failure."""
+    """Start the senders of the outbox, where there are a mail server and a database.
+
+    Raises Failure.
+    """
     server = smtp_server(os.environ) if options.mail else None
     if server is None or database is None:
         return None
@@ -207,10 +190,10 @@ def _senders(
     return senders
 
 
-def _open(listener: socket.socket) -> Callable[[], Mapping[str, int]]:
-    """How many connections the workers have open; of a Unix socket nobody counts them."""
+def _count_connections(listener: socket.socket) -> Callable[[], Mapping[str, int]]:
+    """Return a function that counts the workers' connections; on a Unix socket, none."""
     name = listener.getsockname()
-    return partial(count, name[1]) if isinstance(name, tuple) else dict
+    return partial(count_connections, name[1]) if isinstance(name, tuple) else dict
 
 
 def run(
@@ -221,49 +204,53 @@ def run(
     *,
     pin: bool = False,
     http: str = "1",
-    clients: int = MOST,
+    clients: int = MAX_CLIENTS,
 ) -> None:
-    """Answer requests in so many processes until a signal ends them.
+    """Answer requests in ``workers`` processes until a signal ends them.
 
-    ``factory``: `module:function`, which makes the service.wsgi.Front in each of them. ``pin``:
-    each keeps to one of the processors that this process may use, in turn. ``http``: `1`, `2`,
-    or `auto` for both; or `wsgi`: the factory makes any WSGI callable, which Granian's threads
-    call (for benchmarks). ``clients``: connections that a worker keeps at once; others wait in
-    the system's queue. Raises Failure where the system cannot do that, where ``bind`` cannot be
-    listened at, and where no worker can be started.
+    Args:
+        factory: `module:function`, which makes the service.wsgi.Front in each worker.
+        bind: host and port; ignored with a socket of systemd.
+        workers: how many processes.
+        threads: how many requests a worker works on at once.
+        pin: bind each worker to one of the processors that this process may use, in turn.
+        http: `1`, `2`, or `auto` for both. `wsgi` is for benchmarks: the factory makes any WSGI
+            callable, which Granian's threads call.
+        clients: connections of a worker, at most; others wait in the system's queue.
+
+    Raises:
+        Failure: the system cannot pin, ``bind`` is not available, or no worker can start.
     """
     with listening(bind) as listener, watched_signals() as signals:
         command = _command(factory, threads, clients, http, pin=pin)
         Supervisor(listener, command, workers, REPORT, INFORM).run(signals)
 
 
-def _command(factory: str, threads: int, clients: int, http: str, *, pin: bool) -> Command:
-    """What starts a worker (service.worker), which inherits this process's limit of open files."""
+def _command(
+    factory: str, threads: int, clients: int, http: str, *, pin: bool
+) -> WorkerCommand:
+    """Return the function that gives a worker's command line (service.worker).
+
+    A worker inherits this process's limit of open files, which is raised here. Raises Failure.
+    """
     if pin and not hasattr(os, "sched_setaffinity"):
         raise Failure("this system cannot keep a worker on one processor; leave --pin out")
     processors = [str(number) for number in sorted(os.sched_getaffinity(0))] if pin else ["-"]
-    most = room(clients)
+    limit = make_room(clients)
 
     def command(number: int, listener: int, channel: int) -> list[str]:
-        place = (
-            listener,
-            channel,
-            number,
-            threads,
-            most,
-            http,
-            processors[number % len(processors)],
-        )
-        return [sys.executable, "-m", WORKER, factory, *map(str, place)]
+        processor = processors[number % len(processors)]
+        arguments = (listener, channel, number, threads, limit, http, processor)
+        return [sys.executable, "-m", WORKER, factory, *map(str, arguments)]
 
     return command
 
 
 def listening(bind: tuple[str, int]) -> socket.socket:
-    """The socket that systemd handed over, or else one that listens at ``bind``. Raises
-    Failure.
+    """Return the socket that systemd handed over, or one that listens at ``bind``.
 
-    Without SO_REUSEPORT nobody else can listen there, so a second service is refused.
+    Without SO_REUSEPORT nobody else can listen there, so a second service is refused. Raises
+    Failure.
     """
     listener = inherited_socket()
     if listener is None:
@@ -276,18 +263,16 @@ def listening(bind: tuple[str, int]) -> socket.socket:
 def _bound(bind: tuple[str, int]) -> socket.socket:
     host, _ = bind
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    both = host == "::" and socket.has_dualstack_ipv6()
+    dual = host == "::" and socket.has_dualstack_ipv6()
     try:
-        return socket.create_server(bind, family=family, backlog=BACKLOG, dualstack_ipv6=both)
+        return socket.create_server(bind, family=family, backlog=BACKLOG, dualstack_ipv6=dual)
     except OSError as error:
-        raise _deaf(bind, error) from None
+        raise _cannot_listen(bind, error) from None
 
 
-def _deaf(address: tuple[str, int], error: OSError) -> Failure:
-    why = (
-        os.strerror(error.errno)
-        if error.errno and error.errno > 0
-        else error.strerror or str(error)
-    )
-    more = ": is the service running already?" if error.errno == errno.EADDRINUSE else ""
-    return Failure(f"{address[0]}:{address[1]} cannot be listened at: {why}{more}")
+def _cannot_listen(address: tuple[str, int], error: OSError) -> Failure:
+    """Return the Failure for an address at which the service cannot listen."""
+    number = error.errno or 0  # below zero for a host without an address (getaddrinfo(3))
+    reason = os.strerror(number) if number > 0 else error.strerror or str(error)
+    advice = ": is the service running already?" if error.errno == errno.EADDRINUSE else ""
+    return Failure(f"{address[0]}:{address[1]} cannot be listened at: {reason}{advice}")

@@ -1,18 +1,21 @@
-"""The parent of the workers: starts them, listens to how they are, replaces those that are not
-well, ends them.
+"""The parent of the workers: it starts them, watches them, replaces them and ends them.
 
-All workers accept connections from one socket, on which the parent listens without
-SO_REUSEPORT. So a second service on the port is refused, and what waits to be accepted is lost
-with no worker: whichever is ready takes it.
+How this works. All workers accept connections from one socket, on which the parent listens
+without SO_REUSEPORT. So a second service on the port is refused, and a waiting connection is
+lost with no worker: whichever worker is ready accepts it.
 
-Each worker (service.worker) is a new Python process, not a fork: the parent has threads, and a
-fork copies the locks that they hold. A channel joins it to the parent, a socket pair. The
-worker says a word a second on it, and ends when the parent's end is closed, however the parent
-ended. A channel asks more of a worker than a live process, and less than a request: a request
-over the socket would come to whichever worker accepts first, and be a line in every log.
+Each worker (service.worker) is a new Python process and not a fork, because the parent has
+threads, and a fork would copy the locks that they hold. A channel, which is a pair of sockets,
+joins it to the parent. Once a second the worker sends a byte that says how it is. It ends when
+the parent's end of the channel is closed, however the parent ended.
 
-The parent's loop is one thread that waits for signals and channels, and looks at every worker
-twice a second.
+A byte on a channel proves more than a process that exists, and less than a request that is
+answered. But a request over the socket would reach whichever worker accepts it first, and would
+be a line in every log.
+
+The parent's loop (`Supervisor.run`) is one thread. It waits for signals and channels, and looks
+at every worker twice a second. Its steps are in this order: signals, then all that workers have
+sent, then workers that have ended, and only then does it judge who is silent or late.
 """
 
 import os
@@ -29,73 +32,77 @@ from shopwindow.problems import Failure
 from shopwindow.service import systemd
 
 READY, WELL, STUCK = b"R", b".", b"!"
-"""What a worker says: it answers requests from now on; it is well; no thread of it has ended a
-request lately.
+"""What a worker sends: it begins to answer requests; it is well; it has answered nothing for
+some seconds (worker.STUCK_SECONDS).
 """
 
 STOP = b"S"
-"""What a parent says: accept no more, answer what is in flight, and end."""
+"""What the parent sends: accept no more, answer what is in flight, and end."""
 
-TRACEBACKS = signal.SIGUSR1
-"""At which a worker writes the tracebacks of all its threads to standard error, though Python
-stands still.
+TRACEBACKS_SIGNAL = signal.SIGUSR1
+"""At which a worker writes the tracebacks of all its threads to standard error, even while
+Python stands still.
 """
 
 TICK_SECONDS = 0.5
 """Between two looks at the workers."""
 
-SILENCE_SECONDS = 5.0
-"""Of a worker that is well, at most: it says a word a second."""
+MAX_SILENCE_SECONDS = 5.0
+"""Of a worker that is well, which sends a byte a second."""
 
 START_SECONDS = 120.0
-"""For a worker to be ready: a large release is loaded in seconds, though not on a machine that
+"""For a worker to be ready. A large release is loaded in seconds, but not on a machine that
 swaps.
 """
 
 DRAIN_SECONDS = 30.0
-"""For requests in flight: a write waits 10 s at most (database.database), and systemd's
-TimeoutStopSec is 40.
+"""For requests in flight. A write waits 10 s at most (database.database), and systemd kills the
+service after 40 s (TimeoutStopSec of our unit).
 """
 
-HOPELESS_SECONDS = 2.0
-"""For a worker that says nothing: its tracebacks are written meanwhile, and one that was only
-late may still answer.
+SILENT_DRAIN_SECONDS = 2.0
+"""For requests in flight of a worker that is silent. Its tracebacks are written meanwhile, and a
+worker that was only late may still answer.
 """
 
-PAUSES = (0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-"""Seconds before a worker is started again, by how many in a row have ended early."""
+RESTART_PAUSES = (0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+"""Seconds before a worker is started again, by how many in a row have ended early. A single end
+costs no time; a worker that ends again and again costs little processor time.
+"""
 
 STEADY_SECONDS = 60.0
-"""After which a worker's end says nothing about the next one's."""
+"""A worker that ends after this time has not ended early."""
 
-OF_THE_GROUP = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals that systemd and terminals send to all processes of a service. They are the parent's
-to act upon.
+GROUP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals that systemd and terminals send to all processes of a service. Only the parent acts
+upon them.
 """
 
-WATCHED = (*OF_THE_GROUP, signal.SIGCHLD)
+WATCHED_SIGNALS = (*GROUP_SIGNALS, signal.SIGCHLD)
 
-Command = Callable[[int, int, int], Sequence[str]]
-"""What starts a worker, given its number and the file descriptors of the listener and the
-channel.
+WorkerCommand = Callable[[int, int, int], Sequence[str]]
+"""Returns a worker's command line, by its number, the listener and the channel (both as file
+descriptors).
 """
 
 
 @dataclass(eq=False)
-class Worker:
-    """A process, what it said last, and until when it may stay."""
+class WorkerProcess:
+    """A worker's process, with what it has sent and when it must have ended."""
 
     process: subprocess.Popen[bytes]
     channel: socket.socket
+    """The parent's end of the channel."""
     began: float
-    heard: float
+    last_heard: float
+    """When it last sent a byte (time.monotonic)."""
     is_ready: bool = False
     is_stuck: bool = False
     ends_by: float | None = None
     """When the process is killed (time.monotonic); None: it is to stay."""
 
     def stop(self, seconds: float) -> None:
-        """Ask it to end, once; what it is doing may take so long."""
+        """Order the worker to end, once. Its requests in flight may take ``seconds``."""
         if self.ends_by is None:
             self.ends_by = time.monotonic() + seconds
             with suppress(OSError):  # it has ended
@@ -104,70 +111,74 @@ class Worker:
 
 @dataclass(eq=False)
 class Slot:
-    """A worker's place: the one that answers, and the one that is to answer in its stead once
-    it is ready.
-    """
+    """A worker's place: the process that answers, and in a reload the one that will."""
 
     number: int
-    worker: Worker | None = None
-    newcomer: Worker | None = None
+    """It counts from 0; messages count from 1."""
+    worker: WorkerProcess | None = None
+    successor: WorkerProcess | None = None
+    """Takes the place of ``worker`` once it is ready."""
     failures: int = 0
+    """How many processes in a row have ended early."""
     next_start: float = 0.0
+    """Before which no process is started (time.monotonic)."""
 
 
 @dataclass(eq=False)
 class Supervisor:
-    """Keeps the workers of a service at work on ``listener``.
+    """Runs ``number`` workers on ``listener``.
 
-    ``report`` takes a line about what an operator should look at, ``inform`` one about what
+    ``report`` takes a sentence about what an operator should look at, ``inform`` one about what
     goes as it should.
     """
 
     listener: socket.socket
-    command: Command
+    command: WorkerCommand
     number: int
     report: Callable[[str], None]
     inform: Callable[[str], None]
 
     slots: list[Slot] = field(init=False)
-    leaving: list[Worker] = field(init=False, default_factory=list)
+    retired: list[WorkerProcess] = field(init=False, default_factory=list)
+    """Processes that have been ordered to end, or are no longer waited for."""
     to_reload: list[Slot] = field(init=False, default_factory=list)
+    """Whose workers a reload has still to replace."""
     was_ready: bool = field(init=False, default=False)
-    """Whether any worker ever was."""
+    """Whether any worker has ever been ready."""
     is_serving: bool = field(init=False, default=False)
-    """Whether all workers have been ready."""
+    """Whether all workers have been ready at one moment."""
     is_reloading: bool = field(init=False, default=False)
     is_stopping: bool = field(init=False, default=False)
-    looked: float = field(init=False, default_factory=time.monotonic)
+    checked: float = field(init=False, default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.slots = [Slot(number) for number in range(self.number)]
 
     @property
     def address(self) -> str:
-        """Where the service listens: an address and a port, or a path."""
+        """Where the service listens: `host:port`, or a path."""
         name = self.listener.getsockname()
         return f"{name[0]}:{name[1]}" if isinstance(name, tuple) else str(name)
 
     def run(self, signals: socket.socket) -> None:
-        """Keep the workers at work until a signal ends them; SIGHUP replaces them one by one.
+        """Run the workers until SIGTERM or SIGINT; SIGHUP replaces them one by one.
 
-        ``signals``: what watched_signals gave. Raises Failure where no worker can be started at
-        all.
+        ``signals`` is the socket of watched_signals. Raises Failure where the first worker
+        cannot start.
         """
         watchdog = "WATCHDOG_USEC" in os.environ
         try:
-            while not self.is_stopping or self._all():
-                channels = [worker.channel for worker in self._all()]
+            while not self.is_stopping or self._processes():
+                channels = [worker.channel for worker in self._processes()]
                 select.select([signals, *channels], [], [], TICK_SECONDS)
                 self._obey(signals)
                 self._listen()
-                self._bury()
-                self._look()
+                self._remove_ended()
+                self._check()
                 if watchdog:
                     systemd.notify(systemd.WATCHDOG)
         finally:
-            for worker in self._all():  # after a failure of the parent's own
+            for worker in self._processes():  # there are some after a fault of the parent's own
                 worker.process.kill()
                 worker.process.wait()
                 worker.channel.close()
@@ -183,45 +194,47 @@ class Supervisor:
                     self._reload()
 
     def _listen(self) -> None:
-        """Take what the workers have said. All is taken before any is judged: the parent itself
-        may have been late.
+        """Receive all that workers have sent.
+
+        None is judged before this: where the parent itself was late, bytes wait to be received.
         """
         now = time.monotonic()
-        for worker in self._all():
-            with suppress(OSError):  # nothing was said, or the worker has ended
-                while words := worker.channel.recv(4096, socket.MSG_DONTWAIT):
-                    worker.heard = now
-                    worker.is_ready = worker.is_ready or READY in words
+        for worker in self._processes():
+            with suppress(OSError):  # it has sent nothing, or has ended
+                while states := worker.channel.recv(4096, socket.MSG_DONTWAIT):
+                    worker.last_heard = now
+                    worker.is_ready = worker.is_ready or READY in states
                     self.was_ready = self.was_ready or worker.is_ready
-                    worker.is_stuck = words.endswith(STUCK)
+                    worker.is_stuck = states.endswith(STUCK)
 
-    def _bury(self) -> None:
-        """Let go of workers that have ended, whether they were to or not."""
-        for worker in [worker for worker in self._all() if worker.process.poll() is not None]:
+    def _remove_ended(self) -> None:
+        """Remove processes that have ended, whether they were ordered to or not."""
+        ended = [worker for worker in self._processes() if worker.process.poll() is not None]
+        for worker in ended:
             worker.channel.close()
-            if worker in self.leaving:
-                self.leaving.remove(worker)
+            if worker in self.retired:
+                self.retired.remove(worker)
                 continue
-            slot = next(slot for slot in self.slots if worker in (slot.worker, slot.newcomer))
+            slot = next(slot for slot in self.slots if worker in (slot.worker, slot.successor))
             if not self.is_stopping:
-                self._mourn(slot, worker)
-            if slot.newcomer is worker:
-                slot.newcomer = None
+                self._report_end(slot, worker)
+            if slot.successor is worker:
+                slot.successor = None
             else:
                 slot.worker = None
 
-    def _mourn(self, slot: Slot, worker: Worker) -> None:
-        """Say that a worker ended by itself, and when the next is started.
+    def _report_end(self, slot: Slot, worker: WorkerProcess) -> None:
+        """Report that a worker ended by itself, and set when the next one is started.
 
-        Raises Failure where none was ever ready and this one gave up by itself: the next would,
-        too. One that was killed says nothing about the next.
+        Raises Failure where no worker was ever ready and this one exited by itself: the next
+        one would do the same. A worker that was killed says nothing about the next one.
         """
-        how = _how_it_ended(worker.process.returncode)
+        how = _describe_end(worker.process.returncode)
         if not self.was_ready and worker.process.returncode > 0:
             raise Failure(
                 f"worker {slot.number + 1} ended while it started ({how}); its reason stands above"
             )
-        if slot.newcomer is worker and slot.worker is not None:
+        if slot.successor is worker and slot.worker is not None:
             self.to_reload.clear()
             self.report(
                 f"worker {slot.number + 1} cannot be replaced ({how}); the one before it goes on"
@@ -229,146 +242,159 @@ class Supervisor:
             return
         is_steady = time.monotonic() - worker.began > STEADY_SECONDS
         slot.failures = 0 if is_steady else slot.failures + 1
-        pause = PAUSES[min(slot.failures, len(PAUSES) - 1)]
+        pause = RESTART_PAUSES[min(slot.failures, len(RESTART_PAUSES) - 1)]
         slot.next_start = time.monotonic() + pause
         when = f"in {pause:g} s" if pause else "now"
         self.report(f"worker {slot.number + 1} ended ({how}); another is started {when}")
 
-    def _look(self) -> None:
-        """Replace who is not well, go on with a reload, and kill who was to end by now."""
+    def _check(self) -> None:
+        """Kill who should have ended, replace who is not well, and continue a reload."""
         now = time.monotonic()
-        late = max(0.0, now - self.looked - 2 * TICK_SECONDS)
-        self.looked = now
-        for worker in self._all():
-            worker.heard += late  # the machine stood still, or was overloaded: the workers were late as well
-        for worker in self._all():
+        # Where the parent was late, the machine stood still or was overloaded. The workers were
+        # late as well, and are given that time.
+        late = max(0.0, now - self.checked - 2 * TICK_SECONDS)
+        self.checked = now
+        for worker in self._processes():
+            worker.last_heard += late
+
+        for worker in self._processes():
             if worker.ends_by is not None and now > worker.ends_by:
                 self.report(
                     f"a worker (process {worker.process.pid}) did not end in time and is killed"
                 )
                 worker.process.kill()
-                worker.ends_by = (
-                    now + DRAIN_SECONDS
-                )  # a process that the kernel holds is killed again
+                # a process that the kernel holds survives this, and is killed again
+                worker.ends_by = now + DRAIN_SECONDS
+
         if self.is_stopping:
             return
         for slot in self.slots:
-            self._look_at(slot, now)
-        if not self.is_serving and all(
-            slot.worker and slot.worker.is_ready for slot in self.slots
-        ):
+            self._check_slot(slot, now)
+        if not self.is_serving:
+            self._begin_serving()
+        self._continue_reload()
+
+    def _begin_serving(self) -> None:
+        """Inform the operator and systemd once all workers are ready."""
+        if all(slot.worker and slot.worker.is_ready for slot in self.slots):
             self.is_serving = True
-            self.inform(
-                f"{self.number} {'workers answer' if self.number > 1 else 'worker answers'} at {self.address}"
-            )
+            answer = "workers answer" if self.number > 1 else "worker answers"
+            self.inform(f"{self.number} {answer} at {self.address}")
             systemd.notify(systemd.READY)
-        self._go_on_reloading()
 
-    def _look_at(self, slot: Slot, now: float) -> None:
-        for worker in [worker for worker in (slot.worker, slot.newcomer) if worker is not None]:
-            silent = now - worker.heard
-            limit = SILENCE_SECONDS if worker.is_ready else START_SECONDS
-            if worker.is_stuck or silent > limit:
-                why = (
-                    f"has answered nothing for {SILENCE_SECONDS:g} s"
-                    if worker.is_ready
-                    else "does not get ready"
-                )
-                self.report(
-                    f"worker {slot.number + 1} (process {worker.process.pid}) {why}; another takes its place"
-                )
-                worker.process.send_signal(TRACEBACKS)
-                worker.stop(HOPELESS_SECONDS if silent > limit else DRAIN_SECONDS)
-                self._leave(slot, worker)
-        if slot.newcomer is not None and slot.newcomer.is_ready:
-            before, slot.worker, slot.newcomer = slot.worker, slot.newcomer, None
-            if before is not None:
-                before.stop(DRAIN_SECONDS)
-                self.leaving.append(before)
-        if slot.worker is None and slot.newcomer is None and now >= slot.next_start:
-            slot.worker = self._started(slot)
+    def _check_slot(self, slot: Slot, now: float) -> None:
+        for worker in [
+            worker for worker in (slot.worker, slot.successor) if worker is not None
+        ]:
+            self._check_health(slot, worker, now)
 
-    def _leave(self, slot: Slot, worker: Worker) -> None:
-        self.leaving.append(worker)
+        if slot.successor is not None and slot.successor.is_ready:
+            previous, slot.worker, slot.successor = slot.worker, slot.successor, None
+            if previous is not None:
+                previous.stop(DRAIN_SECONDS)
+                self.retired.append(previous)
+
+        if slot.worker is None and slot.successor is None and now >= slot.next_start:
+            slot.worker = self._try_to_start(slot)
+
+    def _check_health(self, slot: Slot, worker: WorkerProcess, now: float) -> None:
+        """Retire a worker that is stuck, silent, or not ready in time."""
+        limit = MAX_SILENCE_SECONDS if worker.is_ready else START_SECONDS
+        is_silent = now - worker.last_heard > limit
+        if not worker.is_stuck and not is_silent:
+            return
+
+        fault = (
+            f"has answered nothing for {MAX_SILENCE_SECONDS:g} s"
+            if worker.is_ready
+            else "does not get ready"
+        )
+        self.report(
+            f"worker {slot.number + 1} (process {worker.process.pid}) {fault}; another takes its place"
+        )
+        worker.process.send_signal(TRACEBACKS_SIGNAL)
+        worker.stop(SILENT_DRAIN_SECONDS if is_silent else DRAIN_SECONDS)
+        self.retired.append(worker)
         if slot.worker is worker:
             slot.worker = None
         else:
-            slot.newcomer = None
+            slot.successor = None
 
     # -- starting, reloading, stopping ---------------------------------------------------------
 
-    def _started(self, slot: Slot) -> Worker | None:
-        """A new worker; None where the system lacks what a process needs. It is tried again."""
+    def _try_to_start(self, slot: Slot) -> WorkerProcess | None:
+        """Start a worker. Where the system cannot, set the time of the next try; return None."""
         try:
             return self._start(slot)
         except OSError as error:
-            pause = PAUSES[-1] if self.is_serving else PAUSES[2]
+            pause = RESTART_PAUSES[-1] if self.is_serving else RESTART_PAUSES[2]
             slot.next_start = time.monotonic() + pause
             self.report(
                 f"worker {slot.number + 1} cannot be started ({error}); it is tried again in {pause:g} s"
             )
             return None
 
-    def _start(self, slot: Slot) -> Worker:
+    def _start(self, slot: Slot) -> WorkerProcess:
         ours, theirs = socket.socketpair()
         passed = (self.listener.fileno(), theirs.fileno())
         command = self.command(slot.number, *passed)
-        signal.pthread_sigmask(
-            signal.SIG_BLOCK, OF_THE_GROUP
-        )  # which the worker inherits, until it ignores them
+        # A worker inherits the block. It lifts it once it ignores these signals, so that none
+        # ends it before.
+        signal.pthread_sigmask(signal.SIG_BLOCK, GROUP_SIGNALS)
         try:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=passed)
         except OSError:
             ours.close()
             raise
         finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, OF_THE_GROUP)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, GROUP_SIGNALS)
             theirs.close()
         now = time.monotonic()
-        return Worker(process, ours, began=now, heard=now)
+        return WorkerProcess(process, ours, began=now, last_heard=now)
 
     def _reload(self) -> None:
-        """Replace every worker by one that reads the program anew. One after another: two at
-        once need more memory.
+        """Begin to replace every worker by a new process, which reads the program again.
+
+        They are replaced one after another, so memory is needed for one more process only.
         """
         if self.is_serving:
             systemd.notify(systemd.reloading())
             self.is_reloading = True
             self.to_reload = list(self.slots)
 
-    def _go_on_reloading(self) -> None:
-        if not self.is_reloading or any(slot.newcomer for slot in self.slots):
+    def _continue_reload(self) -> None:
+        if not self.is_reloading or any(slot.successor for slot in self.slots):
             return
         if self.to_reload:
             slot = self.to_reload.pop(0)
-            slot.newcomer = self._started(slot)
+            slot.successor = self._try_to_start(slot)
         else:
             self.is_reloading = False
             systemd.notify(systemd.READY)
 
     def _stop(self) -> None:
-        """Let the workers end. With the last of them nobody listens any more, unless systemd
-        does.
+        """Order all workers to end. The address is free after the last one, unless systemd
+        listens there itself.
         """
         if not self.is_stopping:
             self.is_stopping = True
             systemd.notify(systemd.STOPPING)
             self.listener.close()
-            for worker in self._all():
+            for worker in self._processes():
                 worker.stop(DRAIN_SECONDS)
 
-    def _all(self) -> list[Worker]:
+    def _processes(self) -> list[WorkerProcess]:
         at_work = [
             worker
             for slot in self.slots
-            for worker in (slot.worker, slot.newcomer)
+            for worker in (slot.worker, slot.successor)
             if worker is not None
         ]
-        return at_work + self.leaving
+        return at_work + self.retired
 
 
-def _how_it_ended(status: int) -> str:
-    """The end of a process, as subprocess has it: its status, or a signal's number below zero."""
+def _describe_end(status: int) -> str:
+    """Describe how a process ended, by its status in subprocess: below zero is a signal."""
     if status >= 0:
         return f"exit status {status}"
     try:
@@ -379,23 +405,24 @@ def _how_it_ended(status: int) -> str:
 
 @contextmanager
 def watched_signals() -> Iterator[socket.socket]:
-    """A socket on which the number of each signal comes as a byte (signal.set_wakeup_fd): none
-    is missed by a wait.
+    """Receive signals as bytes on a socket, each with its number (signal.set_wakeup_fd).
 
-    Afterwards the signals that end a service are ignored. It is ending already, and Python
-    would put back their default while it closes down: one that came again would then make a
-    failure of a normal end.
+    So a select notices every signal, even one that comes just before it.
+
+    Afterwards the signals that end a service are ignored. The service is ending already, and
+    Python restores their default while it closes down: a second signal would then turn a normal
+    end into a failure.
     """
     reading, writing = socket.socketpair()
     reading.setblocking(False)
     writing.setblocking(False)
-    before = {number: signal.signal(number, lambda *_: None) for number in WATCHED}
+    previous = {number: signal.signal(number, lambda *_: None) for number in WATCHED_SIGNALS}
     signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
     try:
         yield reading
     finally:
         signal.set_wakeup_fd(-1)
-        for number, handler in before.items():
-            signal.signal(number, signal.SIG_IGN if number in OF_THE_GROUP else handler)
+        for number, handler in previous.items():
+            signal.signal(number, signal.SIG_IGN if number in GROUP_SIGNALS else handler)
         reading.close()
         writing.close()

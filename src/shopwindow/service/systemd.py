@@ -1,8 +1,7 @@
-"""What systemd and the service say to each other: sd_notify(3), and sockets that systemd
-listens on (sd_listen_fds(3)).
+"""What systemd and the service exchange: states (sd_notify(3)) and sockets (sd_listen_fds(3)).
 
-Both are a few variables of the environment, and no library is needed. Without systemd there are
-none, and nothing is said.
+Both need only a few variables of the environment and no library. Without systemd the variables
+are missing, and nothing is exchanged.
 """
 
 import os
@@ -16,19 +15,16 @@ FIRST_SOCKET = 3
 """The file descriptor of the first socket (SD_LISTEN_FDS_START)."""
 
 READY, STOPPING, WATCHDOG = "READY=1", "STOPPING=1", "WATCHDOG=1"
+"""States for ``notify``. WATCHDOG has to come again and again, or systemd restarts the service."""
 
 
 def reloading() -> str:
-    """That the service reloads, and since when: a unit of Type=notify-reload wants to know
-    both.
-    """
+    """Return the state of a service that reloads; Type=notify-reload needs its time as well."""
     return f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}"
 
 
 def notify(state: str) -> None:
-    """Tell systemd, or whoever set NOTIFY_SOCKET, a ``state`` such as READY. Nobody waits for
-    an answer.
-    """
+    """Send a state such as READY to systemd, if it has set NOTIFY_SOCKET. Never raises."""
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path:
         return
@@ -41,10 +37,10 @@ def notify(state: str) -> None:
 
 
 def inherited_socket() -> socket.socket | None:
-    """The listening socket that systemd handed to this process; None where there is none.
-    Raises Failure.
+    """Return the listening socket that systemd handed to this process, or None.
 
-    The variables that say so are removed: workers do not inherit what they say.
+    The variables are removed, because workers inherit the environment but not the socket's
+    number. Raises Failure for several sockets, and for one that does not listen.
     """
     process, number = os.environ.pop("LISTEN_PID", ""), os.environ.pop("LISTEN_FDS", "")
     os.environ.pop("LISTEN_FDNAMES", None)

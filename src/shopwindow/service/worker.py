@@ -1,25 +1,26 @@
-"""A worker: a process of the service that answers requests with Granian, on a socket that its
-parent listens on.
+"""A worker: a process of the service that answers requests with Granian.
 
     python -m shopwindow.service.worker FACTORY LISTENER CHANNEL NUMBER THREADS CLIENTS HTTP PROCESSOR
 
-LISTENER and CHANNEL are open file descriptors. CLIENTS is how many connections the worker
-keeps. HTTP is `1`, `2`, or `auto` for both, all behind service.intake; or `wsgi`, for HTTP/1.1
-without it. PROCESSOR is the one that the worker keeps to, or `-`.
+LISTENER and CHANNEL are open file descriptors: the socket on which the parent listens, and the
+worker's end of the channel to the parent. NUMBER counts workers from 0. CLIENTS is how many
+connections the worker may have. HTTP is `1`, `2`, or `auto` for both, all behind service.intake;
+or `wsgi`, which is HTTP/1.1 without it. PROCESSOR is the one that the worker is bound to, or `-`.
 
-The worker obeys its parent alone (service.supervisor). It ignores SIGTERM, SIGINT and SIGHUP,
-which systemd and a terminal send to the whole group: when to stop is the parent's to say, by a
-byte on the channel. When the channel ends, the parent has ended, and so does the worker. Once a
-second the worker says that it is well, or that it is stuck.
+How this works. The worker obeys only its parent (service.supervisor). It ignores SIGTERM, SIGINT
+and SIGHUP, which systemd and a terminal send to the whole group, because the parent decides
+when a worker stops: it sends a byte on the channel. When the channel ends, the parent has
+ended, and so does the worker. Once a second the worker sends the parent a byte that says
+whether it is well or stuck.
 
 Granian is used as it is, but for two things that it has no option for:
 
-- It listens by itself, with SO_REUSEPORT: a second service on the port would start without a
-  word, and the connections that wait for a worker would be lost with it. `_Granian._serve`
-  hands it the parent's socket instead.
-- Its handlers call `WorkerSignal.set`, which waits for ever, with Python's lock, when it is
-  called twice before the server looks (Granian 2.8). `_obeying` gives it signals that the
-  worker sets, once.
+- It opens its own socket, with SO_REUSEPORT. A second service on the port would then start
+  without a word, and connections that wait for a worker would be lost with that worker.
+  `_Granian._serve` gives it the parent's socket instead.
+- Its signal handlers call `WorkerSignal.set`, which waits forever, with Python's lock, when it
+  is called twice before the server looks (Granian 2.8). `_obey` replaces these handlers by a
+  signal that the worker sets, once.
 """
 
 import asyncio
@@ -47,43 +48,53 @@ from shopwindow.problems import Failure
 from shopwindow.service import journal
 from shopwindow.service.connections import BACKLOG, HEAD_SECONDS
 from shopwindow.service.intake import Intake
-from shopwindow.service.supervisor import OF_THE_GROUP, READY, STOP, STUCK, TRACEBACKS, WELL
+from shopwindow.service.supervisor import (
+    GROUP_SIGNALS,
+    READY,
+    STOP,
+    STUCK,
+    TRACEBACKS_SIGNAL,
+    WELL,
+)
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
 
 WSGI = "wsgi"
 
 PULSE_SECONDS = 1.0
-"""Between two words of a worker: several may be late before the parent's 5 s are over."""
+"""Between two bytes that say how the worker is. Several may be late: the parent waits 5 s
+(supervisor.MAX_SILENCE_SECONDS).
+"""
 
 STUCK_SECONDS = 5.0
-"""For which all threads may work on one request each. Others wait as long."""
+"""For which all threads may work on the same requests: every other request waits as long."""
 
 ORPHAN_SECONDS = 2.0
-"""For requests in flight, once the parent has ended: nobody would end a worker that stays."""
+"""For requests in flight once the parent has ended: nobody would end a worker that stays."""
 
 
 @dataclass(eq=False)
 class Busy:
-    """Which threads answer a request, and since when (time.monotonic); and when the event loop
-    was asked for a sign.
+    """What shows whether the worker is stuck: its threads at work, and its event loop.
 
     No lock is needed: CPython changes a dict in one step.
     """
 
     threads: int
+    """How many threads answer."""
     since: dict[int, float] = field(default_factory=dict)
+    """When each thread at work began its request (time.monotonic), by the thread's id."""
     loop: asyncio.AbstractEventLoop | None = None
-    """The loop that takes requests in, where one does."""
+    """The event loop that receives requests, where there is one."""
     waited_since: float | None = None
-    """When the loop was asked for a sign of life (time.monotonic); None: it has given it."""
+    """When the loop was called (time.monotonic); None: it has run since."""
 
-    def watched(self, call: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        """A function that answers a request, with each call of it on record."""
+    def recorded(self, call: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+        """Wrap a function that answers a request, so that a thread inside it counts as busy."""
         since = self.since
 
-        def answer(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        def answer(*arguments: Parameters.args, **named: Parameters.kwargs) -> Answer:
             thread = threading.get_ident()
             since[thread] = time.monotonic()
             try:
@@ -94,28 +105,28 @@ class Busy:
         return answer
 
     def is_stuck(self) -> bool:
-        """Whether nothing can be answered: no thread is left, and none has ended a request for
-        STUCK_SECONDS; or the event loop, asked by the call before, has given no sign for as
-        long.
+        """Return whether nothing has been answered for STUCK_SECONDS, nor can be.
+
+        That is so if every thread has been busy with one request for that long, or if the event
+        loop has not run since an earlier call of this method that long ago.
         """
-        late = time.monotonic() - STUCK_SECONDS
+        limit = time.monotonic() - STUCK_SECONDS
         began = list(self.since.values())
-        is_deaf = self.waited_since is not None and self.waited_since < late
+        is_loop_stuck = self.waited_since is not None and self.waited_since < limit
         if self.loop and self.waited_since is None:
             self.waited_since = time.monotonic()
-            self.loop.call_soon_threadsafe(self._sign)
-        return is_deaf or (len(began) >= self.threads and max(began) < late)
+            self.loop.call_soon_threadsafe(self._loop_runs)
+        return is_loop_stuck or (len(began) >= self.threads and max(began) < limit)
 
-    def _sign(self) -> None:
+    def _loop_runs(self) -> None:
         self.waited_since = None
 
 
 class Link:
-    """The worker's end of the channel: it tells the parent how it is, and stops when the parent
-    says so, or has ended.
+    """The worker's end of the channel: reports how the worker is, and obeys the parent.
 
-    A thread of its own does both, so it is Python as a whole that stands still when nothing is
-    heard.
+    It runs in a thread of its own. So when the parent hears nothing, Python as a whole stands
+    still, and not only a thread that answers.
     """
 
     def __init__(self, channel: socket.socket, busy: Busy) -> None:
@@ -125,52 +136,55 @@ class Link:
         threading.Thread(target=self._run, name="parent", daemon=True).start()
 
     def signal(self, *loop: Any) -> WorkerSignal:
-        """What Granian waits for to stop."""
+        """Return the signal on which Granian stops. Granian calls this as its server starts."""
         self._granian = WorkerSignal()
         return self._granian
 
-    def say(self, word: bytes) -> None:
-        with suppress(
-            OSError
-        ):  # the parent has ended, which is seen elsewhere; or it stands still, and is full of words
-            self._channel.send(word, socket.MSG_DONTWAIT)
+    def send(self, state: bytes) -> None:
+        """Report READY, WELL or STUCK to the parent."""
+        # It fails where the parent has ended, which `_run` notices, and where the parent stands
+        # still and the channel is full.
+        with suppress(OSError):
+            self._channel.send(state, socket.MSG_DONTWAIT)
 
     def _run(self) -> None:
         self._channel.settimeout(PULSE_SECONDS)
-        heard: bytes | None = None
-        while heard is None:
+        order: bytes | None = None
+        while order is None:
             try:
-                heard = self._channel.recv(1)
+                order = self._channel.recv(1)
             except TimeoutError:
-                self.say(STUCK if self._busy.is_stuck() else WELL)
+                self.send(STUCK if self._busy.is_stuck() else WELL)
             except OSError:
-                heard = b""
+                order = b""
+
         if self._granian is None:
-            os._exit(0)  # it has not begun to answer
+            os._exit(0)  # the worker has not begun to answer
         self._granian.set()
-        if heard == STOP:
-            self._run_on()
+        if order == STOP:
+            self._wait_for_parent()
         time.sleep(ORPHAN_SECONDS)
         os._exit(1)
 
-    def _run_on(self) -> None:
-        """While requests in flight are answered, the parent may end as well."""
+    def _wait_for_parent(self) -> None:
+        """Wait until the parent has ended, too, while requests in flight are answered.
+
+        Granian ends this process before that, unless the parent is killed.
+        """
         self._channel.settimeout(None)
         with suppress(OSError):
             while self._channel.recv(1):
                 pass
 
 
-def _obeying(link: Link) -> None:
-    """Granian stops when the link says so, and handles no signal of the system."""
+def _obey(link: Link) -> None:
+    """Have Granian stop when the link says so, and handle no signal of the system."""
     _signals.set_sync_signals = link.signal
     _signals.set_loop_signals = link.signal
 
 
 class _Granian(MPServer):
-    """Granian's server, with this process for its only worker and a socket that listens
-    already.
-    """
+    """Granian's server with a socket that listens already, and this process as its worker."""
 
     listener: socket.socket
     number: int
@@ -184,17 +198,18 @@ class _Granian(MPServer):
 
 
 def _load(factory: str, busy: Busy, link: Link, http: str) -> Any:
-    """The callable, ready to answer: loading it took the time that the first request would have
-    waited.
+    """Make the callable, connect it to the event loop, and report that the worker is ready.
+
+    The release is loaded here, so that the first request does not wait for it.
     """
     module, _, function = factory.partition(":")
     front = getattr(import_module(module), function)()
     if http == WSGI:
-        application: Any = busy.watched(front)
+        application: Any = busy.recorded(front)
     else:
-        application = Intake(front, busy.threads, busy.watched)
+        application = Intake(front, busy.threads, busy.recorded)
         busy.loop = asyncio.get_event_loop()  # Granian's, which is about to run
-    link.say(READY)
+    link.send(READY)
     return application
 
 
@@ -207,14 +222,14 @@ def work(
     clients: int,
     http: str,
 ) -> None:
-    """Answer requests until the parent says that it is enough, or has ended.
+    """Answer requests until the parent orders an end, or has ended.
 
-    ``factory``: `module:function`, which makes a service.wsgi.Front, or for ``http`` `wsgi` any
-    WSGI callable. ``number`` counts from 0.
+    The arguments are those of the command line. ``factory`` makes a service.wsgi.Front, or any
+    WSGI callable where ``http`` is `wsgi`.
     """
     busy = Busy(threads)
     link = Link(channel, busy)
-    _obeying(link)
+    _obey(link)
     is_wsgi = http == WSGI
     server = _Granian(
         factory,
@@ -232,17 +247,21 @@ def work(
 
 
 def main(arguments: list[str]) -> int:
+    """Run a worker by its command line, and return the exit status: 4 after a Failure."""
     factory, http, processor = arguments[0], *arguments[-2:]
     listener, channel, number, threads, clients = map(int, arguments[1:-2])
-    for ignored in OF_THE_GROUP:
+
+    # the parent has blocked these signals for us until they are ignored
+    for ignored in GROUP_SIGNALS:
         signal.signal(ignored, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, OF_THE_GROUP)
-    faulthandler.register(TRACEBACKS, all_threads=True)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, GROUP_SIGNALS)
+    faulthandler.register(TRACEBACKS_SIGNAL, all_threads=True)
     if processor != "-":
         os.sched_setaffinity(0, {int(processor)})
-    listening, channel_to_parent = socket.socket(fileno=listener), socket.socket(fileno=channel)
+    listening = socket.socket(fileno=listener)
+    parent = socket.socket(fileno=channel)
     try:
-        work(factory, listening, channel_to_parent, number, threads, clients, http)
+        work(factory, listening, parent, number, threads, clients, http)
     except Failure as failure:
         journal.error("service", str(failure))
         return 4

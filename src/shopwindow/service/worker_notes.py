@@ -1,9 +1,11 @@
-"""What each worker says of itself, in a file of its own beside the metrics: the admin address
-is another process's.
+"""Each worker's note about itself, in a file beside the metrics, for the admin address.
 
-The folder is that of PROMETHEUS_MULTIPROC_DIR. What a worker that has ended leaves there is
-removed, and what it counted goes on counting: a total that fell would look like a restart to
-Prometheus.
+The admin address is in another process, the parent. Workers write what they serve and how busy
+they are to files; the parent reads the files of all workers that are running.
+
+The folder is that of PROMETHEUS_MULTIPROC_DIR. When a worker has ended, its files are removed,
+but its counts are added to those of all ended workers: a total that fell would look like a
+restart to Prometheus.
 """
 
 import os
@@ -20,32 +22,34 @@ from prometheus_client.mmap_dict import MmapedDict
 from shopwindow.service.serving import Serving
 
 ENDED = "ended"
-"""Stands for a process number in the name of the file that holds the counts of all workers that
-have ended.
-"""
+"""Stands in place of a process number in the name of a file with the counts of ended workers."""
 
 COUNTED = ("counter", "histogram", "summary")
-"""Types of metrics whose values add up; prometheus_client keeps one file of each a process,
-`counter_123.db`.
+"""Types of metrics whose values add up. prometheus_client has one file for each type and process,
+such as `counter_123.db`.
 """
 
 
 @dataclass(frozen=True)
 class WorkerNote:
-    """A worker's last note: the id of the release that it serves (empty: none), since when
-    (seconds since 1970), why nothing newer (empty: there is nothing newer), and its figures
-    (service.metrics.Metrics.figures).
-    """
+    """A worker's last note."""
 
     pid: int
     id: str
+    """Of the release that it serves; empty: it has none."""
     loaded: float
+    """When it loaded the release, in seconds since 1970."""
     fault: str
+    """Why it serves nothing newer; empty: there is nothing newer."""
     figures: Mapping[str, float]
+    """How busy it is (service.metrics.Metrics.figures)."""
 
 
 class WorkerNotes:
-    """The notes in a folder: a worker writes its own, the admin address reads all of them."""
+    """The notes in a folder: a worker writes its own, the admin address reads all of them.
+
+    A note is replaced as a whole, by a rename, so nobody reads half of one.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -60,14 +64,13 @@ class WorkerNotes:
 
     def record_release(self, serving: Serving | None, fault: str) -> None:
         """Note what this process serves, and why nothing newer."""
-        told = fault.encode(
-            errors="backslashreplace"
-        ).decode()  # it may name a path that is no UTF-8
+        # a fault may name a path that is not UTF-8
+        printable = fault.encode(errors="backslashreplace").decode()
         self._write(
             {
                 "id": serving.id if serving else "",
                 "loaded": serving.loaded if serving else 0.0,
-                "fault": told,
+                "fault": printable,
             }
         )
 
@@ -85,32 +88,31 @@ class WorkerNotes:
     # -- the admin address --
 
     def living(self) -> list[WorkerNote]:
-        """The notes of the workers that are there, by their process numbers."""
+        """Return the notes of the workers that are running, by process number."""
         return sorted(self._read(), key=lambda worker: worker.pid)
 
     def _read(self) -> Iterator[WorkerNote]:
         for path in self._folder.glob("worker-*"):
             pid = int(path.name.removeprefix("worker-"))
-            with suppress(OSError, ValueError):  # it has ended since
-                if _lives(pid):
+            with suppress(OSError, ValueError):  # it has ended meanwhile
+                if _is_running(pid):
                     note = orjson.loads(path.read_bytes())
                     yield WorkerNote(
                         pid, note["id"], note["loaded"], note["fault"], note.get("figures", {})
                     )
 
     def remove_ended(self) -> None:
-        """Remove the files of workers that have ended; their counts are added to those of all
-        that ended before.
+        """Remove the files of ended workers, and add their counts to the total of such workers.
 
-        One thread calls this, and reads the metrics only in between: half-way a count may be
+        Nobody may read the metrics meanwhile: between the addition and the removal a count is
         there twice.
         """
         for path in self._folder.glob("worker-*"):
-            if not _lives(int(path.name.removeprefix("worker-"))):
+            if not _is_running(int(path.name.removeprefix("worker-"))):
                 path.unlink(missing_ok=True)
         for path in self._folder.glob("*_*.db"):
             kind, _, process = path.stem.rpartition("_")
-            if not process.isdecimal() or _lives(int(process)):
+            if not process.isdecimal() or _is_running(int(process)):
                 continue
             if kind in COUNTED:
                 _add(path, self._folder / f"{kind}_{ENDED}.db")
@@ -118,20 +120,20 @@ class WorkerNotes:
 
 
 def _add(path: Path, total: Path) -> None:
-    """Add a file's values to another's."""
+    """Add the values of a file of counts to those of another."""
     values = MmapedDict.read_all_values_from_file(str(path))  # type: ignore[no-untyped-call]
     sums = MmapedDict(str(total))  # type: ignore[no-untyped-call]
     try:
         for key, value, timestamp, _ in values:
-            before, _ = sums.read_value(key)  # type: ignore[no-untyped-call]
-            sums.write_value(key, before + value, timestamp)  # type: ignore[no-untyped-call]
+            total_value, _ = sums.read_value(key)  # type: ignore[no-untyped-call]
+            sums.write_value(key, total_value + value, timestamp)  # type: ignore[no-untyped-call]
     finally:
         sums.close()  # type: ignore[no-untyped-call]
 
 
-def _lives(process: int) -> bool:
+def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except OSError:  # there is none, or its number is another user's by now
+    except OSError:  # there is none, or another user's process has its number
         return False
     return True
