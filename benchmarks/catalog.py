@@ -32,8 +32,9 @@ import orjson
 
 from benchmarks import catalog_again
 from benchmarks.measure import Run, watched
-from shopwindow.catalog.index.opened import Opened, Sources, open_index, renderer, write
-from shopwindow.catalog.protocol import Question
+from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.opened import OpenedCatalog, open_index, renderer
+from shopwindow.catalog.protocol import ProductQuery
 from shopwindow.content.documents import decode
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -324,7 +325,7 @@ def beside(
     return Rates(what, *found, goal)
 
 
-def reads(index: Opened, source: random.Random) -> Iterator[Rates]:
+def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     """Answers in JSON, from a Call on, beside their statements."""
     content = decode(
         {"format": 1, "monday": "2013-06-17", "site": SETTINGS, "stores": [], "promotions": []},
@@ -364,7 +365,7 @@ def reads(index: Opened, source: random.Random) -> Iterator[Rates]:
     numbers = [
         number
         for number in range(21, CATEGORIES, 3)
-        if index.browse(number, Question(facets=False)).total
+        if index.browse(number, ProductQuery(facets=False)).total
     ]
     marks = ",".join("?" * 12)
 
@@ -381,7 +382,7 @@ def reads(index: Opened, source: random.Random) -> Iterator[Rates]:
 
     pages = []
     for number in numbers:
-        shown = index.browse(number, Question(facets=False)).ids
+        shown = index.browse(number, ProductQuery(facets=False)).ids
         asked = (*shown, *[0] * (12 - len(shown)))
         pages.append((call(f"v3/catalog/category/{number}/browseproducts"), ((number,), asked)))
     yield beside("A page of a category, with its facets", answered, browsed, pages)
@@ -406,7 +407,7 @@ SHARES = ((0.0, 0.001, 0.5), (0.001, 0.05, 0.4), (0.05, 0.3, 0.1))
 """
 
 
-def phrases(index: Opened, count: int) -> dict[str, list[str]]:
+def phrases(index: OpenedCatalog, count: int) -> dict[str, list[str]]:
     """Seeded phrases of one to three words, by how many products they find."""
     source, speech = random.Random(SEED), language()
     limits = [
@@ -420,7 +421,7 @@ def phrases(index: Opened, count: int) -> dict[str, list[str]]:
             for _ in range(source.choice((1, 1, 2, 2, 3)))
         )
         phrase = " ".join(speech.words[int(place) - 1] for place in places)
-        total = index.search(phrase, Question(facets=False, products=False)).total
+        total = index.search(phrase, ProductQuery(facets=False, products=False)).total
         for kept, (least, most, wanted) in zip(found, limits, strict=True):
             if least < total <= most and len(kept) < wanted:
                 kept.append(phrase)
@@ -431,7 +432,7 @@ def phrases(index: Opened, count: int) -> dict[str, list[str]]:
     }
 
 
-def searches(index: Opened, asked: dict[str, list[str]]) -> dict[str, list[float]]:
+def searches(index: OpenedCatalog, asked: dict[str, list[str]]) -> dict[str, list[float]]:
     """Milliseconds of each phrase, facets and twelve products included, by how many products it
     finds.
     """
@@ -440,7 +441,7 @@ def searches(index: Opened, asked: dict[str, list[str]]) -> dict[str, list[float
         times[name] = []
         for phrase in found:
             started = time.perf_counter()
-            index.search(phrase, Question())
+            index.search(phrase, ProductQuery())
             times[name].append((time.perf_counter() - started) * 1000)
     return times
 

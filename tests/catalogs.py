@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from shopwindow.catalog.index.opened import Sources, open_index, renderer, write
+from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.opened import open_index, renderer
 from shopwindow.catalog.protocol import Catalog
 from shopwindow.content.documents import Content
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from shopwindow.catalog.index.opened import Opened, Sources, open_index, write
-from shopwindow.catalog.protocol import SORTS, Facet, Question
+from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.opened import OpenedCatalog, open_index
+from shopwindow.catalog.protocol import SORTS, Facet, ProductQuery
 
 Document = dict[str, Any]
 URL = "https://www.example.com/"
@@ -48,7 +49,7 @@ def review(number: int, about: int, rating: int, day: str = "2013-06-21") -> Doc
     }
 
 
-def index(folder: Path, *products: Document, **more: Any) -> Opened:
+def index(folder: Path, *products: Document, **more: Any) -> OpenedCatalog:
     """The index of some products, in one category unless others are given."""
     path = folder / f"catalog-{len(list(folder.iterdir()))}.sqlite"
     write(path, Sources(**{"categories": [category(1)], "products": products, **more}), jobs=1)
@@ -107,7 +108,7 @@ FILTERS = st.dictionaries(
 )
 ENDS = st.one_of(st.none(), PRICES)
 QUESTIONS = st.builds(
-    Question,
+    ProductQuery,
     filters=FILTERS,
     price=st.lists(st.tuples(ENDS, ENDS), max_size=2).map(tuple),
     sort=st.sampled_from((None, *SORTS)),
@@ -131,7 +132,7 @@ def values(document: Document, facet: str) -> set[str]:
     return set(document["attributes"]["Material"])
 
 
-def passes(document: Document, question: Question, but: str = "") -> bool:
+def passes(document: Document, question: ProductQuery, but: str = "") -> bool:
     """Whether a product passes all filters, or all but one."""
     cents = round(cost(document) * 100)
     within = [
@@ -143,7 +144,7 @@ def passes(document: Document, question: Question, but: str = "") -> bool:
     ) and (but == "PRICE" or not within or any(within))
 
 
-def facets(documents: Sequence[Document], question: Question) -> tuple[Facet, ...]:
+def facets(documents: Sequence[Document], question: ProductQuery) -> tuple[Facet, ...]:
     """All facets of some products, each without its own filter."""
     found = []
     for name, shown in FACETS.items():

@@ -11,8 +11,9 @@ import pytest
 
 from plain_catalog import TREE, URL, category, index, product, review
 from releases import as_content
-from shopwindow.catalog.index.opened import Opened, Sources, open_index, renderer, write
-from shopwindow.catalog.protocol import Catalog, Facet, Page, Question, Reviews
+from shopwindow.catalog.index.indexing import Sources, write
+from shopwindow.catalog.index.opened import OpenedCatalog, open_index, renderer
+from shopwindow.catalog.protocol import Catalog, Facet, Page, ProductQuery, Reviews
 
 SITE = {
     "catalog": {
@@ -51,16 +52,16 @@ CATALOG: dict[str, Any] = {
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> Opened:
+def catalog(tmp_path: Path) -> OpenedCatalog:
     return index(tmp_path, *PRODUCTS, **CATALOG)
 
 
-def test_it_is_the_port(catalog: Opened) -> None:
+def test_it_is_the_port(catalog: OpenedCatalog) -> None:
     port: Catalog = catalog
     assert port.roots() == [1, 5]
 
 
-def test_products_have_what_is_worked_out(catalog: Opened) -> None:
+def test_products_have_what_is_worked_out(catalog: OpenedCatalog) -> None:
     shirt = PRODUCTS[0]
     first, second = shirt["upcs"]
     worked_out = {"reviewCount": 3, "available": False, "onsale": True, "priceLow": 45.5, "priceHigh": 45.5}
@@ -74,12 +75,12 @@ def test_products_have_what_is_worked_out(catalog: Opened) -> None:
     assert catalog.product(2**60) is None
 
 
-def test_what_is_sold_no_more_cannot_be_sent(catalog: Opened) -> None:
+def test_what_is_sold_no_more_cannot_be_sent(catalog: OpenedCatalog) -> None:
     product, upc = catalog.product_of_sku(99) or ({}, {})
     assert (product["available"], upc["available"]) == (False, False)
 
 
-def test_upcs_and_skus_lead_to_products(catalog: Opened) -> None:
+def test_upcs_and_skus_lead_to_products(catalog: OpenedCatalog) -> None:
     assert catalog.product_of_upc([UPC, "12345678905", "17", "x", "", "1" * 40]) == {
         UPC: 30,
         "12345678905": 30,
@@ -91,7 +92,7 @@ def test_upcs_and_skus_lead_to_products(catalog: Opened) -> None:
     assert (catalog.product_of_sku(9), catalog.product_of_sku(2**70)) == (None, None)
 
 
-def test_the_index_of_products(catalog: Opened) -> None:
+def test_the_index_of_products(catalog: OpenedCatalog) -> None:
     assert catalog.product_ids() == (3, [10, 20, 30])
     assert catalog.product_ids(offset=1, limit=1) == (3, [20])
     assert catalog.product_ids("2013-06-21T12:00:00.000Z") == (2, [20, 30])
@@ -99,7 +100,7 @@ def test_the_index_of_products(catalog: Opened) -> None:
     assert catalog.featured() == [30]
 
 
-def test_numbers_that_no_row_can_hold_are_not_there(catalog: Opened) -> None:
+def test_numbers_that_no_row_can_hold_are_not_there(catalog: OpenedCatalog) -> None:
     large = 10**30
     assert catalog.products([large, 30, -large]).keys() == {30}
     assert (catalog.rendered([large], "element"), catalog.families([large])) == ({}, {})
@@ -107,45 +108,45 @@ def test_numbers_that_no_row_can_hold_are_not_there(catalog: Opened) -> None:
     assert catalog.reviews(large, 1, 5).total == 0
 
 
-def test_families(catalog: Opened) -> None:
+def test_families(catalog: OpenedCatalog) -> None:
     assert catalog.families([10, 20, 30, 40]) == {10: ([30, 20], []), 20: ([], [10]), 30: ([], [10])}
 
 
-def test_categories(catalog: Opened) -> None:
+def test_categories(catalog: OpenedCatalog) -> None:
     clothes = {"id": 2, "name": "Clothes", "url": f"{URL}c/2", "parent": 1, "depth": 2, "children": [4]}
     assert catalog.category(2) == clothes
     assert catalog.category(9) is None
     assert catalog.category(10**30) is None
 
 
-def test_browse(catalog: Opened) -> None:
+def test_browse(catalog: OpenedCatalog) -> None:
     facets = (
         Facet("BRAND", "Brand", (("Larkspur", 2), ("Vane & Co", 1))),
         Facet("COLOR", "Color", (("BLUE", 1), ("RED", 1))),
         Facet("SIZE", "Size", (("S", 1),)),
         Facet("PRICE", "Price", (), ((0, 49.99, 3),)),
     )
-    assert catalog.browse(1, Question()) == Page(3, (20, 30, 10), facets)
-    assert catalog.browse(1, Question(filters={"COLOR": ("blue",)}, facets=False)) == Page(1, (30,))
-    assert catalog.browse(5, Question(facets=False)) == Page(1, (30,))
-    assert catalog.browse(6, Question()) == Page(0)
-    assert catalog.browse(1, Question(filters={"NOTHING": ("x",)}, facets=False)) == Page(0)
+    assert catalog.browse(1, ProductQuery()) == Page(3, (20, 30, 10), facets)
+    assert catalog.browse(1, ProductQuery(filters={"COLOR": ("blue",)}, facets=False)) == Page(1, (30,))
+    assert catalog.browse(5, ProductQuery(facets=False)) == Page(1, (30,))
+    assert catalog.browse(6, ProductQuery()) == Page(0)
+    assert catalog.browse(1, ProductQuery(filters={"NOTHING": ("x",)}, facets=False)) == Page(0)
 
 
 def test_an_attribute_of_a_facets_name_is_no_second_facet(tmp_path: Path) -> None:
     attributes = {"Price": ["Low"], "Brand": ["Mine"], "Color": ["Red"], "Size": ["L"], "Fit": ["Slim"]}
-    found = index(tmp_path, *(product(id, attributes=attributes) for id in (1, 2))).browse(1, Question())
+    found = index(tmp_path, *(product(id, attributes=attributes) for id in (1, 2))).browse(1, ProductQuery())
     assert [facet.name for facet in found.facets if facet.values or facet.ranges] == ["BRAND", "PRICE", "FIT"]
 
 
-def test_brands(catalog: Opened) -> None:
+def test_brands(catalog: OpenedCatalog) -> None:
     larkspur, vane = ("Larkspur", f"{URL}larkspur"), ("Vane & Co", f"{URL}b/Vane%20%26%20Co")
     assert catalog.brands([1]) == [larkspur, vane]
     assert catalog.brands([4, 9]) == [larkspur]
     assert catalog.brands([1], 5) == [larkspur]
 
 
-def test_reviews_are_the_newest_first(catalog: Opened) -> None:
+def test_reviews_are_the_newest_first(catalog: OpenedCatalog) -> None:
     def ids(page: int, number: int) -> list[str]:
         return [each["id"] for each in catalog.reviews(30, page, number).reviews]
 
@@ -154,13 +155,13 @@ def test_reviews_are_the_newest_first(catalog: Opened) -> None:
     assert catalog.reviews(10, 1, 10) == Reviews(0.0, 0, (0, 0, 0, 0, 0), ())
 
 
-def test_recommended_are_those_given_then_those_alike(catalog: Opened) -> None:
+def test_recommended_are_those_given_then_those_alike(catalog: OpenedCatalog) -> None:
     assert catalog.recommended(20, 10) == [30]  # what is not active, itself and what does not exist are left out
     assert catalog.recommended(30, 10) == [10]
     assert catalog.recommended(30, 0) == []
 
 
-def test_availability(catalog: Opened) -> None:
+def test_availability(catalog: OpenedCatalog) -> None:
     assert catalog.availability([UPC, "8"], [7, 9, 212, 300]) == {(UPC, 7): "AVAILABLE", (UPC, 212): "LIMITED"}
 
 
@@ -211,14 +212,14 @@ def test_a_failing_stream_is_raised_and_leaves_no_temporary_files(tmp_path: Path
 def test_an_empty_catalog(tmp_path: Path) -> None:
     empty = index(tmp_path, categories=[])
     assert (empty.roots(), empty.product_ids(), empty.product(1)) == ([], (0, []), None)
-    assert (empty.search("shirt", Question()), empty.browse(1, Question())) == (Page(0), Page(0))
+    assert (empty.search("shirt", ProductQuery()), empty.browse(1, ProductQuery())) == (Page(0), Page(0))
 
 
-def test_threads_read_at_one_time(catalog: Opened) -> None:
+def test_threads_read_at_one_time(catalog: OpenedCatalog) -> None:
     found: list[Any] = []
 
     def read() -> None:
-        found.extend(catalog.browse(1, Question()).ids for _ in range(50))
+        found.extend(catalog.browse(1, ProductQuery()).ids for _ in range(50))
 
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:
@@ -228,20 +229,20 @@ def test_threads_read_at_one_time(catalog: Opened) -> None:
     assert (len(found), set(found)) == (200, {(20, 30, 10)})
 
 
-def test_processes_forked_from_one_that_has_read_read_on(catalog: Opened) -> None:
-    before = catalog.search("shirt", Question())
+def test_processes_forked_from_one_that_has_read_read_on(catalog: OpenedCatalog) -> None:
+    before = catalog.search("shirt", ProductQuery())
     children = []
     for _ in range(3):
         child = os.fork()
         if child == 0:
-            right = catalog.search("shirt", Question()) == before and catalog.product(30) is not None
+            right = catalog.search("shirt", ProductQuery()) == before and catalog.product(30) is not None
             os._exit(0 if right else 1)
         children.append(child)
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
-    assert catalog.search("shirt", Question()) == before
+    assert catalog.search("shirt", ProductQuery()) == before
 
 
-def test_it_is_never_written_to(catalog: Opened, tmp_path: Path) -> None:
+def test_it_is_never_written_to(catalog: OpenedCatalog, tmp_path: Path) -> None:
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         catalog.database.execute("DELETE FROM number")
     assert len(os.listdir(tmp_path)) == 1  # no journal, no locks

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from examples import examples
 from plain_catalog import TREE, Document, category, product, products, review
 from releases import as_content
-from shopwindow.catalog.index.opened import INDEX_FORMAT, Sources, open_index, renderer, write
+from shopwindow.catalog.index.indexing import INDEX_FORMAT, Sources, write
+from shopwindow.catalog.index.opened import open_index, renderer
 from shopwindow.catalog.index.wording import Worded
-from shopwindow.catalog.protocol import Question
+from shopwindow.catalog.protocol import ProductQuery
 
 SITE = {"catalog": {"image_url": "https://i.example.com", "product_url": "https://w.example.com/p/{id}"}}
 RENDER = renderer(as_content({"site": SITE, "promotions": []}))
@@ -166,8 +167,8 @@ def test_only_what_changed_is_rendered(tmp_path: Path) -> None:
     write(tmp_path / "new", Sources(site=SITE, **LATER["a name"]), render, 1, previous=tmp_path / "old")
     assert rendered == [1602]
     found = open_index(tmp_path / "new")
-    assert found.search("xylophone", Question(facets=False)).ids == (1602,)
-    assert found.search("xilophone", Question(facets=False)).ids == (1602,)
+    assert found.search("xylophone", ProductQuery(facets=False)).ids == (1602,)
+    assert found.search("xilophone", ProductQuery(facets=False)).ids == (1602,)
 
 
 @pytest.mark.parametrize("harm", ["no file", "no database", "another format", "another version of SQLite"])

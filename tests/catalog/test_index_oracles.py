@@ -24,7 +24,7 @@ from plain_catalog import (
     review,
 )
 from shopwindow.catalog.index.facets import FacetColumns, counted, ranges
-from shopwindow.catalog.protocol import Page, Question
+from shopwindow.catalog.protocol import Page, ProductQuery
 
 REVIEWS = st.lists(st.tuples(st.integers(0, 29), st.integers(1, 5)), max_size=20)
 
@@ -32,7 +32,7 @@ REVIEWS = st.lists(st.tuples(st.integers(0, 29), st.integers(1, 5)), max_size=20
 @settings(max_examples=examples(60), deadline=None)
 @given(products(), REVIEWS, st.lists(QUESTIONS, min_size=1, max_size=6), st.integers(1, 5))
 def test_browse_answers_as_a_plain_program_does(
-    documents: list[Document], opinions: list[tuple[int, int]], questions: list[Question], at: int
+    documents: list[Document], opinions: list[tuple[int, int]], questions: list[ProductQuery], at: int
 ) -> None:
     reviews = [review(n, documents[of]["id"], stars) for n, (of, stars) in enumerate(opinions) if of < len(documents)]
     ratings = {
@@ -58,7 +58,7 @@ def test_browse_answers_as_a_plain_program_does(
 @settings(max_examples=examples(60), deadline=None)
 @given(products(), QUESTIONS, st.lists(st.sampled_from(WORDS), min_size=1, max_size=2, unique=True))
 def test_search_finds_filters_and_counts_as_a_plain_program_does(
-    documents: list[Document], question: Question, words: list[str]
+    documents: list[Document], question: ProductQuery, words: list[str]
 ) -> None:
     matching = [
         each
@@ -80,14 +80,14 @@ def test_search_finds_filters_and_counts_as_a_plain_program_does(
 @settings(max_examples=examples(40), deadline=None)
 @given(products(), QUESTIONS, st.lists(st.sampled_from(WORDS), max_size=3))
 def test_paging_to_the_end_visits_each_product_once(
-    documents: list[Document], question: Question, words: list[str]
+    documents: list[Document], question: ProductQuery, words: list[str]
 ) -> None:
     with TemporaryDirectory() as folder:
         found = index(Path(folder), *documents, categories=TREE)
         size, filters, price, phrase = question.perpage, question.filters, question.price, " ".join(words)
 
         def asked(number: int) -> list[Page]:
-            page = Question(filters, price, question.sort, number, size, facets=False)
+            page = ProductQuery(filters, price, question.sort, number, size, facets=False)
             return [found.search(phrase, page), found.browse(1, page)]
 
         for place, first in enumerate(asked(1)):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from checkout import ROOT
 from examples import examples
 from plain_catalog import category, index, product
-from shopwindow.catalog.index.opened import Opened
-from shopwindow.catalog.protocol import Question
+from shopwindow.catalog.index.opened import OpenedCatalog
+from shopwindow.catalog.protocol import ProductQuery
 
 DATA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared/data"))
 GENDERS = {"M": "Men", "F": "Women"}
@@ -44,7 +44,7 @@ SHOP = [
 
 
 @pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+def shop(tmp_path_factory: pytest.TempPathFactory) -> OpenedCatalog:
     return index(
         tmp_path_factory.mktemp("shop"),
         *SHOP,
@@ -133,8 +133,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Opened:
         ("99999999999999999999", (), None),
     ],
 )
-def test_a_phrase_finds(shop: Opened, phrase: str, ids: tuple[int, ...], corrected: str | None) -> None:
-    page = shop.search(phrase, Question())
+def test_a_phrase_finds(shop: OpenedCatalog, phrase: str, ids: tuple[int, ...], corrected: str | None) -> None:
+    page = shop.search(phrase, ProductQuery())
     assert (page.ids, page.corrected) == (ids, corrected)
 
 
@@ -163,28 +163,28 @@ SYNTAX = [
 
 @settings(max_examples=examples(300), deadline=None)
 @given(phrase=st.lists(st.sampled_from(SYNTAX) | st.text(max_size=6) | st.just("desk"), max_size=8).map("".join))
-def test_no_phrase_is_syntax(shop: Opened, phrase: str) -> None:
-    page = shop.search(phrase, Question(perpage=100))
+def test_no_phrase_is_syntax(shop: OpenedCatalog, phrase: str) -> None:
+    page = shop.search(phrase, ProductQuery(perpage=100))
     assert 10 not in page.ids
     assert page.total == len(page.ids) <= 18
 
 
 @pytest.mark.parametrize("sign", ['"', "*", "(", ":", "^", "-", "{name}", "'", "\0", "%", ";"])
-def test_signs_say_nothing(shop: Opened, sign: str) -> None:
-    assert shop.search(f"{sign}oak{sign} {sign} desk{sign}", Question(facets=False)).ids[:2] == (1, 7)
+def test_signs_say_nothing(shop: OpenedCatalog, sign: str) -> None:
+    assert shop.search(f"{sign}oak{sign} {sign} desk{sign}", ProductQuery(facets=False)).ids[:2] == (1, 7)
 
 
-def test_a_long_phrase_is_answered(shop: Opened) -> None:
-    assert shop.search("desk " * 5000, Question()).ids == (1, 7)
-    assert shop.search("x" * 100_000, Question()).ids == ()
+def test_a_long_phrase_is_answered(shop: OpenedCatalog) -> None:
+    assert shop.search("desk " * 5000, ProductQuery()).ids == (1, 7)
+    assert shop.search("x" * 100_000, ProductQuery()).ids == ()
 
 
-def test_a_search_is_narrowed_sorted_and_paged(shop: Opened) -> None:
-    assert shop.search("backpack", Question(filters={"GENDER": ("men",)})).ids == (3,)
-    assert shop.search("desk", Question(sort="name_ascending")).ids == (7, 1)
-    assert shop.search("desk", Question(page=2, perpage=1)).ids == (7,)
-    assert shop.search("desk", Question(page=3, perpage=1)).ids == ()
-    assert shop.search("desk", Question(products=False)).total == 2
+def test_a_search_is_narrowed_sorted_and_paged(shop: OpenedCatalog) -> None:
+    assert shop.search("backpack", ProductQuery(filters={"GENDER": ("men",)})).ids == (3,)
+    assert shop.search("desk", ProductQuery(sort="name_ascending")).ids == (7, 1)
+    assert shop.search("desk", ProductQuery(page=2, perpage=1)).ids == (7,)
+    assert shop.search("desk", ProductQuery(page=3, perpage=1)).ids == ()
+    assert shop.search("desk", ProductQuery(products=False)).total == 2
 
 
 def test_the_queries_over_real_products_are_answered_well(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_the_queries_over_real_products_are_answered_well(tmp_path: Path) -> Non
     answers = []
     for line in (DATA / "search-queries.jsonl").read_text("utf-8").splitlines():
         phrase = json.loads(line)["query"]
-        page = found.search(phrase, Question(perpage=10))
+        page = found.search(phrase, ProductQuery(perpage=10))
         answers.append(json.dumps({"query": phrase, "ids": [items[id - 1]["id"] for id in page.ids]}))
     (tmp_path / "answers").write_text("\n".join(answers), encoding="utf-8")
     command = [sys.executable, str(DATA / "score_search.py"), str(tmp_path / "answers")]

@@ -21,7 +21,7 @@ from lxml import etree
 
 from checkout import ROOT
 from shopwindow import library
-from shopwindow.catalog.index import building, opened
+from shopwindow.catalog.index import building, indexing
 from shopwindow.cli import main
 from shopwindow.content.check import check
 from shopwindow.content.documents import live
@@ -439,7 +439,7 @@ def test_the_order_hosts_operations_answer_no_get(minimal: Path, run: Run) -> No
 def test_show_makes_the_catalogs_index_where_an_answer_looks_at_it(
     sample: Path, run: Run, monkeypatch: pytest.MonkeyPatch, request_: str, made: int
 ) -> None:
-    write_catalog = Mock(wraps=opened.write)
+    write_catalog = Mock(wraps=indexing.write)
     monkeypatch.setattr(building, "write", write_catalog)
     ended = run("show", request_, "--content", sample)
     assert (ended.status, ended.err, write_catalog.call_count) == (0, "", made)

@@ -16,7 +16,7 @@ from shopwindow.catalog.answers import (
     images,
     of,
 )
-from shopwindow.catalog.protocol import Facet, Page, Question
+from shopwindow.catalog.protocol import Facet, Page, ProductQuery
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
@@ -80,16 +80,16 @@ _OPTIONAL_OF_CATEGORY = (
 
 def category(content: Content, call: Call) -> Json:
     """Categories with their children, the ids of their products and the facets of these."""
-    asked = Question(
+    query = ProductQuery(
         perpage=MAX_ID, facets="facet" in call["show"], products="product" in call["show"]
     )
     found = categories(content, call["categoryId"])
     return envelope(content, 0, 0, len(found)) | {
-        "category": [_category(content, each, asked) for each in found]
+        "category": [_category(content, each, query) for each in found]
     }
 
 
-def _category(content: Content, category: Json, asked: Question) -> Json:
+def _category(content: Content, category: Json, query: ProductQuery) -> Json:
     catalog = of(content)
     children = [
         child for id in category["children"] if (child := catalog.category(id)) is not None
@@ -99,9 +99,9 @@ def _category(content: Content, category: Json, asked: Question) -> Json:
         told["category"] = [
             {"id": child["id"], "summary": _summary(child)} for child in children
         ]
-    if not (asked.facets or asked.products):
+    if not (query.facets or query.products):
         return told
-    page = catalog.browse(category["id"], asked)
+    page = catalog.browse(category["id"], query)
     return told | _facets(page) | _list([{"id": id} for id in page.ids])
 
 
@@ -144,7 +144,7 @@ def _list(products: list[Json]) -> Json:
 def browse_products(content: Content, call: Call) -> Json:
     """A page of the products of each category, and of all below it."""
     found = categories(content, call["categoryId"])
-    asked = Question(
+    query = ProductQuery(
         filters=call.others(),
         price=call["PRICE"] or (),
         sort=_sort(call["sortby"], call["sortorder"]),
@@ -154,7 +154,7 @@ def browse_products(content: Content, call: Call) -> Json:
         products="product" in call["show"],
     )
     catalog = of(content)
-    pages = [(each, catalog.browse(each["id"], asked)) for each in found]
+    pages = [(each, catalog.browse(each["id"], query)) for each in found]
     total = sum(page.total for _, page in pages)
     told = [
         {
@@ -167,7 +167,7 @@ def browse_products(content: Content, call: Call) -> Json:
         }
         for each, page in pages
     ]
-    return envelope(content, asked.perpage, asked.page, total) | {"category": told}
+    return envelope(content, query.perpage, query.page, total) | {"category": told}
 
 
 _CATEGORY_SORTS = {  # by → how it is usually meant, and the port's name for it

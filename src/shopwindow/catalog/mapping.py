@@ -237,7 +237,7 @@ def _taken(value: Mapping[str, Any], pointer: Pointer) -> Make:
     return take
 
 
-def _applied(step: "Step", value: Json, name: str) -> Json:
+def _applied(step: "MappingStep", value: Json, name: str) -> Json:
     """A step on a value, or on each item of a list; what gives nothing is left out of the list."""
     if isinstance(value, list) and name != "list":
         made = [step(item) for item in value]
@@ -245,15 +245,15 @@ def _applied(step: "Step", value: Json, name: str) -> Json:
     return step(value)
 
 
-Step = Callable[[Json], Json]
+MappingStep = Callable[[Json], Json]
 
 
-def _split(argument: Json, pointer: Pointer) -> Step:
+def _split(argument: Json, pointer: Pointer) -> MappingStep:
     mark = _typed(argument, str, pointer, 'the text between the parts, such as ","')
     return lambda value: [part.strip() for part in str(value).split(mark) if part.strip()]
 
 
-def _replaced(argument: Json, pointer: Pointer) -> Step:
+def _replaced(argument: Json, pointer: Pointer) -> MappingStep:
     """One value for another; `else` for all others, and `else: null` leaves them out."""
     _typed(argument, dict, pointer, "an object: what the feed says, and what we say")
     others, table = (
@@ -276,7 +276,7 @@ def _replaced(argument: Json, pointer: Pointer) -> Step:
     return step
 
 
-def _read_as(argument: Json, pointer: Pointer) -> Step:
+def _read_as(argument: Json, pointer: Pointer) -> MappingStep:
     if argument not in _CONVERSIONS:
         raise UnusableMapping(
             pointer,
@@ -312,7 +312,7 @@ def _text(value: Json) -> Json:
     return value if isinstance(value, str) else shown(value, 10_000)
 
 
-_CONVERSIONS: Mapping[str, Step] = {
+_CONVERSIONS: Mapping[str, MappingStep] = {
     "integer": _integer,
     "number": _decimal,
     "boolean": _truth,
@@ -320,13 +320,13 @@ _CONVERSIONS: Mapping[str, Step] = {
 }
 
 
-def _identified(argument: Json, pointer: Pointer) -> Step:
+def _identified(argument: Json, pointer: Pointer) -> MappingStep:
     """A whole number made of a text: the same for the same text in any feed, on any day."""
     digits = _number(argument, pointer, 6, MAX_NUMBER_DIGITS)
     return lambda value: 1 + _hashed(value) % (10**digits - 1)
 
 
-def _barcode(argument: Json, pointer: Pointer) -> Step:
+def _barcode(argument: Json, pointer: Pointer) -> MappingStep:
     """An EAN-13 made of a text, of the numbers that GS1 leaves to each store for its own use
     (they begin with 2).
     """
@@ -344,7 +344,7 @@ def _hashed(value: Json) -> int:
     return int.from_bytes(sha256(str(value).encode()).digest()[:8])
 
 
-def _styled(argument: Json, pointer: Pointer) -> Step:
+def _styled(argument: Json, pointer: Pointer) -> MappingStep:
     if argument not in _STYLES:
         raise UnusableMapping(
             pointer,
@@ -369,7 +369,7 @@ _STYLES: Mapping[str, Callable[[str], str]] = {
 }
 
 
-def _filled(argument: Json, pointer: Pointer) -> Step:
+def _filled(argument: Json, pointer: Pointer) -> MappingStep:
     if not isinstance(argument, str) or argument.count("{}") != 1:
         raise UnusableMapping(
             pointer,
@@ -379,20 +379,20 @@ def _filled(argument: Json, pointer: Pointer) -> Step:
     return lambda value: argument.replace("{}", str(value))
 
 
-def _cut(argument: Json, pointer: Pointer) -> Step:
+def _cut(argument: Json, pointer: Pointer) -> MappingStep:
     length = _number(argument, pointer, 1)
     return lambda value: (
         value if len(str(value)) <= length else str(value)[: length - 1].rstrip() + "…"
     )
 
 
-def _listed(argument: Json, pointer: Pointer) -> Step:
+def _listed(argument: Json, pointer: Pointer) -> MappingStep:
     if argument is not True:
         raise UnusableMapping(pointer, f"{shown(argument)} is not true", "true")
     return lambda value: list(dict.fromkeys(value)) if isinstance(value, list) else [value]
 
 
-MAPPING_STEPS: Mapping[str, Callable[[Json, Pointer], Step]] = {
+MAPPING_STEPS: Mapping[str, Callable[[Json, Pointer], MappingStep]] = {
     "split": _split,
     "map": _replaced,
     "as": _read_as,

@@ -60,7 +60,7 @@ class IdsSelected:
 # -- filters by facet --------------------------------------------------------------------------
 
 MAX_PARAMETER_VALUES = 100
-MAX_VALUE = 1000
+MAX_VALUE_LENGTH = 1000
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Values:
             else [text]
         )
         found = sorted({part.strip() for part in inner})
-        if not all(0 < len(value) <= MAX_VALUE for value in found):
+        if not all(0 < len(value) <= MAX_VALUE_LENGTH for value in found):
             raise ValueError(f"must be a value, or several as [PINK,YELLOW], not {text[:40]!r}")
         if len(found) > MAX_PARAMETER_VALUES:
             raise ValueError(f"must be at most {MAX_PARAMETER_VALUES} values, not {len(found)}")

@@ -21,7 +21,7 @@ PRICE = "PRICE"
 
 
 @dataclass(frozen=True)
-class Question:
+class ProductQuery:
     """Which of a list of products are asked for, and what of them.
 
     ``filters``: facet name → values, any of which a product has; all facets must fit.
@@ -146,12 +146,12 @@ class Catalog(Protocol):
     def roots(self) -> Sequence[int]:
         """The categories that have no parent, in their order."""
 
-    def browse(self, category: int, question: Question) -> Page:
+    def browse(self, category: int, query: ProductQuery) -> Page:
         """The active products of a category and its descendants; in their own order: best
         sellers, then by id.
         """
 
-    def search(self, phrase: str, question: Question) -> Page:
+    def search(self, phrase: str, query: ProductQuery) -> Page:
         """The active products that a phrase finds; in their own order: the best match first."""
 
     def brands(

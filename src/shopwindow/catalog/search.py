@@ -14,7 +14,7 @@ from shopwindow.catalog.answers import (
     of,
 )
 from shopwindow.catalog.parameters import Phrase
-from shopwindow.catalog.protocol import Facet, Page, Question
+from shopwindow.catalog.protocol import Facet, Page, ProductQuery
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
@@ -39,7 +39,7 @@ SEARCH_PARTS = ("product", "facet")
 
 def search(content: Content, call: Call) -> Json:
     """What was asked, the facets of all that it finds, and a page of products."""
-    asked = Question(
+    query = ProductQuery(
         filters=call.others(),
         price=call["PRICE"] or (),
         sort=_SEARCH_SORTS.get(call["sortorderby"]),
@@ -48,13 +48,13 @@ def search(content: Content, call: Call) -> Json:
         facets="facet" in call["show"],
         products="product" in call["show"],
     )
-    page = of(content).search(call["searchphrase"], asked)
+    page = of(content).search(call["searchphrase"], query)
     facets = [told for facet in page.facets if (told := _facet(facet, content, call))]
     found = elements(content, page.ids, images(call))
     group = {"totalproducts": page.total, **({"products": {"product": found}} if found else {})}
     return {
         "searchinput": _input(call, page),
-        "totalpages": -(-page.total // asked.perpage),
+        "totalpages": -(-page.total // query.perpage),
         **({"facets": facets} if facets else {}),
         "searchresultgroups": [group],
     }

@@ -15,14 +15,12 @@ from typing import Literal
 
 from shopwindow.catalog.check import CheckedCatalog
 from shopwindow.catalog.check import check as check_feeds
+from shopwindow.catalog.index.indexing import INDEX_FORMAT, Sources, write
 from shopwindow.catalog.index.opened import (
-    INDEX_FORMAT,
-    Opened,
-    RecordedIndex,
-    Sources,
+    OpenedCatalog,
+    RecordedCatalog,
     open_index,
     renderer,
-    write,
 )
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.content.documents import Content
@@ -91,18 +89,20 @@ class CatalogIndex:
             raise OSError(_number(error), str(error), str(path)) from error
         return written.partition(":")[2]
 
-    def open(self, path: Path, handed_out: HandedOut | None = None) -> Opened:
+    def open(self, path: Path, handed_out: HandedOut | None = None) -> OpenedCatalog:
         """Return the catalog in a file. Raises Failure."""
         try:
-            return open_index(path) if handed_out is None else RecordedIndex(path, handed_out)
+            return open_index(path) if handed_out is None else RecordedCatalog(path, handed_out)
         except (ValueError, KeyError, sqlite3.Error) as error:
             raise Failure(f"{path}: cannot be read as a catalog: {error}") from None
 
-    def probe(self, opened: Opened) -> None:
+    def probe(self, opened: OpenedCatalog) -> None:
         """Look up one product."""
         opened.product_ids(limit=1)
 
-    def differences(self, old: Opened | None, new: Opened | None) -> Iterator[tuple[str, str]]:
+    def differences(
+        self, old: OpenedCatalog | None, new: OpenedCatalog | None
+    ) -> Iterator[tuple[str, str]]:
         """Yield the categories and products that differ; of products also what answers show
         around them counts.
         """
@@ -112,7 +112,7 @@ class CatalogIndex:
                 if was != now:
                     yield kind, str(id)
 
-    def document(self, opened: Opened | None, kind: str, identity: str) -> Json | None:
+    def document(self, opened: OpenedCatalog | None, kind: str, identity: str) -> Json | None:
         """Return a product or category as editors write it, with what is computed for it."""
         if opened is None:
             return None

@@ -24,17 +24,15 @@ import orjson
 from shopwindow.catalog.index import facets as counting
 from shopwindow.catalog.index import searching as search
 from shopwindow.catalog.index.facets import Combinations, keep
-from shopwindow.catalog.index.indexing import INDEX_FORMAT, Sources, write
+from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.catalog.index.rows import Render, average
 from shopwindow.catalog.index.words import stem
 from shopwindow.catalog.parts import PART_VIEWS, surroundings
-from shopwindow.catalog.protocol import PRICE, Facet, Page, Part, Question, Range, Reviews
+from shopwindow.catalog.protocol import PRICE, Facet, Page, Part, ProductQuery, Range, Reviews
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.index import HandedOut
 from shopwindow.retail.articles import Status
-
-__all__ = ["INDEX_FORMAT", "Opened", "Sources", "open_index", "renderer", "write"]
 
 MAPPED = 1 << 40
 """Bytes of the file that may be mapped: all of it. SQLite keeps to its own limit, usually 2
@@ -60,11 +58,11 @@ STATUS: tuple[Status, Status, Status, Status] = (
 )
 
 
-def open_index(path: Path) -> "Opened":
+def open_index(path: Path) -> "OpenedCatalog":
     """The catalog in a file. Raises ValueError where it is of another format, sqlite3.Error
     where it is none.
     """
-    index = Opened(path)
+    index = OpenedCatalog(path)
     if index.meta["format"] != INDEX_FORMAT:
         raise ValueError(
             f"{path}: format {index.meta['format']}, not {INDEX_FORMAT}; build the release again"
@@ -80,7 +78,7 @@ def renderer(content: Content) -> Render:
     }
 
 
-class Opened:
+class OpenedCatalog:
     """The port Catalog. Ranks are the products' numbers within the file, ids those that
     everyone knows.
     """
@@ -212,17 +210,17 @@ class Opened:
         found: list[int] = orjson.loads(self.meta["roots"])
         return found
 
-    def browse(self, category: int, question: Question) -> Page:
+    def browse(self, category: int, query: ProductQuery) -> Page:
         row = self.rows("SELECT products, facets FROM category WHERE id = ?", (category,))
         if not row:
             return Page(0)
         ranks = array("I", row[0][0])
-        if question.filters or question.price:
-            return self.page(ranks, question)
-        facets = _facets(orjson.loads(row[0][1])) if question.facets else ()
-        return Page(len(ranks), self.ids(ranks, question), facets)
+        if query.filters or query.price:
+            return self.page(ranks, query)
+        facets = _facets(orjson.loads(row[0][1])) if query.facets else ()
+        return Page(len(ranks), self.ids(ranks, query), facets)
 
-    def search(self, phrase: str, question: Question) -> Page:
+    def search(self, phrase: str, query: ProductQuery) -> Page:
         direct = self._direct(phrase)
         sought, limit = search.priced(phrase)
         found = search.find(self, sought)
@@ -232,14 +230,14 @@ class Opened:
             else found.ranks
         )
         if limit:
-            ranks = self.narrowed(ranks, Question(price=(limit,)))
+            ranks = self.narrowed(ranks, ProductQuery(price=(limit,)))
 
         def order(narrowed: Sequence[int], most: int) -> Sequence[int]:
             if direct and narrowed and narrowed[0] == direct:
                 return [direct, *search.ordered(self, found, narrowed[1:], most - 1)]
             return search.ordered(self, found, narrowed, most)
 
-        page = self.page(ranks, question, order)
+        page = self.page(ranks, query, order)
         return (
             replace(page, corrected=found.corrected + phrase[len(sought) :])
             if found.corrected
@@ -260,53 +258,53 @@ class Opened:
         return next((rank for rank in found if rank is not None and rank <= self.active), None)
 
     def page(
-        self, ranks: Sequence[int], question: Question, order: Ranking | None = None
+        self, ranks: Sequence[int], query: ProductQuery, order: Ranking | None = None
     ) -> Page:
-        """A page of some products, in their order or another, narrowed by the question's
+        """A page of some products, in their order or another, narrowed by the query's
         filters.
 
         ``order``: puts the first so many of the narrowed products into their own order.
         """
-        narrowed = self.narrowed(ranks, question)
-        facets = self._counted(ranks, narrowed, question) if question.facets else ()
+        narrowed = self.narrowed(ranks, query)
+        facets = self._counted(ranks, narrowed, query) if query.facets else ()
         total = len(narrowed)
-        if order and question.products and not question.sort:
-            narrowed = order(narrowed, question.page * question.perpage)
-        return Page(total, self.ids(narrowed, question), facets)
+        if order and query.products and not query.sort:
+            narrowed = order(narrowed, query.page * query.perpage)
+        return Page(total, self.ids(narrowed, query), facets)
 
     def narrowed(
-        self, ranks: Sequence[int], question: Question, but: str | None = None
+        self, ranks: Sequence[int], query: ProductQuery, but: str | None = None
     ) -> Sequence[int]:
         """The products that pass all filters, or all but one of them."""
-        for name, values in question.filters.items():
+        for name, values in query.filters.items():
             if name != but:
                 facet = self.facet(name)
                 ranks = keep(ranks, facet.column, facet.having(values)) if facet else ()
-        if question.price and but != PRICE:
+        if query.price and but != PRICE:
             prices = self.prices
-            ranks = [rank for rank in ranks if _within(prices[rank], question.price)]
+            ranks = [rank for rank in ranks if _within(prices[rank], query.price)]
         return ranks
 
     def _counted(
-        self, ranks: Sequence[int], narrowed: Sequence[int], question: Question
+        self, ranks: Sequence[int], narrowed: Sequence[int], query: ProductQuery
     ) -> tuple[Facet, ...]:
         """Each facet of a result, without its own filter."""
-        own = {name: self.narrowed(ranks, question, name) for name in question.filters}
-        if question.price:
-            own[PRICE] = self.narrowed(ranks, question, PRICE)
+        own = {name: self.narrowed(ranks, query, name) for name in query.filters}
+        if query.price:
+            own[PRICE] = self.narrowed(ranks, query, PRICE)
         return _facets(counting.count(self.facets, self._bands, narrowed, own))
 
-    def ids(self, ranks: Sequence[int], question: Question) -> tuple[int, ...]:
+    def ids(self, ranks: Sequence[int], query: ProductQuery) -> tuple[int, ...]:
         """The ids of the page that is asked for."""
-        if not question.products:
+        if not query.products:
             return ()
-        start = (question.page - 1) * question.perpage
-        if question.sort not in (None, "bestseller_ascending"):
-            ranks = self.sorted(ranks, str(question.sort), start + question.perpage)
-        elif question.sort:
+        start = (query.page - 1) * query.perpage
+        if query.sort not in (None, "bestseller_ascending"):
+            ranks = self.sorted(ranks, str(query.sort), start + query.perpage)
+        elif query.sort:
             ranks = sorted(ranks)
         ids = self.column("id")
-        return tuple([ids[rank] for rank in ranks[start : start + question.perpage]])
+        return tuple([ids[rank] for rank in ranks[start : start + query.perpage]])
 
     def sorted(self, ranks: Sequence[int], sort: str, most: int) -> list[int]:
         """The first ``most`` of some products in the order of one of the port's SORTS."""
@@ -510,7 +508,7 @@ def _within(cents: int, ranges: Sequence[Range]) -> bool:
     )
 
 
-class RecordedIndex(Opened):
+class RecordedCatalog(OpenedCatalog):
     """A catalog that reports which products and categories its verbs return."""
 
     def __init__(self, path: Path, handed_out: HandedOut) -> None:
