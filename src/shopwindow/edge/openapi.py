@@ -1,4 +1,11 @@
-"""The interface as an OpenAPI 3.1 document, made from its operations and the schemas."""
+"""The interface as an OpenAPI 3.1 document.
+
+How this works. An operation describes its parameters, its rules and the schemas of its body and
+response, so the document needs no list of its own. Schemas are taken over as they are, under the
+names of their files: a reference to another file becomes a reference into the document, and that
+file is taken over, too. Responses with an error are described once for each status, and referred
+to.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
@@ -27,7 +34,7 @@ from shopwindow.interface.operation import (
     Together,
 )
 
-ANSWERED: tuple[str, ...] = (
+CODES_OF_ALL = (
     "invalid",
     "no_key",
     "no_mapping",
@@ -35,27 +42,36 @@ ANSWERED: tuple[str, ...] = (
     "method",
     "not_acceptable",
     "too_large",
+    "uri_too_long",
+    "media_type",
+    "internal",
+    "unavailable",
 )
-ANSWERED += ("uri_too_long", "media_type", "internal", "unavailable")
-"""The codes that anything may be answered with; 405 and 101 where a method or a path is not
-quite the operation's.
+"""The codes that every operation may be answered with. `method` and `no_mapping` (405 and 101)
+answer a request whose method or path is not quite the operation's.
 """
 
-_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
+_CODES_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
     "precondition": lambda operation: operation.tagged,
     "repeated_otherwise": lambda operation: operation.method == "POST",
     "too_many": lambda operation: operation.limited,
 }
-"""The codes that only some operations are answered with, and which."""
+"""The codes that only some operations may be answered with, and which operations these are."""
 
 _WITH_RETRY_AFTER = ("unavailable", "too_many")
 
 
 def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
-    """The whole document: every operation with its parameters, answers and errors."""
+    """Return the whole document: every operation with its parameters, responses and errors.
+
+    ``content`` gives the base URLs and the settings of site.yaml; ``schemas`` are those of the
+    interface.
+    """
     operations = interface.operations
     asks_for_key = interface.applications is not None
-    codes = [name for name in (*ANSWERED, *_OF_SOME) if asks_for_key or name != "no_key"]
+    codes = [
+        name for name in (*CODES_OF_ALL, *_CODES_OF_SOME) if asks_for_key or name != "no_key"
+    ]
     paths: dict[str, Json] = {}
     needs_key = "Every operation needs an application's API key. " if asks_for_key else ""
     for operation in operations:
@@ -85,32 +101,30 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
 
 
 def _without_cookies(
-    made: dict[str, Json], operations: Iterable[Operation], content: Content
+    schemas: dict[str, Json], operations: Iterable[Operation], content: Content
 ) -> dict[str, Json]:
-    """The schemas; of a body nothing is required that a cookie may give."""
+    """Return the schemas, in which a body requires no property that a cookie may give."""
     for operation in operations:
         if operation.cookie and content.setting(operation.cookie.setting):
-            schema = made[_name(operation.request_schema)]
-            schema["required"] = [
-                name for name in schema["required"] if name != operation.cookie.property
-            ]
-    return made
+            schema = schemas[_name(operation.request_schema)]
+            by_cookie = operation.cookie.property
+            schema["required"] = [name for name in schema["required"] if name != by_cookie]
+    return schemas
 
 
 def _files(operations: Iterable[Operation]) -> set[str]:
-    """The schemas of all answers and bodies."""
+    """Return the files of the schemas of all responses and bodies."""
+    responses = {operation.schema for operation in operations}
     bodies = {operation.request_schema for operation in operations if operation.body}
-    return (
-        {operation.schema for operation in operations} | bodies | {ERROR_SCHEMA, FAILURE_SCHEMA}
-    )
+    return responses | bodies | {ERROR_SCHEMA, FAILURE_SCHEMA}
 
 
 def _by_status(names: Iterable[str]) -> dict[str, list[str]]:
-    """HTTP status → the codes that have it: a status is described once."""
-    found: dict[str, list[str]] = {}
+    """Return the codes of each HTTP status: a status is described once."""
+    codes: dict[str, list[str]] = {}
     for name in names:
-        found.setdefault(str(ERROR_CODES[name].status), []).append(name)
-    return found
+        codes.setdefault(str(ERROR_CODES[name].status), []).append(name)
+    return codes
 
 
 _API_KEY = {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}
@@ -126,7 +140,9 @@ def _operation(
         responses["304"] = {
             "description": "The client has this answer already (If-None-Match)."
         }
-    own_codes = (name for name in codes if name not in _OF_SOME or _OF_SOME[name](operation))
+    own_codes = (
+        name for name in codes if name not in _CODES_OF_SOME or _CODES_OF_SOME[name](operation)
+    )
     for status, names in _by_status(own_codes).items():
         responses[status] = {"$ref": f"#/components/responses/{names[0]}"}
     if operation.own_failures:
@@ -155,7 +171,7 @@ def _operation(
 
 
 def _cookies(operation: Operation, content: Content) -> Iterator[Json]:
-    """The cookie that may give a property of the body, if site.yaml names one."""
+    """Yield the cookie that may give a property of the body, if site.yaml names one."""
     cookie = operation.cookie
     if cookie and (name := content.setting(cookie.setting)):
         about = f"Stands for {cookie.property} where the body has none."
@@ -198,8 +214,9 @@ _IF_NONE_MATCH = {
 
 
 def _media(file: str, schemas: Schemas, root: str = GENERAL_ROOT) -> dict[str, Json]:
-    """A body in every format. The root of XML is the schema's only property if that is an
-    object, else ``root``.
+    """Return a body in every format.
+
+    The root of XML is the schema's only property if that is an object, else ``root``.
     """
     schema = f"#/components/schemas/{_name(file)}"
     name = root_name(schemas.shape(file))
@@ -244,8 +261,10 @@ def _parameter(operation: Operation, parameter: Parameter) -> Json:
 
 
 def _example(parameter: Parameter, schema: Schema) -> str | None:
-    """A text for a parameter: its own example, the default, the first word that is allowed, or
-    the least number.
+    """Return an example of a parameter, as it is written in a request.
+
+    It is the parameter's own example, its default, the first word that is allowed, or the least
+    number; None where there is none of these.
     """
     if parameter.example:
         return parameter.example
@@ -258,9 +277,7 @@ def _example(parameter: Parameter, schema: Schema) -> str | None:
 
 
 def _others(others: Others) -> Json:
-    """Parameters that nobody can list: an object, each of whose members is a parameter of its
-    own.
-    """
+    """Describe parameters that nobody can list: an object whose members are parameters."""
     schema = {
         "type": "object",
         "propertyNames": {"pattern": f"^{others.names}$"},
@@ -278,7 +295,7 @@ def _others(others: Others) -> Json:
 
 
 def _typed(text: str, schema: Schema) -> Json:
-    """A text as the JSON value that OpenAPI takes it for."""
+    """Return a text as the JSON value that OpenAPI takes it for."""
     if schema["type"] == "array":
         return [_typed(part, schema["items"]) for part in text.split(",")]
     types: dict[str, Callable[[str], Json]] = {"integer": int, "number": float}
@@ -317,7 +334,7 @@ def _success(operation: Operation, schemas: Schemas) -> Json:
 
 
 def _error(names: Sequence[str], schemas: Schemas) -> Json:
-    """What the codes of one status are answered with, and an example of each."""
+    """Describe the responses with the codes of one status, with an example of each code."""
     codes = [ERROR_CODES[name] for name in names]
     values = (
         {
@@ -350,23 +367,22 @@ def _error(names: Sequence[str], schemas: Schemas) -> Json:
 
 
 def _schemas(schemas: Schemas, wanted: Iterable[str]) -> dict[str, Json]:
-    """The wanted schemas and all that they refer to, under names that OpenAPI admits."""
-    made: dict[str, Json] = {}
+    """Return the wanted schemas and all that they refer to, under names that OpenAPI admits."""
+    taken: dict[str, Json] = {}
     waiting = sorted(wanted)
     while waiting:
         file = waiting.pop()
-        if _name(file) not in made:
-            made[_name(file)] = {
-                key: part
-                for key, part in _renamed(schemas[file], file, waiting).items()
-                if key not in ("$id", "$schema")
-            }
-    return dict(sorted(made.items()))
+        if _name(file) not in taken:
+            schema = _renamed(schemas[file], file, waiting)
+            about_file = ("$id", "$schema")
+            taken[_name(file)] = {k: v for k, v in schema.items() if k not in about_file}
+    return dict(sorted(taken.items()))
 
 
 def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
-    """A schema with its references pointing into the document; the files that it refers to are
-    noted.
+    """Return a part of a schema with its references pointing into the document.
+
+    The files that it refers to are added to ``waiting``.
     """
     if isinstance(part, list):
         return [_renamed(item, file, waiting) for item in part]
@@ -382,17 +398,15 @@ def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
 
 
 def _accepted(schema: Json) -> Json:
-    """A place of a request's schema as clients may write it: what `body.coerced` makes one type
-    of is several here.
+    """Return a place of a request's schema as clients may write it.
+
+    Where `body.coerced` accepts several types and makes one of them, several stand here.
     """
     description = {"description": schema["description"]} if "description" in schema else {}
-    plain = {
-        key: part
-        for key, part in schema.items()
-        if key not in (*_PARAMETER_SCHEMAS, "description")
-    }
+    not_plain = (*_OTHER_SPELLINGS, "description")
+    plain = {key: part for key, part in schema.items() if key not in not_plain}
     others = [
-        other(plain) for keyword, other in _PARAMETER_SCHEMAS.items() if schema.get(keyword)
+        other(plain) for keyword, other in _OTHER_SPELLINGS.items() if schema.get(keyword)
     ]
     return {**description, "anyOf": [plain, *others]} if others else schema
 
@@ -403,7 +417,7 @@ _DIGIT_PATTERNS: Mapping[bool, str] = {
 }
 """A whole number as text, by whether it is above 0."""
 
-_PARAMETER_SCHEMAS: Mapping[str, Callable[[Json], Json]] = {
+_OTHER_SPELLINGS: Mapping[str, Callable[[Json], Json]] = {
     "x-textual": lambda schema: {
         "type": "string",
         "pattern": _DIGIT_PATTERNS[bool(schema["minimum"])],
@@ -415,4 +429,5 @@ _PARAMETER_SCHEMAS: Mapping[str, Callable[[Json], Json]] = {
 
 
 def _name(file: str) -> str:
+    """Return the name under which the document holds the schema of a file."""
     return file.removesuffix(".json").replace("/", ".")

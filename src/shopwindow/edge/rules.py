@@ -1,5 +1,11 @@
-"""All that an edge needs to answer pre-rendered reads, as one structure from the operations;
-printers write it down.
+"""What an edge must know to answer pre-rendered reads by itself, as one structure.
+
+How this works. An edge, such as nginx, has the request line, the headers and the files; it cannot
+bind a request. So each operation tells by example how requests for its files are spelled. Its
+pre-rendered Calls are taken, with stand-ins for ids and for the application's name. A Call's one
+canonical request becomes a regular expression, and its file name becomes the name of the file,
+with the groups of that expression. Spellings that clients really send join them. What matches no
+expression goes to the service, which reads every spelling. `nginx` prints the structure.
 """
 
 import re
@@ -50,10 +56,9 @@ ACCEPTS = (
     "application/json, text/json, text/x-json, text/javascript, *+json, application/xml, text/xml, *+xml, *",
 )
 """Values of Accept that an edge understands: the plain ones, and what common HTTP libraries
-send when nobody says.
+send where the program that uses them sets none.
 """
 
-# What an edge says of its own accord. Without a fault the detail is the code's message.
 _REFUSALS = (
     Refusal("no_key"),
     Refusal("invalid", (Fault("", "the request line or a header is malformed or too large"),)),
@@ -65,18 +70,21 @@ _REFUSALS = (
     Refusal("unavailable"),
     Refusal("timeout"),
 )
+"""What an edge answers by itself. Without a fault the detail is the code's message."""
 
 _ID_PATTERN = "[1-9][0-9]{0,15}"
+"""An id: MAX_ID has 16 digits."""
+
 _STAND_IN = "application-of-the-key"
 
 
 @dataclass(frozen=True)
 class Target:
-    """Spellings of pre-rendered Calls: ``pattern`` matches their whole target below the base
-    URL, and no other.
+    """Spellings of pre-rendered Calls, and the file that answers them.
 
-    ``stem`` is the file's name without its extension, with `\\1` for the pattern's first group
-    and APPLICATION. The patterns mean the same to Python, PCRE and RE2.
+    ``pattern`` matches whole targets below the base URL, and only those of these Calls. ``stem``
+    is the file's name without its extension, with `\\1` for the pattern's first group and
+    APPLICATION. The patterns mean the same to Python, PCRE and RE2.
     """
 
     pattern: str
@@ -85,8 +93,9 @@ class Target:
 
 @dataclass(frozen=True)
 class Route:
-    """A pre-rendered operation: its path (with `{name}` for a parameter), its lifetime and its
-    targets.
+    """A pre-rendered operation: its path, its Cache-Control and its targets.
+
+    ``path`` has `{name}` for a parameter.
     """
 
     operation: str
@@ -97,8 +106,10 @@ class Route:
 
 @dataclass(frozen=True)
 class Error:
-    """An answer that an edge gives itself: the code's name, its status and a body for each
-    format's name.
+    """A response that an edge gives by itself.
+
+    ``code`` is a name of `interface.answer.ERROR_CODES`; ``bodies`` are pairs of a format's name and
+    the body in it.
     """
 
     code: str
@@ -108,14 +119,15 @@ class Error:
 
 @dataclass(frozen=True)
 class Rules:
-    """``applications`` are names with the digests of their keys, ``accepts`` values of Accept
-    with format names.
+    """All that an edge must know.
 
-    ``key_header`` is the header with the API key; empty where the interface asks for no key.
     ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is the base
-    host. ``own_paths`` are whole paths, of the order host where there is one: of operations
-    that answer failures in a form of their own, for which ``own_errors`` stand in place of
-    ``errors``.
+    host. ``key_header`` is the header with the API key; empty where the interface asks for no
+    key. ``media_types`` are pairs of a format's name and its media type; ``accepts``, of a value
+    of Accept and a format's name; ``applications``, of a name and the digests of its keys.
+
+    ``own_paths`` are whole paths, of the order host where there is one: of operations that answer
+    failures in a form of their own. For these ``own_errors`` stand in place of ``errors``.
     """
 
     base_host: str
@@ -133,41 +145,40 @@ class Rules:
 
 
 def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
-    """What an edge has to know of a release with this content."""
+    """Return what an edge must know of a release with this content."""
     base = urlsplit(content.setting("base_url"))
     order = urlsplit(content.setting("order_base_url"))
+    base_host, order_host = base.hostname or "", order.hostname or ""
     operations = interface.operations
     own = [operation for operation in operations if operation.own_failures]
-    refusals = [
-        refusal for refusal in _REFUSALS if interface.applications or refusal.code != "no_key"
-    ]
-    base_host, order_host = base.hostname or "", order.hostname or ""
+    asks_for_key = interface.applications is not None
+    refusals = [each for each in _REFUSALS if asks_for_key or each.code != "no_key"]
     applications = sorted(interface.keys(content).items())
     return Rules(
-        base_host,
-        base.path,
-        order_host if order_host != base_host else "",
-        API_KEY_HEADER if interface.applications else "",
-        vary(content),
-        tuple((format.name, format.media_type) for format in RESPONSE_FORMATS),
-        tuple(_accepts(ACCEPTS)),
-        tuple((name, tuple(sorted(digests))) for name, digests in applications),
-        tuple(_route(operation, content) for operation in operations if operation.prerendered),
-        tuple(_error(refusal, schemas) for refusal in refusals),
-        tuple(
+        base_host=base_host,
+        base_path=base.path,
+        order_host=order_host if order_host != base_host else "",
+        key_header=API_KEY_HEADER if asks_for_key else "",
+        vary=vary(content),
+        media_types=tuple((format.name, format.media_type) for format in RESPONSE_FORMATS),
+        accepts=tuple(_accepts(ACCEPTS)),
+        applications=tuple((name, tuple(sorted(digests))) for name, digests in applications),
+        routes=tuple(_route(each, content) for each in operations if each.prerendered),
+        errors=tuple(_error(refusal, schemas) for refusal in refusals),
+        own_paths=tuple(
             f"{(order if operation.order_host else base).path}/{operation.path}"
             for operation in own
         ),
-        tuple(_error(refusal, schemas, own[0]) for refusal in refusals if own),
+        own_errors=tuple(_error(refusal, schemas, own[0]) for refusal in refusals if own),
     )
 
 
 def digest(rules: Rules) -> str:
-    """The manifest's `edge`: it changes when the edge's configuration has to be written and
-    loaded again.
+    """Return the manifest's `edge` (SHA-256, hex): where it changes, the edge's configuration
+    must be written and loaded again.
 
-    Digests of keys are part of it, for an edge must hear of a key that is withdrawn; stores and
-    their like are not.
+    It covers the digests of keys, since an edge must learn that a key is withdrawn. It covers no
+    stores and the like: their ids are expressions.
     """
     return sha256(orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
@@ -181,30 +192,31 @@ def _route(operation: Operation, content: Content) -> Route:
 
 
 def _targets(operation: Operation, content: Content) -> Iterator[Target]:
-    """Yield the spellings of an operation's pre-rendered Calls, from Calls with stand-ins for
-    ids and for the application.
+    """Yield the spellings of an operation's pre-rendered Calls.
 
-    Queries that stand in their files' names as they are share one expression: an edge tries
-    expressions in turn.
+    Queries that stand in their files' names as they are share one expression, because an edge
+    tries expressions one after the other.
     """
     verbatim: dict[tuple[str, str], list[str]] = {}
     others: dict[str, str] = {}
     for arguments, ids in _shapes(operation, content):
         call = make(operation, JSON, arguments, _STAND_IN)
-        stem = (
-            (call.filename() or "").removesuffix(JSON.extension).replace(_STAND_IN, APPLICATION)
-        )
-        if not stem:  # no file name can hold it
+        name = call.filename()
+        if not name:  # no file name can hold these arguments
             continue
-        asked = call.request()
-        head, _, tail = stem.partition(";")
-        if tail == asked.query:
-            place = _captured(re.escape(asked.path), ids), _numbered(head, asked.path, ids)
-            verbatim.setdefault(place, []).append(_any_id(re.escape(asked.query), ids))
+        stem = name.removesuffix(JSON.extension).replace(_STAND_IN, APPLICATION)
+        request = call.request()
+        head, _, query_in_name = stem.partition(";")
+        if query_in_name == request.query:
+            path = _captured(re.escape(request.path), ids)
+            place = path, _numbered(head, request.path, ids)
+            verbatim.setdefault(place, []).append(_any_id(re.escape(request.query), ids))
         else:
-            others[_captured(re.escape(asked.target), ids)] = _numbered(stem, asked.target, ids)
+            pattern = _captured(re.escape(request.target), ids)
+            others[pattern] = _numbered(stem, request.target, ids)
         for target, pattern in _other_spellings(call):
             others[_captured(pattern, ids)] = _numbered(stem, target, ids)
+
     for (path, head), queries in verbatim.items():
         yield from _joined(path, head, queries)
     for pattern, stem in others.items():
@@ -214,30 +226,32 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
 def _shapes(
     operation: Operation, content: Content
 ) -> Iterator[tuple[Arguments, tuple[str, ...]]]:
-    """The arguments of the pre-rendered Calls, each shape once, and the ids in them that stand for
-    any other.
+    """Yield the arguments of pre-rendered Calls, each combination once, and the stand-ins in them.
+
+    A stand-in takes the place of an id, and stands for any other id.
     """
     seen = set()
     for arguments in operation.entries(content):
         shape: dict[str, Any] = dict(arguments)
-        ids = []
+        stand_ins = []
         for number, parameter in enumerate(operation.parameters):
-            given, stand_in = shape.get(parameter.name), str(MAX_ID - number)
-            if (
-                given
-                and getattr(parameter.kind, "identifies", False)
-                and parameter.kind.format(given).isdigit()
-            ):
+            value = shape.get(parameter.name)
+            identifies = getattr(parameter.kind, "identifies", False)
+            if value and identifies and parameter.kind.format(value).isdigit():
+                stand_in = str(MAX_ID - number)
                 shape[parameter.name] = parameter.kind.parse(stand_in)
-                ids.append(stand_in)
-        if (key := tuple(shape.items())) not in seen:
+                stand_ins.append(stand_in)
+        key = tuple(shape.items())
+        if key not in seen:
             seen.add(key)
-            yield shape, tuple(ids)
+            yield shape, tuple(stand_ins)
 
 
 def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
-    """Targets that ask the same, each with its expression: words in any order, their comma
-    encoded, none at all.
+    """Yield targets that ask for the same Call, each with its expression.
+
+    Words may stand in any order and their comma may be encoded; and a parameter that is always
+    written may be left out.
     """
     target = call.request().target
     for parameter in call.operation.parameters:
@@ -249,41 +263,40 @@ def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
             written = re.escape(parameter.kind.format(words))
             if written in re.escape(target):
                 yield target, re.escape(target).replace(written, f"(?:{orders})")
-    optional = tuple(
-        replace(parameter, always=False) for parameter in call.operation.parameters
-    )
-    brief = (
-        replace(call, operation=replace(call.operation, parameters=optional)).request().target
-    )
-    if brief != target:
-        yield brief, re.escape(brief)
+
+    optional = tuple(replace(each, always=False) for each in call.operation.parameters)
+    shorter_call = replace(call, operation=replace(call.operation, parameters=optional))
+    shorter = shorter_call.request().target
+    if shorter != target:
+        yield shorter, re.escape(shorter)
 
 
 def _joined(path: str, head: str, queries: Iterable[str]) -> Iterator[Target]:
+    """Yield the target without a query, if that is one, and one target for all queries."""
     if "" in queries:
         yield Target(path, head)
-    if given := "|".join(filter(None, queries)):
-        yield Target(rf"{path}\?({given})", rf"{head};\{re.compile(path).groups + 1}")
+    if alternatives := "|".join(filter(None, queries)):
+        group = re.compile(path).groups + 1
+        yield Target(rf"{path}\?({alternatives})", rf"{head};\{group}")
 
 
-def _any_id(pattern: str, ids: Iterable[str]) -> str:
-    for each in ids:
-        pattern = pattern.replace(each, _ID_PATTERN)
+def _any_id(pattern: str, stand_ins: Iterable[str]) -> str:
+    for stand_in in stand_ins:
+        pattern = pattern.replace(stand_in, _ID_PATTERN)
     return pattern
 
 
-def _captured(pattern: str, ids: Iterable[str]) -> str:
-    for each in ids:
-        pattern = pattern.replace(each, f"({_ID_PATTERN})")
+def _captured(pattern: str, stand_ins: Iterable[str]) -> str:
+    for stand_in in stand_ins:
+        pattern = pattern.replace(stand_in, f"({_ID_PATTERN})")
     return pattern
 
 
-def _numbered(stem: str, target: str, ids: Iterable[str]) -> str:
-    """A stem whose ids are groups, counted as they come in the target."""
-    for number, each in enumerate(
-        sorted(filter(target.__contains__, ids), key=target.index), 1
-    ):
-        stem = stem.replace(each, f"\\{number}")
+def _numbered(stem: str, target: str, stand_ins: Iterable[str]) -> str:
+    """Return a stem whose ids are groups, in the order in which they stand in the target."""
+    in_target = sorted(filter(target.__contains__, stand_ins), key=target.index)
+    for number, stand_in in enumerate(in_target, 1):
+        stem = stem.replace(stand_in, f"\\{number}")
     return stem
 
 
@@ -291,8 +304,9 @@ def _numbered(stem: str, target: str, ids: Iterable[str]) -> str:
 
 
 def _accepts(values: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each value that asks for a format, with the name of that format. The service decides
-    likewise.
+    """Yield each value that admits a format, with the name of that format.
+
+    `negotiate` decides, as it does in the service.
     """
     for value in dict.fromkeys(values):
         if format := negotiate(value):
@@ -300,12 +314,9 @@ def _accepts(values: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _error(refusal: Refusal, schemas: Schemas, operation: Operation | None = None) -> Error:
-    answers = [
-        (format.name, refuse(refusal, format, schemas, operation))
-        for format in RESPONSE_FORMATS
-    ]
-    return Error(
-        refusal.code,
-        answers[0][1].status,
-        tuple((name, told.body.decode()) for name, told in answers),
-    )
+    """Return a refusal in every format, in the form that an operation gives it."""
+    bodies = []
+    for format in RESPONSE_FORMATS:
+        response = refuse(refusal, format, schemas, operation)
+        bodies.append((format.name, response.body.decode()))
+    return Error(refusal.code, response.status, tuple(bodies))
