@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parent.parent
+from checkout import ROOT
+
 RULES = ROOT / "deploy/prometheus/alerts.yml"
 TESTS = ROOT / "deploy/prometheus/alerts.test.yml"
 DASHBOARD = ROOT / "deploy/grafana/dashboard.json"

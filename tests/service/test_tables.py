@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from checkout import ROOT
 from engines import Engine
 from releases import shopwindow
 from shopwindow.interface.limits import LIMITS
@@ -28,8 +29,8 @@ from shopwindow.shop import INTERFACE
 
 NOW = datetime(2026, 11, 24, 17, tzinfo=UTC)
 ALL = declared(INTERFACE.tables)
-FORM_4 = Path(__file__).with_name("former_name") / "database.sql"
-FORM_5 = Path(__file__).with_name("older_databases") / "form_5.sql"
+FORM_4 = ROOT / "tests/former_name/database.sql"
+FORM_5 = ROOT / "tests/older_databases/form_5.sql"
 
 PERSON: dict[By, str] = {"device": "DeviceOfThePerson", "user": "4711"}
 """Texts that every table can have in its columns; a guest user is a number."""

@@ -2,13 +2,14 @@
 
 import re
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-CI = Path(__file__).parent.parent / "examples/ci"
+from checkout import ROOT
+
+CI = ROOT / "examples/ci"
 PIPELINES = ("github.yml", "gitlab-ci.yml")
 COMMIT = re.compile("[^@]+@[0-9a-f]{40}")
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from checkout import ROOT
 from nginx import free_port
 from shopwindow.service.maintenance import MAINTENANCE_JOBS
 
-ROOT = Path(__file__).parent.parent
 DEPLOY = ROOT / "deploy"
 
 
