@@ -14,10 +14,12 @@ which order these are called.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from shopwindow.content.calendar import Calendar
+from shopwindow.content.calendar import calendar as calendar_of
 from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Content, Documents, live
@@ -65,6 +67,10 @@ Steps = Callable[[str], Progress | None]
 """Called with the name of a step, "checking" or "rendering"; returns what is called as the step
 goes on, or None.
 """
+
+
+CALENDAR_DAYS = 90
+"""Days that a calendar covers unless another end is named: a season of a department store."""
 
 
 def no_steps(step: str) -> None:
@@ -242,6 +248,27 @@ def show(
     return show_unbuilt(
         prepared.interface, prepared.schemas, documents, published, request, application, format
     )
+
+
+def calendar(
+    interface: Interface,
+    content: Path,
+    documents: Documents,
+    *,
+    start: str | None = None,
+    end: str | None = None,
+) -> Calendar:
+    """Return what goes live, ends, starts and expires in checked documents.
+
+    ``start`` and ``end`` are instants, as `moment_of` reads them; by default now, and
+    CALENDAR_DAYS after the start. Raises Misuse where the end is not after the start.
+    """
+    first = moment_of(start, documents)
+    last = first + timedelta(days=CALENDAR_DAYS) if end is None else moment_of(end, documents)
+    if last <= first:
+        raise Misuse("to", f"{end}: must be after {start or 'now'}")
+    kinds = declared(interface, content).interface.kinds
+    return calendar_of(documents, kinds, first, last)
 
 
 def require_format(name: str) -> Format:

@@ -14,6 +14,7 @@ COMMANDS = {
     "check": ("content", "Say everything that is wrong with the content."),
     "show": ("content", "Print what an app would get, from the working tree."),
     "preview": ("preview", "Show the content folder in a browser."),
+    "calendar": ("calendar", "What goes live, ends, starts and expires, and when."),
     "build": ("releases", "Check the content, write a release and activate it."),
     "releases": ("releases", "List the releases, the newest first."),
     "rollback": ("releases", "Activate an earlier release, and pin it."),

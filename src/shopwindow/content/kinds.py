@@ -5,7 +5,7 @@ content.json and what `diff` names all follow from these values. A kind that is 
 Interface therefore takes part in all of it at once.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -55,6 +55,9 @@ class Kind:
     identity is the file's name. A ``streamed`` kind is read one by one, for there may be
     millions; only an Index holds it.
 
+    ``dates`` are read on the clocks of the zone that a document names in the property
+    ``zone_of_dates`` of the documents it refers to; without it, on the site's.
+
     ``rules`` find what no schema can state about one document: ``rule(case, document)``.
     ``revisions`` compare it with its value in a release: ``rule(case, document, released)``.
     ``notices`` point at what is no problem, but worth reporting, such as values that are still
@@ -73,6 +76,7 @@ class Kind:
     streamed: bool = False
     references: tuple[Reference, ...] = ()
     dates: DatesOf | None = None
+    zone_of_dates: str = ""
     rules: tuple[Rule, ...] = ()
     revisions: tuple[Rule, ...] = ()
     notices: tuple[Rule, ...] = ()
@@ -96,3 +100,27 @@ SITE = Kind("site", "", "site.json", scheduled=False)
 """site.yaml, which every content folder has: one document of settings, without a folder of its
 own.
 """
+
+
+def values_at(value: Any, pointer: Pointer) -> Iterator[tuple[Pointer, Any]]:
+    """Yield the values that a Reference's pointer leads to, each with its own pointer."""
+    reached: list[tuple[Pointer, Any]] = [((), value)]
+    for step in pointer:
+        below: list[tuple[Pointer, Any]] = []
+        for place, part in reached:
+            if step == EACH and isinstance(part, list):
+                below += [((*place, number), item) for number, item in enumerate(part)]
+            elif step != EACH and isinstance(part, dict) and step in part:
+                below.append(((*place, step), part[step]))
+        reached = below
+    yield from reached
+
+
+def titled(kind: Kind, value: Mapping[str, Any]) -> str:
+    """Return what people call a document: its title, else its identity, else its first value."""
+    part: Any = value
+    for step in kind.title or ():
+        part = part.get(step) if isinstance(part, dict) else None
+    if isinstance(part, str) and kind.title:
+        return part
+    return str(value[kind.identity]) if kind.identity else str(next(iter(value.values()), ""))

@@ -25,10 +25,11 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shopwindow.content import schedule
 from shopwindow.content.listing import shipped
 from shopwindow.preview import guard
 from shopwindow.preview.guard import Guard
-from shopwindow.preview.pages import documents, problems
+from shopwindow.preview.pages import ask, calendar, compare, documents, problems, releases
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.preview.workspace import Workspace
 
@@ -57,6 +58,10 @@ class Item:
 PAGES: tuple[tuple[str, str, PageOf], ...] = (
     ("/", "Documents", documents.overview),
     ("/problems", "Problems", problems.problems),
+    ("/calendar", "Calendar", calendar.page),
+    ("/compare", "Compare", compare.page),
+    ("/ask", "Ask", ask.page),
+    ("/releases", "Releases", releases.page),
 )
 """Address, label in the menu, and function of each page that stands in the menu."""
 
@@ -137,6 +142,9 @@ class _Drawing:
         self.templates.filters["when"] = when
         self.templates.filters["day"] = day
         self.templates.filters["clock"] = clock
+        self.templates.filters["time"] = time_of_day
+        self.templates.filters["time_there"] = time_there
+        self.templates.filters["moment"] = datetime.fromisoformat
         self.templates.filters["field"] = field
 
     def endpoint(self, page: PageOf) -> Callable[[Request], Any]:
@@ -248,3 +256,15 @@ def clock(moment: datetime, zone: ZoneInfo) -> str:
 def field(moment: datetime, zone: ZoneInfo) -> str:
     """Return an instant as a field for date and time has it: 2026-11-27T06:00."""
     return f"{moment.astimezone(zone):%Y-%m-%dT%H:%M}"
+
+
+def time_of_day(moment: datetime, zone: ZoneInfo) -> str:
+    """Return the time of an instant on a zone's clocks: 6:00 AM."""
+    local = moment.astimezone(zone)
+    return f"{local.hour % 12 or 12}:{local:%M %p}"
+
+
+def time_there(moment: datetime, zone: str) -> str:
+    """Return the time of an instant on the clocks of a zone that is not the page's: 6:00 AM MST."""
+    where = schedule.zone(zone)
+    return f"{time_of_day(moment, where)} {moment.astimezone(where).tzname()}"

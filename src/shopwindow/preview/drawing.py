@@ -11,7 +11,7 @@ import orjson
 
 from shopwindow.content import schedule
 from shopwindow.content.documents import Document, at
-from shopwindow.content.kinds import EACH, Kind, Reference
+from shopwindow.content.kinds import Kind, Reference, values_at
 from shopwindow.content.schedule import BEGINNING, END, Window
 from shopwindow.content.yaml import Json
 from shopwindow.preview.workspace import Files, sayers
@@ -113,37 +113,13 @@ def _links(document: Document, kind: Kind) -> Iterator[tuple[Pointer, tuple[str,
             yield pointer, (reference.kind, text_of(value))
 
 
-def values_at(value: Json, pointer: Pointer) -> Iterator[tuple[Pointer, Json]]:
-    """Yield the values that a Reference's pointer leads to, each with its own pointer."""
-    found: list[tuple[Pointer, Json]] = [((), value)]
-    for step in pointer:
-        following: list[tuple[Pointer, Json]] = []
-        for place, part in found:
-            if step == EACH and isinstance(part, list):
-                following += [((*place, number), item) for number, item in enumerate(part)]
-            elif step != EACH and isinstance(part, dict) and step in part:
-                following.append(((*place, step), part[str(step)]))
-        found = following
-    yield from found
-
-
 def names(document: Document, reference: Reference, target: Document, identity: str) -> bool:
     """Whether ``document`` names ``target`` by ``reference``."""
     wanted = target.value.get(reference.property or identity)
     return any(value == wanted for _, value in values_at(document.value, reference.pointer))
 
 
-# -- what people call it, and when it is live ----------------------------------------------------
-
-
-def title(kind: Kind, value: dict[str, Any]) -> str:
-    """Return what people call a document; where its kind has no title, what identifies it."""
-    if kind.title:
-        try:
-            return text_of(at(value, kind.title))
-        except (KeyError, IndexError):
-            pass
-    return text_of(value[kind.identity]) if kind.identity else text_of(value)
+# -- when it is live ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

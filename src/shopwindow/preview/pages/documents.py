@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from shopwindow.content.documents import Document
-from shopwindow.content.kinds import Kind
+from shopwindow.content.kinds import Kind, titled
 from shopwindow.preview import drawing
 from shopwindow.preview.visit import Page, Visit
 
@@ -87,7 +87,7 @@ def _entries(visit: Visit, kind: Kind) -> Iterator[Entry]:
     ):
         yield Entry(
             id=str(document.value[kind.identity]) if kind.identity else "",
-            title=drawing.title(kind, document.value),
+            title=titled(kind, document.value),
             stay=drawing.stay(document.value, documents.zone, visit.moment),
             path=document.layers[-1].path,
         )
@@ -118,7 +118,7 @@ def card(visit: Visit) -> Page | None:
         "bases": [layer.path for layer in document.layers[:-1]],
         "users": list(_users(visit, kind, document)),
     }
-    return Page("card.html", drawing.title(kind, document.value), values)
+    return Page("card.html", titled(kind, document.value), values)
 
 
 def dates(kind: Kind, document: Document, visit: Visit) -> list[tuple[str, datetime]]:
@@ -147,5 +147,5 @@ def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any
                 yield {
                     "kind": other.name,
                     "id": str(document.value[other.identity]),
-                    "title": drawing.title(other, document.value),
+                    "title": titled(other, document.value),
                 }

@@ -61,5 +61,6 @@ EVENT = Kind(
         Reference(("stores", number, EACH), "store", number) for number in STORE_NUMBERS
     ),
     dates=dates,
+    zone_of_dates="timeZone",
     rules=(times,),
 )

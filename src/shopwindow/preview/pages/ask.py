@@ -1,0 +1,154 @@
+"""Any read of the interface, asked of the working tree: the answer, and what it was made from."""
+
+import shlex
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import orjson
+from lxml import etree
+
+from shopwindow import library
+from shopwindow.interface.answer import API_KEY_HEADER, Response
+from shopwindow.interface.formats import RESPONSE_FORMATS
+from shopwindow.interface.operation import FromContent, Operation, Parameter
+from shopwindow.preview.visit import Page, Visit
+from shopwindow.problems import Misuse
+
+PREFIX = "p."
+"""Before the names of an operation's parameters in the page's own query."""
+
+MAX_SHOWN = 200_000
+"""Characters of an answer that the page shows: some 5,000 lines."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the form: a parameter, and what was entered. ``words`` are all values it takes."""
+
+    parameter: Parameter
+    name: str
+    text: str
+    words: tuple[str, ...]
+    in_path: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer: its status and headers, its body for reading, and the same request for curl."""
+
+    request: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: str
+    is_cut: bool
+    curl: str
+
+
+def page(visit: Visit) -> Page:
+    """Return the page of all reads. Parameters: ``operation`` names one, and `p.` with the name
+    of one of its parameters is what was entered for that.
+    """
+    operations = [
+        operation
+        for operation in visit.snapshot.interface.operations
+        if isinstance(operation.source, FromContent)
+    ]
+    by_name = {operation.name: operation for operation in operations}
+    chosen = by_name.get(visit.query.get("operation", ""))
+    values: dict[str, Any] = {"operations": operations, "chosen": chosen, "failure": ""}
+    if chosen is None:
+        return Page("ask.html", "Ask", values)
+    fields = _fields(visit, chosen)
+    values |= {"fields": fields, "answer": None}
+    is_complete = all(field.text for field in fields if field.in_path)
+    if visit.snapshot.documents is not None and is_complete and "send" in visit.query:
+        try:
+            values["answer"] = _answer(visit, chosen, fields)
+        except Misuse as error:
+            values["failure"] = str(error)
+    return Page("ask.html", f"Ask: {chosen.about.rstrip('.')}", values)
+
+
+def _fields(visit: Visit, operation: Operation) -> list[Field]:
+    fields = []
+    for parameter in operation.parameters:
+        name = PREFIX + parameter.name
+        in_path = parameter.name in operation.in_path
+        text = visit.query.get(name, "" if "send" in visit.query else parameter.example)
+        schema = parameter.kind.schema()
+        words = tuple(str(word) for word in schema.get("enum", ()))
+        fields.append(Field(parameter, name, text, words, in_path))
+    return fields
+
+
+def _request(operation: Operation, fields: list[Field]) -> str:
+    """Return the path and query of the request that a form means."""
+    path = operation.path
+    for field in fields:
+        if field.in_path:
+            path = path.replace(f"{{{field.parameter.name}}}", quote(field.text, safe=",;"))
+    query = [
+        (field.parameter.name, field.text)
+        for field in fields
+        if field.text and not field.in_path
+    ]
+    return path + (f"?{urlencode(query)}" if query else "")
+
+
+def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
+    documents = visit.snapshot.documents
+    assert documents is not None  # nosec B101 # `page` asks only where there are some
+    request = _request(operation, fields)
+    response = library.show(
+        visit.workspace.interface,
+        visit.workspace.folder,
+        documents,
+        request,
+        at=visit.moment.isoformat(),
+        app=visit.app,
+        form=visit.format,
+    )
+    text = _pretty(response)
+    site = documents.site.value
+    base = site["order_base_url" if operation.order_host else "base_url"]
+    accept = next(each.media_type for each in RESPONSE_FORMATS if each.name == visit.format)
+    curl = f"curl {shlex.quote(f'{base}/{request}')} -H {shlex.quote(f'Accept: {accept}')}"
+    if visit.snapshot.interface.applications:
+        curl += f" -H '{API_KEY_HEADER}: YOUR-KEY'"
+    return Answer(
+        request,
+        response.status,
+        _headers(response),
+        text[:MAX_SHOWN],
+        len(text) > MAX_SHOWN,
+        curl,
+    )
+
+
+def _headers(response: Response) -> tuple[tuple[str, str], ...]:
+    lifetime = response.lifetime
+    caching = "no-store" if lifetime is None else f"max-age={lifetime}"
+    return (
+        ("Content-Type", response.media_type),
+        ("Cache-Control", caching),
+        *response.headers,
+    )
+
+
+def _pretty(response: Response) -> str:
+    """Return a body with a line for each value; as it is, where it is neither JSON nor XML."""
+    try:
+        if "json" in response.media_type:
+            return orjson.dumps(
+                orjson.loads(response.body), option=orjson.OPT_INDENT_2
+            ).decode()
+        if "xml" in response.media_type:
+            parser = etree.XMLParser(
+                resolve_entities=False, no_network=True, remove_blank_text=True
+            )
+            tree = etree.fromstring(response.body, parser)
+            return str(etree.tostring(tree, pretty_print=True, encoding="unicode"))
+    except (ValueError, etree.XMLSyntaxError):
+        pass
+    return response.body.decode(errors="replace")
