@@ -13,6 +13,22 @@ from releases import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"
+AT, INSTANT = "2026-11-22T09:00", "2026-11-22 09:00"
+
+
+PATHS = [
+    "/",
+    "/problems",
+    "/documents/event",
+    "/documents/app/iphone",
+    "/calendar?month=2026-11",
+    "/compare",
+    "/compare?with=2026-12-20T09:00&at=2026-11-22T09:00",
+    "/ask",
+    "/ask?operation=events_v2&p.storeId=101&send=1",
+    "/releases",
+    "/nowhere",
+]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +92,7 @@ def test_a_list_is_searched(shown: Preview, chromium: Browser, script: bool) -> 
 
 @pytest.mark.parametrize("size", ["phone", "desktop"])
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("path", ["/", "/problems", "/documents/event", "/documents/app/iphone", "/nowhere"])
+@pytest.mark.parametrize("path", PATHS)
 def test_no_page_is_wider_than_the_screen(sample: Preview, chromium: Browser, path: str, size: str, dark: bool) -> None:
     with opened(chromium, size, dark=dark) as page:
         page.goto(sample.address + path)
@@ -84,9 +100,58 @@ def test_no_page_is_wider_than_the_screen(sample: Preview, chromium: Browser, pa
 
 
 @pytest.fixture(scope="module")
-def sample() -> Iterator[Preview]:
-    with preview(SAMPLE) as started:
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preview]:
+    """A preview of the sample, with a release of it as it was a day before its first change to come."""
+    out = tmp_path_factory.mktemp("preview") / "dist"
+    assert shopwindow("build", "--content", SAMPLE, "--out", out, "--at", INSTANT).status == 0
+    with preview(SAMPLE, "--out", str(out)) as started:
         yield started
+
+
+def test_the_calendar_shows_a_month_and_what_happens_there(sample: Preview, chromium: Browser) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{sample.address}/calendar?month=2026-11")
+        page.get_by_role("link", name="November 27, ", exact=False).click()
+        there = page.locator("#day-2026-11-27 + ul li", has_text="Black Friday starts at six")
+        expect(there).to_contain_text("6:00 AM Black Friday starts at six goes live")
+        page.get_by_role("link", name="Next month").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Calendar, December 2026")
+
+
+def test_what_differs_from_the_release_is_shown_with_its_file(tmp_path: Path, chromium: Browser) -> None:
+    folder, out = tmp_path / "content", tmp_path / "dist"
+    shutil.copytree(SAMPLE, folder)
+    assert shopwindow("build", "--content", folder, "--out", out, "--at", INSTANT).status == 0
+    with preview(folder, "--out", str(out)) as shown, opened(chromium) as page:
+        page.goto(f"{shown.address}/compare?at={AT}")
+        expect(page.get_by_text("0 documents differ from release")).to_be_visible()
+        save(folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
+        expect(page.get_by_text("1 document differs from release")).to_be_visible()
+        expect(page.locator("del")).to_have_text("The Windows Light Up")
+        expect(page.locator("ins")).to_have_text("All the Windows Light Up")
+        expect(page.locator("section.change .file")).to_have_text(f"{EVENT}:1")
+
+
+@pytest.mark.parametrize("form", ["json", "xml"])
+def test_an_answer_is_that_of_show(sample: Preview, chromium: Browser, form: str) -> None:
+    request = "v2/store/event?storeId=101"
+    command = ("show", request, "--content", SAMPLE, "--at", INSTANT, "--as", form)
+    said = re.sub(r"\s+", "", shopwindow(*command).out)
+    with opened(chromium) as page:
+        page.goto(f"{sample.address}/ask?operation=events_v2&as={form}&at={AT}")
+        page.get_by_label("storeId").fill("101")
+        page.get_by_role("button", name="Ask").click()
+        expect(page.get_by_role("heading", name="Answer: 200")).to_be_visible()
+        expect(page.get_by_label("The same request for a terminal")).to_contain_text(request)
+        assert re.sub(r"\s+", "", page.get_by_label("The answer's body").inner_text()) == said
+
+
+def test_releases_name_the_current_one_and_the_way_back(sample: Preview, chromium: Browser) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{sample.address}/releases")
+        expect(page.get_by_role("row")).to_have_count(2)
+        expect(page.get_by_role("row").last).to_contain_text("current")
+        expect(page.locator("dl.facts")).to_contain_text("Changes next")
 
 
 def test_every_kind_has_a_list_and_every_document_a_card(sample: Preview) -> None:

@@ -75,7 +75,8 @@ def _fields(visit: Visit, operation: Operation) -> list[Field]:
     for parameter in operation.parameters:
         name = PREFIX + parameter.name
         in_path = parameter.name in operation.in_path
-        text = visit.query.get(name, "" if "send" in visit.query else parameter.example)
+        example = parameter.example if in_path and "send" not in visit.query else ""
+        text = visit.query.get(name, example)
         schema = parameter.kind.schema()
         words = tuple(str(word) for word in schema.get("enum", ()))
         fields.append(Field(parameter, name, text, words, in_path))
@@ -148,7 +149,10 @@ def _pretty(response: Response) -> str:
                 resolve_entities=False, no_network=True, remove_blank_text=True
             )
             tree = etree.fromstring(response.body, parser)
-            return str(etree.tostring(tree, pretty_print=True, encoding="unicode"))
+            written: bytes = etree.tostring(
+                tree, pretty_print=True, xml_declaration=True, encoding="UTF-8"
+            )
+            return written.decode()
     except (ValueError, etree.XMLSyntaxError):
         pass
     return response.body.decode(errors="replace")
