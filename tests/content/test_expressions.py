@@ -109,7 +109,7 @@ def test_every_fault_of_a_text_is_told_once() -> None:
     faults: list[Unrendered] = []
     text = "{{ brnad }} {{ www | uper }} {{ brnad }} {{ logo }} {{ b"
     assert expressions.render(text, NAMES | {"logo": None}, faults.append) == text
-    assert [(fault.fault.found, fault.told) for fault in faults] == [
+    assert [(fault.fault.found, fault.reported) for fault in faults] == [
         ("the name 'brnad' is not defined", False),
         ("the filter 'uper' is not known", False),
         ("the name 'logo' is not defined", True),
@@ -150,13 +150,13 @@ def test_a_text_without_a_result_stays_and_is_told() -> None:
     faults: list[Unrendered] = []
     rendered = expressions.render({"a": ["{{ www }}", "{{ brnad }}"]}, NAMES, faults.append)
     assert rendered == {"a": ["https://www.example", "{{ brnad }}"]}
-    assert [(fault.pointer, fault.fault.name, fault.told) for fault in faults] == [(("a", 1), "brnad", False)]
+    assert [(fault.pointer, fault.fault.name, fault.reported) for fault in faults] == [(("a", 1), "brnad", False)]
 
 
 def test_a_name_without_a_text_is_told_where_it_is_defined() -> None:
     faults: list[Unrendered] = []
     expressions.render(["{{ logo | upper }}", "{{ lgo }}"], {"logo": None, "www": "w"}, faults.append)
-    assert [(fault.pointer, fault.told) for fault in faults] == [((0,), True), ((1,), False)]
+    assert [(fault.pointer, fault.reported) for fault in faults] == [((0,), True), ((1,), False)]
     assert faults[1].fault.allowed == "the names of site.yaml: www"
 
 
@@ -190,7 +190,7 @@ def test_site_names_may_use_the_names_before_them() -> None:
         "c": None,
         "d": "x",
     }
-    assert [(fault.pointer, fault.fault.name, fault.told) for fault in faults] == [(("names", "c"), "d", False)]
+    assert [(fault.pointer, fault.fault.name, fault.reported) for fault in faults] == [(("names", "c"), "d", False)]
 
 
 def test_an_expression_is_a_problem_at_the_value_that_holds_it(minimal: Path, schemas: Schemas) -> None:

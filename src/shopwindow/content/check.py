@@ -194,7 +194,7 @@ class _Check:
             finding = Finding(
                 "expression", unrendered.pointer, why.found, why.allowed, "", why.nearest
             )
-            found += [finding] * (not unrendered.told)
+            found += [finding] * (not unrendered.reported)
         self.findings += [(document, finding) for finding in found]
         if found or flaws:
             self.broken.append((document, [*found, *flaws]))

@@ -1,5 +1,9 @@
-"""Jinja2 expressions in text values: `"{{ base_url }}/logo.png"`, over the names of site.yaml,
-sandboxed.
+"""Evaluates Jinja2 expressions in text values, such as `"{{ base_url }}/logo.png"`.
+
+The names in them are those of site.yaml. Editors write expressions, and editors of a content
+repository are many, so an expression is not trusted: only a few kinds of Jinja2's nodes are
+admitted, none of which loops or reads an attribute, and every size has a limit. Most expressions are a name
+alone; these are looked up without Jinja2, whose import takes 12 ms.
 """
 
 import re
@@ -18,27 +22,33 @@ if TYPE_CHECKING:
 EXPRESSION_START = "{{"
 JINJA_FILTERS = ("capitalize", "default", "lower", "title", "trim", "upper", "urlencode")
 RESERVED_WORDS = ("false", "none", "not", "self", "true")
-"""What Jinja2 reads as something else than a name."""
+"""Words that Jinja2 does not read as names."""
 
 _PLAIN_NAME = re.compile(
     "(?!(?:and|else|if|in|is|or|" + "|".join(RESERVED_WORDS) + r")\b)[a-z][a-z0-9_]*"
 )
-"""A name of which nobody has to ask Jinja2, whose import takes 12 ms, what it means."""
+"""A name that means the same without Jinja2 as with it."""
 
 MAX_EXPRESSION = 4_096
-"""Characters between two braces. A literal of 10 MB took 1.4 GB to look at; two lines of text
-take some 200.
+"""Characters of one expression. Two lines of text have some 200; to parse a literal of 10 MB
+took 1.4 GB of memory.
 """
 
 MAX_IN_TEXT = 1_000
 """Expressions in one text. A page that names an address in every line has some hundreds."""
 
 MAX_COMPILED = 500
-"""Different expressions in one file that are more than a name: Jinja2 takes 1.2 ms for each."""
+"""Different expressions of one file that are more than a name: Jinja2 takes 1.2 ms for each."""
 
 MAX_RESULT = 65_536
+"""Characters of one expression's result: a long text of site.yaml can be repeated in it."""
+
+MAX_RENDERED = 32 * 1024 * 1024
+"""Characters of all evaluated texts of one file. Aliases repeat a text, and each repetition
+would be evaluated.
+"""
+
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-MAX_MADE = 32 * 1024 * 1024
 
 _EXPRESSION_PARTS = "names, filters and text"
 
@@ -53,10 +63,11 @@ _EXPRESSION = re.compile(
 
 @dataclass(eq=False)
 class Unreadable(Exception):
-    """An expression that has no text: what was found, what is allowed, the nearest known name.
+    """An expression that cannot be evaluated.
 
-    ``name`` is the name that is not defined, where that is the fault. ``more``: what else is
-    wrong with the same text.
+    ``found`` and ``allowed``: in an editor's words. ``name``: the name that is not defined,
+    where that is the fault; ``nearest``: a defined name like it. ``more``: other faults of the
+    same text.
     """
 
     found: str
@@ -70,39 +81,40 @@ class Unreadable(Exception):
 class Unrendered:
     """A text of a document whose expressions could not be evaluated.
 
-    ``told``: it uses a name whose own value is at fault in site.yaml; nothing more is to be
-    said of it.
+    ``reported``: it uses a name whose own value is at fault in site.yaml. That problem is
+    reported there, and this would repeat it.
     """
 
     pointer: Pointer
     fault: Unreadable
-    told: bool = False
+    reported: bool = False
 
 
 def render(value: Json, names: Names, report: Callable[[Unrendered], None]) -> Json:
-    """``value`` with the expressions of its text values evaluated; faults go to ``report``,
-    their text stays.
+    """Return a value with the expressions of its texts evaluated.
+
+    A text at fault stays as it is, and ``report`` is called with the fault.
     """
-    known = {name: text for name, text in names.items() if text is not None}
-    made = 0
+    sound_names = {name: text for name, text in names.items() if text is not None}
+    rendered = 0
     compiled: set[str] = set()
 
     def walk(part: Json, pointer: Pointer) -> Json:
         if isinstance(part, str):
             if EXPRESSION_START not in part:
                 return part
-            nonlocal made
+            nonlocal rendered
             try:
-                text = evaluate(part, known, compiled)
-                made += len(text)
-                if made > MAX_MADE:
+                text = evaluate(part, sound_names, compiled)
+                rendered += len(text)
+                if rendered > MAX_RENDERED:
                     raise Unreadable(
                         "the expressions of the file make too much text",
-                        f"at most {MAX_MADE:,} characters",
+                        f"at most {MAX_RENDERED:,} characters",
                     )
-            except Unreadable as fault:
-                for each in (fault, *fault.more):
-                    report(Unrendered(pointer, each, each.name in names))
+            except Unreadable as first:
+                for fault in (first, *first.more):
+                    report(Unrendered(pointer, fault, reported=fault.name in names))
                 return part
             return text
         if isinstance(part, dict):
@@ -115,19 +127,19 @@ def render(value: Json, names: Names, report: Callable[[Unrendered], None]) -> J
 
 
 def any_in(value: Json) -> bool:
-    """Whether a text value holds an expression."""
+    """Return whether a text within a value holds an expression."""
     if isinstance(value, str):
         return EXPRESSION_START in value
-    parts = (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    )
-    return any(map(any_in, parts))
+    if isinstance(value, dict):
+        return any(map(any_in, value.values()))
+    return isinstance(value, list) and any(map(any_in, value))
 
 
 def evaluate(text: str, names: Mapping[str, str], compiled: set[str] | None = None) -> str:
-    """One text with its expressions evaluated; the rest verbatim. Raises Unreadable.
+    """Return a text with its expressions evaluated, and the rest as it is.
 
-    ``compiled``: those of the same file that Jinja2 has read; this text's are added.
+    ``compiled``: the expressions of the same file that Jinja2 has compiled; those of this text
+    are added. Raises Unreadable, with every fault of the text.
     """
     compiled = set() if compiled is None else compiled
     pieces: list[str] = []
@@ -136,14 +148,12 @@ def evaluate(text: str, names: Mapping[str, str], compiled: set[str] | None = No
     try:
         for match in _expressions(text):
             try:
-                pieces += (
-                    text[end : match.start()],
-                    _result(match.group(1).strip(), names, compiled),
-                )
+                result = _result(match.group(1).strip(), names, compiled)
+                pieces += (text[end : match.start()], result)
             except Unreadable as fault:
                 faults.setdefault(fault.found, fault)
             end = match.end()
-    except Unreadable as fault:  # beyond which nothing can be read
+    except Unreadable as fault:  # no expression can be recognized behind it
         faults.setdefault(fault.found, fault)
     if faults:
         first, *more = faults.values()
@@ -153,6 +163,7 @@ def evaluate(text: str, names: Mapping[str, str], compiled: set[str] | None = No
 
 
 def _expressions(text: str) -> Iterator[re.Match[str]]:
+    """Yield the expressions of a text. Raises Unreadable where one does not end."""
     position = count = 0
     while (position := text.find(EXPRESSION_START, position)) >= 0:
         count += 1
@@ -174,6 +185,7 @@ def _expressions(text: str) -> Iterator[re.Match[str]]:
 
 
 def _result(expression: str, names: Mapping[str, str], compiled: set[str]) -> str:
+    """Return the text that an expression results in. Raises Unreadable."""
     if not expression:
         raise Unreadable("an empty expression", "`{{ name }}`")
     if expression in names and _PLAIN_NAME.fullmatch(expression):
@@ -188,13 +200,13 @@ def _result(expression: str, names: Mapping[str, str], compiled: set[str]) -> st
     from jinja2 import TemplateError, Undefined
 
     try:
-        result = _compiled(expression)(names)  # by position: a name may be `self`
+        result = _compiled(expression)(names)  # by position, since a name may be `self`
         text = str(result) if isinstance(result, (str, int, float, Undefined)) else None
     except Unreadable:
         raise
     except TemplateError as error:
         raise _explained(error, expression, names) from None
-    except Exception:  # whatever an expression can raise is the expression's fault
+    except Exception:  # whatever it is, the expression raised it
         raise Unreadable(
             f"{_shown(expression)} cannot be worked out", _EXPRESSION_PARTS
         ) from None
@@ -204,9 +216,7 @@ def _result(expression: str, names: Mapping[str, str], compiled: set[str]) -> st
 
 
 def _limited(text: str, expression: str) -> str:
-    """What an expression makes, where that is text which a document may hold. Raises
-    Unreadable.
-    """
+    """Return the result of an expression. Raises Unreadable where no document may hold it."""
     if _HALF_CHARACTER.search(text):
         raise Unreadable(f"{_shown(expression)} makes a lone surrogate", "whole characters")
     if len(text) > MAX_RESULT:
@@ -221,18 +231,17 @@ def _shown(expression: str) -> str:
 
 
 def _explained(error: Exception, expression: str, names: Mapping[str, str]) -> Unreadable:
+    """Return what Jinja2 refused, in an editor's words."""
     from jinja2 import UndefinedError
 
-    message = str(error)
-    if isinstance(error, UndefinedError) and (
-        match := re.match(r"'([^']*)' is undefined", message)
-    ):
-        known = ", ".join(sorted(names)) or "none"
+    undefined = re.match(r"'([^']*)' is undefined", str(error))
+    if isinstance(error, UndefinedError) and undefined:
+        name, defined = undefined[1], ", ".join(sorted(names)) or "none"
         return Unreadable(
-            f"the name '{cut(match[1])}' is not defined",
-            f"the names of site.yaml: {known}",
-            nearest(match[1], names),
-            match[1],
+            f"the name '{cut(name)}' is not defined",
+            f"the names of site.yaml: {defined}",
+            nearest(name, names),
+            name,
         )
     return Unreadable(
         f"{_shown(expression)} cannot be read",
@@ -254,8 +263,10 @@ def _environment() -> "SandboxedEnvironment":
 
 @lru_cache(maxsize=4096)
 def _compiled(expression: str) -> Callable[..., Any]:
-    """The expression as a function of the names. Only what cannot grow without bound is let
-    through.
+    """Return the expression as a function of the names.
+
+    Raises Unreadable for every kind of node that is not admitted: loops, calls other than the
+    filters, and attributes, so that no result grows without bound.
     """
     from jinja2 import nodes
 

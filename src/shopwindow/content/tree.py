@@ -206,7 +206,7 @@ def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: P
     for unrendered in faults:
         fault, pointer = unrendered.fault, unrendered.pointer
         parsed.unrendered.append(pointer)
-        if not unrendered.told:
+        if not unrendered.reported:
             spot = yaml.spot(spots, pointer)
             place = spot.value if spot else None
             parsed.problems.append(

@@ -1,5 +1,13 @@
-"""One YAML or JSON-lines text read as JSON: only JSON's scalars are resolved, everything else
-is text.
+"""Reads one YAML text as a JSON value: only JSON's scalars are resolved, all else is text.
+
+How this works: libyaml parses the text into events, and `_ValueReader` builds the value from
+them. libyaml's tree of nodes would cost twice as much. A first reading keeps no pointers and
+no places, and ends at the first fault, because nearly every file is sound. Only for a text at
+fault a second reading collects every fault with its pointer. Where values stand is asked for
+even less often (`locate`), and takes a reading of its own.
+
+Anchors and aliases are admitted, within limits: an alias is the very value of its anchor, so a
+few lines could otherwise stand for a value of any size.
 """
 
 import re
@@ -15,28 +23,39 @@ Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
 
 MAX_NESTING = 64
+"""Levels of lists and objects, which bound the recursion here and wherever values are walked."""
+
 MAX_ALIASED_NODES = 100_000
-TEXT_NODE = 64
-"""So many characters of text weigh as much as one more value, where aliases multiply them."""
+"""Values that the aliases of one file may stand for. Aliases of aliases multiply: ten lines of
+ten aliases each would stand for ten thousand million values.
+"""
+
+CHARACTERS_A_NODE = 64
+"""Characters of text that count as one more value towards MAX_ALIASED_NODES, so that aliases of
+long texts are bounded, too.
+"""
 
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-"""A number as JSON writes it (RFC 8259 §6); all other plain text but WORDS stays text."""
+"""A number as JSON writes it (RFC 8259 §6). All other plain text except CONSTANTS stays text."""
 
 JSON_NUMBER_STARTS = frozenset("-0123456789")
 CONSTANTS = {"null": None, "true": True, "false": False}
 
 MAX_INTEGER_DIGITS = 18
+"""Digits of a whole number: all of 18 digits fit into 64 bits, which is what orjson encodes."""
+
 MAX_FAULTS = 1000
-"""So many faults of one file are told, and those that follow when they are mended."""
+"""Faults that are reported of one file. Once they are mended, the next check reports the rest."""
 
 
 @dataclass(eq=False)
 class Malformed(Exception):
-    """A text that cannot be read as one JSON value: the first fault.
+    """A text that cannot be read as one JSON value: its first fault.
 
-    ``more``: those that follow, up to one that reading cannot go beyond. ``value``: what was
-    read all the same, where there is none such; nothing follows from what stands at the
-    pointers of the faults.
+    ``rule``: the fault's name, such as yaml.tag. ``found`` and ``allowed``: in an editor's
+    words. ``more``: the faults that follow, up to the first that reading cannot go beyond.
+    ``value``: what was read despite them; None where reading could not go on to the end. What
+    stands in it at the pointers of the faults means nothing.
     """
 
     rule: str
@@ -57,10 +76,11 @@ class Spot:
 
 
 KeepPlace = Callable[[Pointer, Any, Any], None]
+"""Called with each value's pointer, the event of its key, and its start and end marks."""
 
 
 def decode(data: bytes) -> str:
-    """UTF-8 bytes → text, without a byte order mark. Raises Malformed."""
+    """Return the text of UTF-8 bytes, without a byte order mark. Raises Malformed."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -71,7 +91,7 @@ def decode(data: bytes) -> str:
 
 
 def load(text: str) -> Json:
-    """The JSON value of a YAML text. Raises Malformed at the first fault."""
+    """Return the JSON value of a YAML text. Raises Malformed, with all faults that can be met."""
     try:
         return _ValueReader(text, None).document()
     except Malformed as fault:
@@ -79,42 +99,43 @@ def load(text: str) -> Json:
 
 
 def _every_fault(text: str) -> Malformed | None:
-    """The first fault of a text, with its pointer, those that follow it, and the value."""
-    found: list[Malformed] = []
+    """Return the first fault of a text, with its pointer, the faults after it and the value."""
+    faults: list[Malformed] = []
     value = None
     try:
-        value = _ValueReader(text, lambda pointer, key, value: None, found).document()
+        value = _ValueReader(text, lambda pointer, key, value: None, faults).document()
     except Malformed as last:
-        if (
-            not found or found[-1].place.line != last.place.line
-        ):  # else it comes of the one before
-            found.append(last)
-    return replace(found[0], more=tuple(found[1:]), value=value) if found else None
+        # On the line of the fault before it, it is a consequence of that.
+        if not faults or faults[-1].place.line != last.place.line:
+            faults.append(last)
+    return replace(faults[0], more=tuple(faults[1:]), value=value) if faults else None
 
 
 def locate(text: str) -> dict[Pointer, Spot]:
-    """Where every value of a YAML text stands. Raises Malformed at a fault that reading cannot
-    go beyond.
+    """Return where every value of a YAML text stands.
+
+    Raises Malformed at a fault that reading cannot go beyond.
     """
     spots: dict[Pointer, Spot] = {}
 
-    def record(pointer: Pointer, key: Any, value: tuple[Any, Any]) -> None:
-        spots[pointer] = Spot(
-            _place(*value), _place(key.start_mark, key.end_mark) if key else None
-        )
+    def record(pointer: Pointer, key: Any, marks: tuple[Any, Any]) -> None:
+        key_place = _place(key.start_mark, key.end_mark) if key else None
+        spots[pointer] = Spot(_place(*marks), key_place)
 
     _ValueReader(text, record, []).document()
     return spots
 
 
 def spot(spots: Mapping[Pointer, Spot], pointer: Pointer) -> Spot | None:
-    """Where a value stands; if it is none that the text has, as within an alias, where that
-    stands which it is in.
+    """Return where a value stands.
+
+    A value that the text does not hold itself, such as one within an alias, has the place of
+    the innermost value around it that the text holds.
     """
-    return next(
-        (spots[pointer[:end]] for end in range(len(pointer), -1, -1) if pointer[:end] in spots),
-        None,
-    )
+    for end in range(len(pointer), -1, -1):
+        if pointer[:end] in spots:
+            return spots[pointer[:end]]
+    return None
 
 
 def _place(start: Any, end: Any) -> Place:
@@ -128,15 +149,17 @@ def _tag(event: Any) -> tuple[str, str]:
 
 @cache
 def libyaml() -> tuple[Any, Any, type[Exception]]:
-    """PyYAML's C parser, its events and its error: 14 ms to import, which a build with nothing
-    to do never needs.
+    """Return PyYAML's C parser, its events and its error.
+
+    They are imported here because that takes 14 ms, and a build with nothing to do reads no
+    YAML.
     """
     from yaml import YAMLError, _yaml, events
 
     return _yaml.CParser, events, YAMLError
 
 
-_NO_KEYS = frozenset((*CONSTANTS, "<<"))
+_AMBIGUOUS_KEYS = frozenset((*CONSTANTS, "<<"))
 _MERGE = (
     "the merge key <<, which is not read here",
     "the keys themselves; for applications, `extends`",
@@ -146,9 +169,11 @@ _TEXT_KEY = "text as a key, in quotes"
 
 
 class _ValueReader:
-    """Builds one value from libyaml's events; its node tree would cost twice as much.
+    """Builds one value from libyaml's events.
 
-    ``faults``: where to put those that reading can go beyond; without it, it ends at the first.
+    ``record``: called with the place of each value; without it, pointers are not kept either.
+    ``faults``: where to put faults that reading can go beyond; without it, reading ends at the
+    first.
     """
 
     def __init__(
@@ -161,15 +186,18 @@ class _ValueReader:
         self._text = text
         self._record = record
         self._faults = faults
+        # Anchor → its value, how many values that is and how many levels; None while the value
+        # is still being read, so that an alias within it is recognized.
         self._anchors: dict[str, tuple[Json, int, int] | None] = {}
-        self._count = 0
-        self._deepest = 0
-        self._aliased = 0
+        self._count = 0  # of the values so far, aliased ones included
+        self._deepest = 0  # the level that was checked against MAX_NESTING
+        self._aliased = 0  # of the values that aliases stand for
         self._parser = parser
         self._next = parser(text).get_event
-        self._doubtful = strictness.doubtful(text)
+        self._doubtful = strictness.doubtful(text)  # then `strictness` looks at it, too
 
     def document(self) -> Json:
+        """Return the value of the one document that the text must hold. Raises Malformed."""
         try:
             return self._document()
         except self._error as error:
@@ -197,13 +225,13 @@ class _ValueReader:
                 "one document a file, or a list",
             )
         if self._doubtful:
-            for found, allowed, place, pointer in strictness.faults(
-                self._text, self._parser(self._text), events
-            ):
-                self._tell(Malformed("yaml.strict", found, allowed, place, pointer))
+            second_parser = self._parser(self._text)
+            for fault in strictness.faults(self._text, second_parser, events):
+                self._report(Malformed("yaml.strict", *fault))
         return value
 
     def _node(self, event: Any, pointer: Pointer, key: Any, depth: int) -> Json:
+        """Return the value that begins with an event. ``key``: the event of its key, if any."""
         kind = event.__class__
         events = self._events
         self._count += 1
@@ -213,18 +241,18 @@ class _ValueReader:
                 self._record(pointer, key, (event.start_mark, event.end_mark))
             return value
         if event.tag is not None:
-            self._tell(self._malformed("yaml.tag", event, *_tag(event), pointer))
-        anchor, before, outside = event.anchor, self._count, self._deepest
+            self._report(self._malformed("yaml.tag", event, *_tag(event), pointer))
+        anchor, count_before, deepest_outside = event.anchor, self._count, self._deepest
         if anchor is not None:
             self._anchors[anchor] = None
             self._deepest = depth
         if depth > self._deepest:
-            self._deep(event, pointer, depth)
+            self._check_depth(event, pointer, depth)
         end = event.end_mark
         if kind is events.ScalarEvent:
             value = event.value
             if self._anchors:
-                self._count += len(value) // TEXT_NODE
+                self._count += len(value) // CHARACTERS_A_NODE
             if event.implicit[0]:  # plain: no quotes, no block
                 value = self._scalar(value, event, pointer)
             elif end.line != event.start_mark.line and event.style in _QUOTED_STYLES:
@@ -238,11 +266,15 @@ class _ValueReader:
         if self._record:
             self._record(pointer, key, (event.start_mark, end))
         if anchor is not None:
-            self._anchors[anchor] = (value, self._count - before + 1, self._deepest - depth)
-            self._deepest = max(self._deepest, outside)
+            self._anchors[anchor] = (
+                value,
+                self._count - count_before + 1,
+                self._deepest - depth,
+            )
+            self._deepest = max(self._deepest, deepest_outside)
         return value
 
-    def _deep(self, event: Any, pointer: Pointer, depth: int) -> None:
+    def _check_depth(self, event: Any, pointer: Pointer, depth: int) -> None:
         if depth > MAX_NESTING:
             found = f"nested more than {MAX_NESTING} levels deep"
             raise self._malformed("yaml.depth", event, found, "fewer levels", pointer[:1])
@@ -258,11 +290,11 @@ class _ValueReader:
                 return value, key_event.end_mark
             key = self._key(key_event, pointer)
             if key is None:
-                self._past(following(), pointer)
+                self._skip(following(), pointer)
                 continue
             if key in value:
                 found = f"the key {key!r} a second time"
-                self._tell(
+                self._report(
                     self._malformed(
                         "yaml.duplicate", key_event, found, "each key once", (*pointer, key)
                     )
@@ -285,75 +317,76 @@ class _ValueReader:
             )
 
     def _key(self, event: Any, pointer: Pointer) -> str | None:
-        """The text of a key; None where it has none and its value is left out; lists and
-        objects are read past.
-        """
+        """Return the text of a key; None where it is no text, and its value is left out."""
         events = self._events
         if event.__class__ is events.AliasEvent:
             return self._key_by_alias(event, (*pointer, f"*{event.anchor}"))
         if event.__class__ is not events.ScalarEvent:
-            self._tell(self._no_key(event, pointer))
-            self._past(event, pointer)
+            self._report(self._unusable_key(event, pointer))
+            self._skip(event, pointer)
             return None
         key: str = event.value
         if event.tag is not None:
-            self._tell(self._malformed("yaml.tag", event, *_tag(event), (*pointer, key)))
+            self._report(self._malformed("yaml.tag", event, *_tag(event), (*pointer, key)))
         if event.implicit[0] and (
-            key in _NO_KEYS or (key[:1] in JSON_NUMBER_STARTS and JSON_NUMBER.fullmatch(key))
+            key in _AMBIGUOUS_KEYS
+            or (key[:1] in JSON_NUMBER_STARTS and JSON_NUMBER.fullmatch(key))
         ):
             if key == "<<":
-                self._tell(self._malformed("yaml.key", event, *_MERGE, pointer))
+                self._report(self._malformed("yaml.key", event, *_MERGE, pointer))
                 return None
-            self._tell(
+            self._report(
                 self._malformed(
                     "yaml.key", event, f"the key {key} is not text", _TEXT_KEY, (*pointer, key)
                 )
             )
         if event.anchor is not None:
-            self._anchors[event.anchor] = (key, 1 + len(key) // TEXT_NODE, 0)
+            self._anchors[event.anchor] = (key, 1 + len(key) // CHARACTERS_A_NODE, 0)
         elif self._anchors:
-            self._count += len(key) // TEXT_NODE
+            self._count += len(key) // CHARACTERS_A_NODE
         return key
 
     def _key_by_alias(self, event: Any, pointer: Pointer) -> str | None:
         key = self._alias(event, pointer, 0)
         if isinstance(key, str):
             return key
-        self._tell(
+        self._report(
             self._malformed(
                 "yaml.key", event, "the key by alias is not text", _TEXT_KEY, pointer
             )
         )
         return None
 
-    def _no_key(self, event: Any, pointer: Pointer) -> Malformed:
-        """What is wrong with a list or an object as a key: most often an expression lacks its
-        quotes.
+    def _unusable_key(self, event: Any, pointer: Pointer) -> Malformed:
+        """Return what is wrong with a list or an object as a key.
+
+        Most often it is an expression without quotes: libyaml takes each of its two braces for
+        the start of an object, and the inner one for a key.
         """
         start = event.start_mark.index
-        second = self._text.startswith("{{", start - 1) and start > 0
-        if second or self._text.startswith("{{", start):
+        is_second_brace = self._text.startswith("{{", start - 1) and start > 0
+        if is_second_brace or self._text.startswith("{{", start):
             found = "text that begins with '{{', without quotes"
             allowed = 'quotes around it, as in "{{ base_url }}/logo.png"'
             fault = self._malformed("yaml.key", event, found, allowed, pointer)
-            return replace(
-                fault, place=replace(fault.place, column=fault.place.column - second)
-            )
+            column = fault.place.column - is_second_brace
+            return replace(fault, place=replace(fault.place, column=column))
         return self._malformed(
             "yaml.key", event, "a list or an object as a key", "text as a key", pointer
         )
 
-    def _past(self, event: Any, pointer: Pointer) -> None:
-        """Read to the end of a node of which nothing is wanted, whatever is wrong in it."""
+    def _skip(self, event: Any, pointer: Pointer) -> None:
+        """Read to the end of a node whose value is not needed, whatever is wrong within it."""
         opening = (self._events.MappingStartEvent, self._events.SequenceStartEvent)
         closing = (self._events.MappingEndEvent, self._events.SequenceEndEvent)
         depth = 0
         while depth := depth + isinstance(event, opening) - isinstance(event, closing):
             if depth > MAX_NESTING:
-                self._deep(event, pointer, depth)
+                self._check_depth(event, pointer, depth)
             event = self._next()
 
     def _scalar(self, value: str, event: Any, pointer: Pointer) -> Json:
+        """Return the value of plain text: a number, a constant, or the text."""
         if value[:1] in JSON_NUMBER_STARTS and value:
             match = JSON_NUMBER.fullmatch(value)
             return value if match is None else self._number(value, match, event, pointer)
@@ -367,7 +400,7 @@ class _ValueReader:
             return number
         shown = value if len(value) <= 24 else f"{value[:20]}… ({len(value)} characters)"
         allowed = f"at most {MAX_INTEGER_DIGITS} digits; text in quotes"
-        self._tell(
+        self._report(
             self._malformed(
                 "yaml.number", event, f"the number {shown} is too large", allowed, pointer
             )
@@ -375,10 +408,11 @@ class _ValueReader:
         return value
 
     def _alias(self, event: Any, pointer: Pointer, depth: int) -> Json:
+        """Return the value that an alias stands for; its own text where there is no such anchor."""
         if event.anchor not in self._anchors:
             found = f"the alias *{event.anchor} without an anchor before it"
             allowed = f"text that begins with * in quotes; &{event.anchor} first where an alias is meant"
-            self._tell(self._malformed("yaml.alias", event, found, allowed, pointer))
+            self._report(self._malformed("yaml.alias", event, found, allowed, pointer))
             return f"*{event.anchor}"
         target = self._anchors[event.anchor]
         if target is None:
@@ -386,7 +420,7 @@ class _ValueReader:
             raise self._malformed("yaml.alias", event, found, "values that end", pointer)
         value, size, height = target
         if depth + height > self._deepest:
-            self._deep(event, pointer, depth + height)
+            self._check_depth(event, pointer, depth + height)
         self._count += size
         self._aliased += size
         if self._aliased > MAX_ALIASED_NODES:
@@ -399,9 +433,10 @@ class _ValueReader:
             )
         return value
 
-    def _tell(self, fault: Malformed) -> None:
-        """Note a fault that reading can go beyond. Raises it where nobody wants to know what
-        follows.
+    def _report(self, fault: Malformed) -> None:
+        """Add a fault that reading can go beyond.
+
+        Raises it where the first fault is enough, or MAX_FAULTS are there already.
         """
         if self._faults is None or len(self._faults) == MAX_FAULTS:
             raise fault
@@ -415,16 +450,13 @@ class _ValueReader:
         )
 
     def _syntax(self, error: Any) -> Malformed:
-        if (
-            getattr(error, "problem_mark", None) is None
-        ):  # the reader's: a character that YAML does not admit
+        if getattr(error, "problem_mark", None) is None:
+            # libyaml's character reader raised it: a character that YAML does not admit.
             return unprintable(self._text)
         if error.problem == syntax.NO_VALUE and not self._text[error.problem_mark.index :]:
-            with_value = _ValueReader(
-                self._text + "\nx", None, []
-            )  # it is a bracket that is not closed: libyaml says which
+            # A bracket is not closed. With one more value behind it, libyaml says which.
             try:
-                with_value.document()
+                _ValueReader(self._text + "\nx", None, []).document()
             except Malformed as fault:
                 return fault
         return Malformed("yaml.syntax", *syntax.explain(error, self._text))
@@ -437,18 +469,16 @@ _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
 def unprintable(text: str) -> Malformed:
-    """The Malformed for the first raw character that YAML does not admit (YAML 1.1 §5.1).
+    """Return the fault for the first character that YAML does not admit (YAML 1.1 §5.1).
 
-    Nor do we admit the line ends that no editor shows as such (YAML 1.2 §5.4 takes them for
-    text, libyaml does not).
+    Line ends that no editor shows as such are not admitted either: YAML 1.2 §5.4 takes them for
+    text, and libyaml does not.
     """
     match = _FORBIDDEN.search(text)
     offset = match.start() if match else 0
-    found = (
-        f"the character U+{ord(text[offset]):04X}"
-        if match
-        else "a character that YAML does not admit"
-    )
+    found = "a character that YAML does not admit"
+    if match:
+        found = f"the character U+{ord(match.group()):04X}"
     if match and _LINE_ENDS.match(match.group()):
         found += ", an invisible line end"
     allowed = "printable text; other characters as escapes in double quotes"
