@@ -20,7 +20,7 @@ from zlib import crc32
 import orjson
 
 from shopwindow.content.listing import RACY_NS, Source
-from shopwindow.content.tree import Keep, Parsed
+from shopwindow.content.tree import Parsed, StoreFiles
 
 _Run = tuple[list[list[Any]], memoryview]
 
@@ -88,7 +88,7 @@ def _check(key: str, *parts: bytes | memoryview) -> int:
 
 
 @contextmanager
-def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[Keep]:
+def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[StoreFiles]:
     """Yield a function that adds files to the cache, from any process.
 
     ``anew``: to a new cache, which replaces the old one. ``read_at``: when reading began, in
@@ -103,21 +103,17 @@ def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[Keep]:
         yield lambda files: None
         return
 
-    def keep(files: Sequence[tuple[Parsed, bytes]]) -> None:
+    def store(files: Sequence[tuple[Parsed, bytes]]) -> None:
         """Add the files that have no problem and were not changed just before they were read."""
-        kept = [
+        stored = [
             (file, data)
             for file, data in files
             if file.sound and file.source.changed < read_at - RACY_NS
         ]
-        if not kept:
+        if not stored:
             return
-        parts = (
-            orjson.dumps(
-                [[*_state(file.source), file.listed, len(data)] for file, data in kept]
-            ),
-            b"".join(data for _, data in kept),
-        )
+        states = [[*_state(file.source), file.listed, len(data)] for file, data in stored]
+        parts = orjson.dumps(states), b"".join(data for _, data in stored)
         line = orjson.dumps([_check(key, *parts), *map(len, parts)])
         with suppress(OSError):  # `load` notices a run that was cut off
             os.write(descriptor, b"".join((line, b"\n", *parts)))
@@ -126,7 +122,7 @@ def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[Keep]:
         with suppress(OSError):
             if anew:
                 os.write(descriptor, _head(key))
-        yield keep
+        yield store
         if anew:
             with suppress(OSError):
                 os.replace(draft, path)

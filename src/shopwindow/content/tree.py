@@ -27,26 +27,42 @@ from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem
 
 MAX_FILE = 32 * 1024 * 1024
-MAX_LINE = 1024 * 1024
-LARGE_FILE = 16 * 1024
-"""Bytes from which a file is read first: begun last, it would keep one process busy after all
-others have ended.
+"""Bytes of a YAML file, whose values and places are held in memory while it is read. Larger
+sets of documents are feeds, which are read line by line.
 """
 
-FILES_A_MESSAGE = 16
+MAX_LINE = 1024 * 1024
+"""Bytes of a line of a feed, which is one document."""
+
+LARGE_FILE = 16 * 1024
+"""Files of this many bytes or more are read first, in the order of how many times this they
+have. A large file that is begun last would keep one process busy after all others have ended.
+"""
+
+READ_MORE = 16 * 1024
+"""Bytes by which a file is read on that has grown since the folder was listed."""
+
+FILES_A_BATCH = 16
 """Files that a process reads before it sends their documents: a message for each would cost as
 much as reading it.
+"""
+
+FILES_A_PROCESS = 64
+"""One more process shares the reading for each so many files: for fewer, to start it would cost
+more than it saves.
 """
 
 
 @dataclass(slots=True)
 class Parsed:
-    """What one file holds. ``listed``: the file is a list or a feed.
+    """What one file holds.
 
-    ``lost``: documents of it are missing here, for they cannot be read, or hold expressions and
-    there are no names to evaluate them with. ``unrendered``: where texts stand whose
-    expressions could not be evaluated. ``flawed``: where the YAML has faults that reading went
-    beyond.
+    ``listed``: the file is a list or a feed, so its documents have numbers. ``valid``: every
+    document satisfies its schema; documents of a layered kind count as valid until they are
+    merged. ``lost``: documents are missing here, because they cannot be read, or hold
+    expressions and there are no names to evaluate them with. ``unrendered``: where texts stand
+    whose expressions could not be evaluated. ``flawed``: rule and pointer of faults in the YAML
+    that reading went beyond.
     """
 
     source: Source
@@ -64,29 +80,32 @@ class Parsed:
         return self.valid and not (self.problems or self.lost or self.unrendered)
 
     def flaws(self) -> dict[int | None, list[Finding]]:
-        """Where YAML's faults are in the documents, by their numbers in a list: nothing follows
-        from what is there.
+        """Return where the YAML is at fault, by the document's number in a list.
+
+        What stands there means nothing, so no other finding may follow from it.
         """
-        found: dict[int | None, list[Finding]] = defaultdict(list)
+        by_number: dict[int | None, list[Finding]] = defaultdict(list)
         for rule, pointer in self.flawed:
             match pointer:
                 case (int(number), *rest) if self.listed:
-                    found[number].append(Finding(rule, tuple(rest), ""))
+                    by_number[number].append(Finding(rule, tuple(rest), ""))
                 case _:
-                    found[None].append(Finding(rule, pointer, ""))
-        return found
+                    by_number[None].append(Finding(rule, pointer, ""))
+        return by_number
 
 
 def follows(pointer: Pointer, flaw: Finding) -> bool:
-    """Whether what is found at a place follows from YAML's fault: of a key that stands twice
-    all that is below it.
+    """Return whether a finding at ``pointer`` follows from a fault of the YAML.
+
+    What is below a key that stands twice follows from it as well.
     """
-    whole = flaw.rule == "yaml.duplicate"
-    return pointer == flaw.pointer or (whole and pointer[: len(flaw.pointer)] == flaw.pointer)
+    if pointer == flaw.pointer:
+        return True
+    return flaw.rule == "yaml.duplicate" and pointer[: len(flaw.pointer)] == flaw.pointer
 
 
-Keep = Callable[[Sequence[tuple[Parsed, bytes]]], None]
-"""Keeps some files that were read now, each with its documents as one JSON array."""
+StoreFiles = Callable[[Sequence[tuple[Parsed, bytes]]], None]
+"""Stores some files that were read, each with its documents as one JSON array."""
 
 
 def read(
@@ -96,54 +115,58 @@ def read(
     schemas: Schemas,
     jobs: int | None = None,
     progress: Progress | None = None,
-    keep: Keep = lambda files: None,
+    store: StoreFiles = lambda files: None,
 ) -> list[Parsed]:
-    """Read every file, evaluate its expressions and check each document against its kind's
-    schema.
+    """Read every file, evaluate its expressions and check each document against its schema.
 
-    Returns the files in the order of ``sources``. The process that has read a run of files
-    calls ``keep`` with it.
+    ``names``: those of site.yaml; None where they cannot be had. ``store`` is called with each
+    batch of files by the process that has read it. Returns the files in the order of
+    ``sources``.
     """
-    count = min(jobs or processors(), len(sources) // 64 + 1)
+    processes = min(jobs or processors(), len(sources) // FILES_A_PROCESS + 1)
     large_first = sorted(
         range(len(sources)), key=lambda number: -(sources[number].size // LARGE_FILE)
     )
-    starts = range(0, len(large_first), FILES_A_MESSAGE)
-    runs = [large_first[start : start + FILES_A_MESSAGE] for start in starts]
+    starts = range(0, len(large_first), FILES_A_BATCH)
+    batches = [large_first[start : start + FILES_A_BATCH] for start in starts]
     for schema in {source.kind.schema for source in sources}:
-        schemas.validator(schema)  # compiled before the fork, for all
+        schemas.validator(schema)  # compiled before the fork, for all processes
 
-    def work(mine: Sequence[Sequence[int]]) -> Iterator[list[_Answer]]:
-        for run in mine:
-            read = [_read(folder, sources[place], names, schemas) for place in run]
-            keep(read)
+    def work(own_batches: Sequence[Sequence[int]]) -> Iterator[list[_SentFile]]:
+        for batch in own_batches:
+            files = [_read(folder, sources[number], names, schemas) for number in batch]
+            store(files)
             yield [
-                (parsed.listed, data, None if parsed.sound else parsed) for parsed, data in read
+                (parsed.listed, data, None if parsed.sound else parsed)
+                for parsed, data in files
             ]
 
     files: dict[int, Parsed] = {}
-    with shared(work, runs, count) as results:
-        for run, answers in zip(runs, results, strict=True):
-            for place, (listed, data, unsound) in zip(run, answers, strict=True):
-                files[place] = unsound or Parsed(sources[place], listed, orjson.loads(data))
+    with shared(work, batches, processes) as results:
+        for batch, sent in zip(batches, results, strict=True):
+            for number, (listed, data, unsound) in zip(batch, sent, strict=True):
+                documents = orjson.loads(data)
+                files[number] = unsound or Parsed(sources[number], listed, documents)
             if progress:
                 progress(len(files), len(sources))
-    return [files[place] for place in range(len(sources))]
+    return [files[number] for number in range(len(sources))]
 
 
-_Answer = tuple[bool, bytes, Parsed | None]
-"""What a process sends of a file: whether it is a list, its documents as JSON; where it is
-unsound, all of it.
+_SentFile = tuple[bool, bytes, Parsed | None]
+"""What a process sends of a file: whether it is a list, its documents as JSON, and all of it
+where it is not sound.
 
-JSON, because orjson reads documents in a quarter of the time that pickle takes for them.
+Documents are sent as JSON because orjson decodes them in a quarter of the time that pickle
+takes.
 """
 
 
 def read_one(
     folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
 ) -> Parsed:
-    """Read one file, and check each document against its kind's schema; layered ones are
-    checked once merged.
+    """Read one file, evaluate its expressions and check each document against its schema.
+
+    Documents of a layered kind are checked once they are merged.
     """
     return _read(folder, source, names, schemas)[0]
 
@@ -151,7 +174,7 @@ def read_one(
 def _read(
     folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
 ) -> tuple[Parsed, bytes]:
-    """Read one file as `read_one` does; return its documents as one JSON array as well."""
+    """Read one file as `read_one` does, and return its documents as one JSON array, too."""
     parsed = Parsed(source, listed=True, documents=[])
     try:
         if source.path.endswith(".jsonl"):
@@ -167,12 +190,12 @@ def _read(
             if not parsed.lost:
                 parsed.documents = value if parsed.listed else [value]
     except Malformed as fault:
-        parsed.problems += [malformed(source.path, each) for each in (fault, *fault.more)]
+        faults = (fault, *fault.more)
+        parsed.problems += [malformed(source.path, each) for each in faults]
         parsed.lost = True
     documents = parsed.documents
-    data = b"%b" % orjson.dumps(
-        documents
-    )  # a copy of that length: orjson's buffers are several times as long
+    # Copied to its own length: orjson's buffers are several times as long.
+    data = b"%b" % orjson.dumps(documents)
     if any(sign in data for sign in _SUSPECT_BYTES) and _SUSPECT.search(data):
         parsed.problems += _not_xml(folder, source, documents, parsed.listed)
     fraction = b".0" in data and _FRACTION.search(data)
@@ -184,8 +207,9 @@ def _read(
 
 
 def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
-    """The value of a YAML text, and the faults that reading went beyond. Raises Malformed where
-    it could not.
+    """Return the value of a YAML text, and its faults.
+
+    Raises Malformed where a fault leaves no value.
     """
     try:
         return yaml.load(text), ()
@@ -196,7 +220,7 @@ def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
 
 
 def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: Parsed) -> Json:
-    """Evaluate the expressions of a file; those that have no text become problems."""
+    """Return a file's value with its expressions evaluated; faults become problems."""
     if names is None:
         parsed.lost = expressions.any_in(value)
         return value
@@ -224,9 +248,7 @@ def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: P
 
 
 def text_of(folder: Path, source: Source) -> str:
-    """Read the text of a YAML file. Raises Malformed where it is too large, unreadable or no
-    UTF-8.
-    """
+    """Read the text of a YAML file. Raises Malformed where it is too large, or cannot be read."""
     start = Place(1, 1, 1, 1)
     if source.size > MAX_FILE:
         found = f"the file holds {source.size:,} bytes"
@@ -242,30 +264,35 @@ def text_of(folder: Path, source: Source) -> str:
 
 
 def _bytes(path: str, size: int) -> bytes:
-    """Read a file by system calls alone: for a small file, a stream would double the time."""
+    """Read a file by system calls alone, because a stream would double the time for small files.
+
+    ``size``: its bytes when the folder was listed.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         data = os.read(descriptor, size + 1)
         while (
             len(data) > size
             and len(data) <= MAX_FILE
-            and (more := os.read(descriptor, LARGE_FILE))
+            and (more := os.read(descriptor, READ_MORE))
         ):
-            data += more  # it grew since the folder was listed
+            data += more
         return data
     finally:
         os.close(descriptor)
 
 
 def malformed(path: str, fault: Malformed) -> Problem:
+    """Return a fault of a file's YAML as a problem."""
     return Problem(fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed)
 
 
 def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
-    """The records of a feed, a line each, read as a stream; a line at fault is a problem and is
-    left out.
+    """Add the documents of a feed, which is read line by line.
+
+    A line at fault becomes a problem and is left out.
     """
-    from shopwindow.content import feed
+    from shopwindow.content import feed  # here: few folders have feeds of these kinds
 
     try:
         with open(folder / source.path, "rb") as file:
@@ -283,8 +310,9 @@ def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The lines of a feed that are not blank, numbered from 1. Raises Malformed at one that is
-    too long.
+    """Yield the lines of a feed that are not empty, numbered from 1.
+
+    Raises Malformed at a line that is too long.
     """
     for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
         if len(line) > MAX_LINE:
@@ -299,19 +327,22 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             yield number, line
 
 
-_FRACTION = re.compile(
-    rb"[0-9]\.0[,\]}]"
-)  # perhaps 7.0 where a whole number is wanted: to be looked at closely
+_FRACTION = re.compile(rb"[0-9]\.0[,\]}]")
+"""Perhaps 7.0 where a whole number is required. The fast validator takes it for one, so such a
+document is checked by the one that explains.
+"""
 
-# A cheap look at the JSON bytes for what XML 1.0 §2.2 cannot hold; the exact look follows where
-# it strikes.
-_SUSPECT_BYTES = (b"\\", b"\xef")  # single bytes, which are searched fastest
+_SUSPECT_BYTES = (b"\\", b"\xef")
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
+"""Signs in JSON bytes of characters that XML 1.0 §2.2 cannot hold. Single bytes are searched
+fastest, so they come first, then this pattern; where it matches, `not_xml` looks exactly.
+"""
 
 
 def doubtful(data: bytes) -> bool:
-    """Return whether a document, as JSON bytes, may hold what XML cannot carry, or a whole
-    number with a fraction.
+    """Return whether a document, as JSON bytes, needs a closer look.
+
+    It may hold characters that XML cannot, or a number such as 7.0.
     """
     suspect = any(sign in data for sign in _SUSPECT_BYTES) and _SUSPECT.search(data)
     return bool(suspect or (b".0" in data and _FRACTION.search(data)))
@@ -320,14 +351,14 @@ def doubtful(data: bytes) -> bool:
 def _not_xml(
     folder: Path, source: Source, documents: list[Json], listed: bool
 ) -> list[Problem]:
-    """Return a problem for each text that XML cannot carry."""
-    struck = not_xml(documents if listed else documents[0])
+    """Return a problem for each text that XML cannot hold."""
+    texts = not_xml(documents if listed else documents[0])
     try:
-        spots = spots_of(folder, source) if struck else {}
+        spots = spots_of(folder, source) if texts else {}
     except (Malformed, OSError):  # changed since it was read
         spots = {}
     problems = []
-    for pointer, found, on_key in struck:
+    for pointer, found, on_key in texts:
         spot = spots.get(pointer)
         place = ((spot.key if on_key else None) or spot.value) if spot else None
         problems.append(Problem("text.xml", source.path, found, place, pointer, XML_TEXT))
@@ -335,8 +366,10 @@ def _not_xml(
 
 
 def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:
-    """Where every value of a file stands; for a list or a feed the first step is the document's
-    number.
+    """Return where every value of a file stands.
+
+    In a list or a feed, the first step of a pointer is the document's number. Raises Malformed
+    or OSError where the file cannot be read.
     """
     if not source.path.endswith(".jsonl"):
         return yaml.locate(text_of(folder, source))

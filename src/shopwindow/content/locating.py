@@ -1,0 +1,150 @@
+"""From findings in documents to problems at places in files.
+
+A check compares documents, while editors mend files. So a finding is traced to the layer that
+states the value (`layers.origin`), and from there to line and column, which are looked up only
+in files that have findings: nearly all have none.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from shopwindow.content import expressions, rules, tree, yaml
+from shopwindow.content.case import Case
+from shopwindow.content.documents import Document, Layer
+from shopwindow.content.layers import origin
+from shopwindow.content.listing import Source
+from shopwindow.content.schema import NOTHING, Finding, Schemas
+from shopwindow.content.written import WrittenLines, of_file
+from shopwindow.content.yaml import Malformed
+from shopwindow.problems import Place, Pointer, Problem
+
+
+class Locator:
+    """Knows where findings stand in the files of one content folder.
+
+    The check fills three tables while it reads. ``flaws``: file and document number → where its
+    YAML is at fault. ``unrendered``: file → where expressions could not be evaluated.
+    ``users``: path of a base → the files that build on it.
+    """
+
+    def __init__(self, folder: Path, sources: Iterable[Source], schemas: Schemas) -> None:
+        self.flaws: dict[tuple[str, int | None], list[Finding]] = {}
+        self.unrendered: dict[str, set[Pointer]] = {}
+        self.users: dict[str, set[str]] = {}
+        self._folder = folder
+        self._sources = {source.path: source for source in sources}
+        self._schemas = schemas
+        self._spots: dict[str, dict[Pointer, yaml.Spot]] = {}
+        self._written: dict[str, WrittenLines] = {}
+
+    def flaws_of(self, document: Document) -> list[Finding]:
+        """Return where the YAML of a document's layers is at fault."""
+        return [
+            flaw
+            for layer in document.layers
+            for flaw in self.flaws.get((layer.path, layer.index), ())
+        ]
+
+    def problems(self, findings: Iterable[tuple[Document, Finding]]) -> list[Problem]:
+        """Return findings as problems at their places, each once.
+
+        What follows from a text whose YAML or expression is at fault is left out: that fault is
+        a problem itself. A problem in a base names the files that build on it.
+        """
+        by_file: dict[str, list[tuple[Document, Layer, Pointer, Finding]]] = defaultdict(list)
+        for document, finding in findings:
+            layer, pointer = origin(document, finding)
+            by_file[layer.path].append((document, layer, pointer, finding))
+
+        users: dict[Problem, set[str]] = defaultdict(set)
+        for path, entries in by_file.items():
+            unrendered = self.unrendered.get(path, ())
+            for document, layer, pointer, finding in entries:
+                in_file = _in_file(layer, pointer)
+                if in_file in unrendered and finding.rule != "expression":
+                    continue
+                flaws = self.flaws_of(document)
+                if any(tree.follows(finding.pointer, flaw) for flaw in flaws):
+                    continue
+                problem = self._problem(layer, in_file, finding)
+                users[problem] |= {document.layers[-1].path} - {path}
+        return [
+            replace(problem, used_by=tuple(sorted(paths)))
+            if paths
+            else self.with_users(problem)
+            for problem, paths in users.items()
+        ]
+
+    def _problem(self, layer: Layer, in_file: Pointer, finding: Finding) -> Problem:
+        """Return a finding as a problem. ``in_file``: the pointer of its value in the file."""
+        path = layer.path
+        spot = yaml.spot(self.spots(path), in_file)
+        place = None
+        if spot:
+            place = spot.key if finding.on_key and spot.key else spot.value
+        found = finding.found + self._line_beside(finding)
+        if found == NOTHING:
+            written = self.written(path).text(in_file)
+            if expressions.EXPRESSION_START in written:
+                found = "the expression gives nothing"
+        return Problem(
+            finding.rule,
+            path,
+            found,
+            place,
+            _in_file(layer, finding.pointer),
+            finding.allowed,
+            finding.about,
+            finding.nearest,
+        )
+
+    def _line_beside(self, finding: Finding) -> str:
+        """Return the line of the other place that a finding names, to be put after its file."""
+        if finding.beside is None:
+            return ""
+        path, index, pointer = finding.beside
+        spot = self.spots(path).get(pointer if index is None else (index, *pointer))
+        return f":{spot.value.line}" if spot else ""
+
+    def placeholders(self, case: Case) -> list[tuple[str, Place | None, Pointer]]:
+        """Return file, place and pointer of what the kinds' notices point at, each place once."""
+        origins = [origin(document, finding) for document, finding in rules.noticed(case)]
+        in_files = dict.fromkeys((layer.path, _in_file(layer, at)) for layer, at in origins)
+        spots = [(path, at, self.spots(path).get(at)) for path, at in in_files]
+        return [(path, spot.value if spot else None, at) for path, at, spot in spots]
+
+    def with_users(self, problem: Problem) -> Problem:
+        """Return a problem with the files that build on its file, where that is a base."""
+        users = self.users.get(problem.path, set()) - {problem.path}
+        return replace(problem, used_by=tuple(sorted(users)))
+
+    def described(self, problem: Problem) -> Problem:
+        """Return a problem with the schema's description of the property, unless it has one."""
+        source, pointer = self._sources.get(problem.path), problem.pointer
+        if problem.about or source is None:
+            return problem
+        in_document = pointer[1:] if pointer and isinstance(pointer[0], int) else pointer
+        return replace(problem, about=self._schemas.about(source.kind.schema, in_document))
+
+    def spots(self, path: str) -> dict[Pointer, yaml.Spot]:
+        """Return where every value of a file stands; none where it has changed meanwhile."""
+        if path not in self._spots:
+            try:
+                self._spots[path] = tree.spots_of(self._folder, self._sources[path])
+            except (Malformed, OSError):
+                self._spots[path] = {}
+        return self._spots[path]
+
+    def written(self, path: str) -> WrittenLines:
+        """Return a file's values as the editor wrote them."""
+        if path not in self._written:
+            source = self._sources[path]
+            self._written[path] = of_file(self._folder, source, self.spots(path))
+        return self._written[path]
+
+
+def _in_file(layer: Layer, pointer: Pointer) -> Pointer:
+    """Return a pointer within a layer as one within its file, which may be a list."""
+    return pointer if layer.index is None else (layer.index, *pointer)
