@@ -1,12 +1,15 @@
-"""Limits of what many requests may write, by address and application, that cost the honest
-nothing.
+"""How much requests may write in a while, by network address and by application.
 
-The database holds the count (service.database.rates), for all processes and hosts. A process
-does not ask it for every request: it takes a share of a rate at once, a 64th, and spends that
-by itself. It even spends one share before it takes any: a phone that opts in is never looked
-up. That share is paid with the first that is taken. So with n processes at most n shares more
-than the limit are admitted, or n fewer; a rate of fewer than 64 is kept exactly. Who was
-refused is refused by the process itself until it is worth asking again: a flood costs no
+How this works. The database holds the count of each rate (service.database.rates), for all
+processes and hosts. To ask it at every request would cost a transaction each, so a process
+takes a share of a rate at once, a 64th, and spends the share by itself.
+
+A process may even spend one share before it has taken any, on credit. So a phone that opts in
+once costs no look at the database. What was spent on credit is taken together with the first
+share that is. With n processes, at most n shares more than the limit are admitted, or n fewer.
+A rate below 64 has no shares, and is exact.
+
+Who was refused is refused by the process itself until the wait is over, so a flood costs no
 transactions.
 """
 
@@ -26,19 +29,20 @@ from shopwindow.service.database.rates import Taken, take
 Value = TypeVar("Value")
 
 SHARES = 64
-"""A share is this part of a rate: small against the limit, large against what a share costs
+"""A share is this part of a rate: small against the limit, large against what it costs to take
 (two statements).
 """
 
-MOST_NAMES = 20_000
-"""Names that a process remembers, some 5 MiB. Who turns through more addresses is held by the
-application's rate.
+MAX_NAMES = 20_000
+"""Names that a process remembers, some 5 MiB. The rate of the application stops a sender who uses
+more addresses than that.
 """
 
 
-class Counted(NamedTuple):
-    """What a request costs under one name. ``words`` complete "at most so many … in so many
-    minutes".
+class Charge(NamedTuple):
+    """What a request costs under one name.
+
+    ``words`` complete the sentence "at most N … in M minutes".
     """
 
     name: str
@@ -52,169 +56,193 @@ class Counted(NamedTuple):
 
     @property
     def share(self) -> int:
+        """How many a process takes at once, and may spend on credit."""
         return self.rate.most // SHARES
 
     def refusal(self, wait: int) -> Refusal:
-        """The refusal of who has to wait so many seconds (RFC 6585 §4)."""
+        """Return the Refusal of who has to wait so many seconds (RFC 6585 §4)."""
         words = f"at most {self.rate.most} {self.words} in {self.rate.minutes} minutes"
         return Refusal("too_many", (Fault("", words),), (("Retry-After", str(wait)),))
 
 
-def counted(
-    call: Call, content: Content, address: str, *, keeps_answer: bool
-) -> Sequence[Counted]:
-    """What a request counts as, the address first: what one address is refused costs the
-    application nothing.
+def charges_of(
+    call: Call, content: Content, address: str, *, stores_response: bool
+) -> Sequence[Charge]:
+    """Return what a request costs: the charges of its address, then that of its application.
+
+    In this order, a request that is refused for its address costs the application nothing.
     """
     allowance = call.operation.allowance
-    cost = allowance.cost(call, keeps_answer) if allowance else 0
+    cost = allowance.cost(call, stores_response) if allowance else 0
     if allowance is None or not cost:
         return ()
+
     settings = (content.setting("limits") or {}).get(allowance.setting, {})
+    charges: list[Charge] = []
     by_address = _rate(settings, "address", allowance.address)
-    by_application = _rate(settings, "application", allowance.application)
-    names: list[tuple[str, Rate, str]] = []
     for origin, times in origins(address):
-        rate = Rate(by_address.most * times, by_address.minutes)
         place = "one address" if times == 1 else "one network"
-        names.append(
-            (f"{allowance.setting} address {origin}", rate, f"{allowance.words} from {place}")
+        rate = Rate(by_address.most * times, by_address.minutes)
+        charges.append(
+            Charge(
+                f"{allowance.setting} address {origin}",
+                rate,
+                min(cost, rate.most),
+                f"{allowance.words} from {place}",
+            )
         )
-    application = f"{allowance.setting} application {call.application}"
-    names.append((application, by_application, f"{allowance.words} of one application"))
-    return [Counted(name, rate, min(cost, rate.most), words) for name, rate, words in names]
+
+    rate = _rate(settings, "application", allowance.application)
+    charges.append(
+        Charge(
+            f"{allowance.setting} application {call.application}",
+            rate,
+            min(cost, rate.most),
+            f"{allowance.words} of one application",
+        )
+    )
+    return charges
 
 
 def _rate(settings: dict[str, dict[str, int]], name: str, usual: Rate) -> Rate:
+    """Return the rate that site.yaml sets, or the operation's own."""
     return Rate(**settings[name]) if name in settings else usual
 
 
 @dataclass
 class _Share:
-    """What a process may spend under a name by itself. ``left`` may be negative: so much is
-    owed.
-    """
+    """What a process may spend under one name by itself."""
 
     left: int
+    """How many it may spend; below zero, how many it has spent on credit."""
     until: float
+    """When the share is worth nothing any longer (time.monotonic)."""
     refused_until: float = 0.0
+    """Until when requests of at least ``refused_cost`` are refused (time.monotonic)."""
     refused_cost: int = 0
 
 
-Taking = Callable[[Counted, int, int], Taken]
-"""Takes under a name at least and at most so many, such as in the transaction of a request."""
+Take = Callable[[Charge, int, int], Taken]
+"""Takes at least and at most so many from the rate of a charge, as `rates.take` does."""
 
 
 class Allowances:
-    """What one process may spend by itself, by name."""
+    """What one process may spend by itself, by name. All methods are safe in threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._shares: dict[str, _Share] = {}
-        self._own: dict[str, int] = {}
+        self._alone: dict[str, int] = {}
 
-    def refuse_at_once(self, names: Iterable[Counted]) -> None:
-        """Raises Refusal for who was refused of late."""
+    def refuse_at_once(self, charges: Iterable[Charge]) -> None:
+        """Raise the Refusal of who has been refused and has not waited since."""
         now = time.monotonic()
-        for each in names:
-            share = self._shares.get(each.name)
-            if (
-                share is not None
-                and share.refused_until > now
-                and each.cost >= share.refused_cost
-            ):
-                raise each.refusal(max(1, round(share.refused_until - now)))
+        for charge in charges:
+            share = self._shares.get(charge.name)
+            if share is None or share.refused_until <= now:
+                continue
+            if charge.cost >= share.refused_cost:
+                raise charge.refusal(max(1, round(share.refused_until - now)))
 
-    def begin(self, names: Sequence[Counted]) -> "Spending":
-        """The spending of one request, which may be tried more than once."""
-        return Spending(self, names)
+    def begin(self, charges: Sequence[Charge]) -> "Spending":
+        """Return the spending of one request, whose transaction may be tried more than once."""
+        return Spending(self, charges)
 
-    def spend(self, each: Counted) -> bool:
-        """Whether this process may spend it by itself, and has."""
+    def spend(self, charge: Charge) -> bool:
+        """Spend a charge from this process's share or on credit. Return whether that is done."""
         with self._lock:
-            share = self._share(each)
-            if share.left - each.cost < -each.share:
+            share = self._share(charge)
+            if share.left - charge.cost < -charge.share:
                 return False
-            share.left -= each.cost
+            share.left -= charge.cost
             return True
 
-    def owed(self, each: Counted) -> int:
-        """How many were spent that were never taken."""
+    def owed(self, charge: Charge) -> int:
+        """Return how many were spent on credit."""
         with self._lock:
-            return max(0, -self._share(each).left)
+            return max(0, -self._share(charge).left)
 
-    def refuse(self, each: Counted, wait: int) -> None:
-        """Remember that there is nothing under a name for so many seconds."""
+    def refuse(self, charge: Charge, wait: int) -> None:
+        """Remember that a charge of this cost cannot be paid for so many seconds."""
         with self._lock:
-            share = self._share(each)
-            share.refused_until, share.refused_cost = time.monotonic() + wait, each.cost
+            share = self._share(charge)
+            share.refused_until, share.refused_cost = time.monotonic() + wait, charge.cost
 
-    def put(self, each: Counted, number: int) -> None:
-        """Add to what may be spent, now that it is certain that it was taken."""
+    def put(self, charge: Charge, number: int) -> None:
+        """Add to a share what has been taken for it."""
         with self._lock:
-            share = self._share(each)
+            share = self._share(charge)
             share.left += number
-            share.until = time.monotonic() + each.seconds
+            share.until = time.monotonic() + charge.seconds
 
-    def take_alone(self, each: Counted, least: int, wanted: int) -> Taken:
-        """Take without a database: what this process alone has admitted counts."""
+    def take_alone(self, charge: Charge, least: int, wanted: int) -> Taken:
+        """Take from a rate without the database, by what this process alone has admitted."""
         with self._lock:
             now = time.monotonic_ns() // 1000
             taken = take(
-                self._own.get(each.name, 0), now, least, wanted, each.rate.most, each.seconds
+                self._alone.get(charge.name, 0),
+                now,
+                least,
+                wanted,
+                charge.rate.most,
+                charge.seconds,
             )
-            _keep(self._own, each.name, taken.full_at)
+            _remember(self._alone, charge.name, taken.full_at)
             return taken
 
-    def _share(self, each: Counted) -> _Share:
+    def _share(self, charge: Charge) -> _Share:
         now = time.monotonic()
-        share = self._shares.get(each.name)
+        share = self._shares.get(charge.name)
         if share is None or share.until <= now:
-            share = _Share(0, now + each.seconds)
-            _keep(self._shares, each.name, share)
+            share = _Share(0, now + charge.seconds)
+            _remember(self._shares, charge.name, share)
         return share
 
 
-def _keep(names: dict[str, Value], name: str, value: Value) -> None:
-    """Remember a value, and forget the oldest where there are too many."""
-    names[name] = value
-    if len(names) > MOST_NAMES:
-        del names[next(iter(names))]
+def _remember(values: dict[str, Value], name: str, value: Value) -> None:
+    """Store a value, and drop the oldest one above MAX_NAMES."""
+    values[name] = value
+    if len(values) > MAX_NAMES:
+        del values[next(iter(values))]
 
 
 class Spending:
-    """What one request spends: once, however often its transaction is tried."""
+    """What one request spends: once, however often its transaction is tried.
 
-    def __init__(self, allowances: Allowances, names: Sequence[Counted]) -> None:
+    What a transaction takes beyond the request's cost becomes the process's share, but only in
+    ``settle``, when the transaction is committed.
+    """
+
+    def __init__(self, allowances: Allowances, charges: Sequence[Charge]) -> None:
         self._allowances = allowances
-        self._names = names
+        self._charges = charges
         self._spent: set[str] = set()
-        self._taken: list[tuple[Counted, int]] = []
+        self._taken: list[tuple[Charge, int]] = []
 
-    def spend(self, taking: Taking) -> None:
-        """Spend what the process has, and take what it lacks. Raises Refusal where there is too
-        little.
+    def spend(self, take_from_rate: Take) -> None:
+        """Spend each charge from the process's share, or take it from its rate.
+
+        Raises Refusal where a rate admits too little.
         """
         self._taken.clear()
-        for each in self._names:
-            if each.name in self._spent:
+        for charge in self._charges:
+            if charge.name in self._spent:
                 continue
-            if self._allowances.spend(each):
-                self._spent.add(each.name)
+            if self._allowances.spend(charge):
+                self._spent.add(charge.name)
                 continue
-            owed = self._allowances.owed(each)
-            least = min(each.cost + owed, each.rate.most)
-            wanted = min(least + each.share, each.rate.most)
-            taken = taking(each, least, wanted)
+
+            owed = self._allowances.owed(charge)
+            least = min(charge.cost + owed, charge.rate.most)
+            wanted = min(least + charge.share, charge.rate.most)
+            taken = take_from_rate(charge, least, wanted)
             if taken.wait:
-                self._allowances.refuse(each, taken.wait)
-                raise each.refusal(taken.wait)
-            self._taken.append((each, taken.number - each.cost))
+                self._allowances.refuse(charge, taken.wait)
+                raise charge.refusal(taken.wait)
+            self._taken.append((charge, taken.number - charge.cost))
 
     def settle(self) -> None:
-        """What was taken beyond what was spent may be spent from now on: the transaction is
-        kept.
-        """
-        for each, number in self._taken:
-            self._allowances.put(each, number)
+        """Add what was taken beyond the cost to the process's shares, after the commit."""
+        for charge, number in self._taken:
+            self._allowances.put(charge, number)
         self._taken.clear()

@@ -1,10 +1,15 @@
-"""The mobile log's writer: each request appends its lines and brings them to the disk; files
-are rotated.
+"""The mobile log: each request appends its lines and brings them to the disk; files rotate.
 
-Threads and processes take turns by a lock file, for as long as an append takes. A request opens
-the log for itself, because Linux reports a failed write-back once to each open file: with a
-shared one, the first of two requests that sync at once would learn of the failure, and the
-second would promise what is lost (fsync(2), errseq_t).
+How this works. Threads and processes take turns by a lock file, for as long as an append takes.
+The sync to the disk comes after the turn, so that others can append meanwhile and one sync
+serves several of them.
+
+Each request opens the log for itself. Linux reports a failed write-back once to each open file.
+With a shared one, the first of two requests that sync at once would be told of the failure, and
+the second would promise lines that are lost (fsync(2), errseq_t).
+
+No line is ever half there for long: what a full disk left of an append is cut off at once, and
+what a killed writer left is cut off by the next append.
 """
 
 import fcntl
@@ -19,63 +24,63 @@ from shopwindow.interface.running import LogKeeping
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service import journal, metrics
 
-CURRENT, LOCK = "mobile.log", "mobile.lock"
+CURRENT_LOG, LOCK = "mobile.log", "mobile.lock"
 
-_OPEN = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+_OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 
 _TAIL = 64 * 1024
-"""Bytes that are looked at together for the end of the last whole line: more than most lines
-have.
-"""
+"""Bytes that are read at once in search of the last line's end: more than most lines have."""
 
-_NOT_KEPT = (Fault("", "the mobile log cannot be written to now"),)
-_LATER = (("Retry-After", "5"),)
+_CANNOT_WRITE = (Fault("", "the mobile log cannot be written to now"),)
+
+_RETRY_AFTER = (("Retry-After", "5"),)
+"""Seconds. A fault of a disk, such as too little room, rarely passes sooner."""
 
 
 class LogFile:
-    """The port LogWriter (interface.running) on `mobile.log` in a folder; older files stand
-    beside it by their end.
+    """The port LogWriter (interface.running) on `mobile.log` in a folder.
 
-    The modification time of the lock file is when the current file was begun.
+    Older files stand beside it, each named by the time at which it ended. The modification time
+    of the lock file is the time at which the current file was begun.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._path = folder / CURRENT
+        self._path = folder / CURRENT_LOG
         self._doubtful: os.stat_result | None = None
 
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
         data = "".join([f"{line}\n" for line in lines]).encode()
         try:
-            self._keep(data, keeping)
+            self._store(data, keeping)
         except OSError as error:
             journal.error("log_unavailable", f"{self._path}: {error.strerror}")
             metrics.count_log_failure()
-            raise Refusal("unavailable", _NOT_KEPT, _LATER) from error
+            raise Refusal("unavailable", _CANNOT_WRITE, _RETRY_AFTER) from error
         metrics.count_log_lines(len(lines))
 
     def count_refused(self, application: str, reason: str, number: int) -> None:
         metrics.count_log_refused(application, reason, number)
 
-    def _keep(self, data: bytes, keeping: LogKeeping) -> None:
+    def _store(self, data: bytes, keeping: LogKeeping) -> None:
         with _turn(self._folder) as lock:
             file = self._append(data, keeping, lock)
         try:
-            if keeping.durable:  # after the turn: others may append meanwhile, and the disk syncs for several at once
+            if keeping.durable:
                 self._bring_to_disk(file)
         finally:
             os.close(file)
 
     def _append(self, data: bytes, keeping: LogKeeping, lock: int) -> int:
-        """Add whole lines to the current file, or nothing; the opened file."""
+        """Add all of ``data`` to the current file, or nothing. Return the opened file."""
         file = self._open()
         try:
-            size = _repaired(file)
+            size = _cut_half_line(file)
             if size and self._is_full(file, size + len(data), keeping, lock):
-                os.rename(self._path, self._ended())
-                begun = self._open()
+                os.rename(self._path, self._name_of_ended())
+                next_file = self._open()
                 os.close(file)
-                file, size = begun, 0
+                file, size = next_file, 0
             if not size:
                 os.utime(lock)
                 _bring_folder_to_disk(self._folder)
@@ -90,10 +95,10 @@ class LogFile:
         return file
 
     def _open(self) -> int:
-        return os.open(self._path, _OPEN | os.O_APPEND, 0o640)
+        return os.open(self._path, _OPEN_FLAGS | os.O_APPEND, 0o640)
 
     def _is_full(self, file: int, size: int, keeping: LogKeeping, lock: int) -> bool:
-        """Whether a new file is begun instead of growing this one to so many bytes."""
+        """Return whether a new file must begin, instead of this one growing to ``size``."""
         begun = os.fstat(lock).st_mtime
         is_old = time.time() - begun > keeping.max_seconds
         is_doubtful = self._doubtful is not None and os.path.samestat(
@@ -101,8 +106,8 @@ class LogFile:
         )
         return is_old or is_doubtful or size > keeping.max_bytes
 
-    def _ended(self) -> Path:
-        """A name that is free for a file that ends now."""
+    def _name_of_ended(self) -> Path:
+        """Return a free name for a file that ends now."""
         while True:
             now = datetime.now(UTC)
             path = self._folder / f"mobile-{now:%Y%m%dT%H%M%S}.{now.microsecond:06}Z.log"
@@ -110,8 +115,9 @@ class LogFile:
                 return path
 
     def _bring_to_disk(self, file: int) -> None:
-        """Once this has failed nobody knows what of the file is on disk, and no later success
-        says: begin another.
+        """Sync a file. Once that has failed, the next append begins another file.
+
+        Nobody can know what of the file is on the disk then, even if a later sync succeeds.
         """
         try:
             os.fdatasync(file)
@@ -121,16 +127,18 @@ class LogFile:
 
 
 def prune(folder: Path, before: datetime) -> list[Path]:
-    """Delete the log files that were last written to before an instant, the current one, too;
-    those deleted.
+    """Delete the log files that were last written before an instant, and return their paths.
+
+    The current file is deleted as well, unless it is empty. Raises OSError.
     """
     if not folder.is_dir():
         return []
     limit, deleted = before.timestamp(), []
     with _turn(folder):
         for path in sorted(folder.glob("mobile*.log")):
-            found = path.stat()
-            if found.st_mtime < limit and (path.name != CURRENT or found.st_size):
+            status = path.stat()
+            is_empty_current = path.name == CURRENT_LOG and not status.st_size
+            if status.st_mtime < limit and not is_empty_current:
                 path.unlink()
                 deleted.append(path)
         _bring_folder_to_disk(folder)
@@ -139,43 +147,44 @@ def prune(folder: Path, before: datetime) -> list[Path]:
 
 @contextmanager
 def _turn(folder: Path) -> Iterator[int]:
-    """The right to change the log, which one thread of one process has at a time: the opened
-    lock file.
+    """Wait for the turn to change the log, which one thread of one process has at a time.
+
+    Yields the opened lock file.
     """
     lock = _open_lock(folder)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        while not _is_at(
-            folder / LOCK, os.fstat(lock)
-        ):  # somebody deleted it: others lock another one
+        # where somebody has deleted the lock file meanwhile, others lock a new one
+        while not _is_at(folder / LOCK, os.fstat(lock)):
             another = _open_lock(folder)
             os.close(lock)
             lock = another
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock
     finally:
-        os.close(lock)  # which ends the turn
+        os.close(lock)  # this ends the turn
 
 
 def _open_lock(folder: Path) -> int:
     try:
-        return os.open(folder / LOCK, _OPEN, 0o640)
+        return os.open(folder / LOCK, _OPEN_FLAGS, 0o640)
     except FileNotFoundError:
         folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / LOCK, _OPEN, 0o640)
+        return os.open(folder / LOCK, _OPEN_FLAGS, 0o640)
 
 
 def _is_at(path: Path, opened: os.stat_result) -> bool:
-    """Whether a file that was opened is the one that is there now."""
+    """Return whether a path still leads to a file that was opened there."""
     try:
         return os.path.samestat(os.stat(path), opened)
     except FileNotFoundError:
         return False
 
 
-def _repaired(file: int) -> int:
-    """The size of a file, once a half line at its end is cut off: its writer was killed, and
-    told nobody of it.
+def _cut_half_line(file: int) -> int:
+    """Cut off a half line at a file's end, and return the file's size.
+
+    Its writer was killed, so no client has been promised that line.
     """
     size = os.fstat(file).st_size
     if not size or os.pread(file, 1, size - 1) == b"\n":
@@ -183,9 +192,9 @@ def _repaired(file: int) -> int:
     end = size
     while end:
         start = max(0, end - _TAIL)
-        found = os.pread(file, end - start, start).rfind(b"\n")
-        if found >= 0:
-            end = start + found + 1
+        last = os.pread(file, end - start, start).rfind(b"\n")
+        if last >= 0:
+            end = start + last + 1
             break
         end = start
     os.ftruncate(file, end)
@@ -199,9 +208,7 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _bring_folder_to_disk(folder: Path) -> None:
-    """A new or renamed file is there after a power failure once its folder is on disk
-    (fsync(2)).
-    """
+    """Sync a folder: only then does a new or renamed file survive a power failure (fsync(2))."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(opened)

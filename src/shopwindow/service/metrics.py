@@ -29,7 +29,7 @@ from shopwindow.service import journal
 from shopwindow.service.database.database import Load
 from shopwindow.service.serving import Exchange
 
-Parameters = ParamSpec("Parameters")
+CountParameters = ParamSpec("CountParameters")
 
 FAULT_REPORT_SECONDS = 60.0
 """Between two reports of a fault of the metrics: where one count fails, thousands after it do."""
@@ -37,11 +37,11 @@ FAULT_REPORT_SECONDS = 60.0
 _reported = -FAULT_REPORT_SECONDS
 
 
-def never_raises(count: Callable[Parameters, object]) -> Callable[Parameters, None]:
+def never_raises(count: Callable[CountParameters, object]) -> Callable[CountParameters, None]:
     """Wrap a function that counts, so that its exceptions are reported instead of raised."""
 
     @wraps(count)
-    def guarded(*arguments: Parameters.args, **named: Parameters.kwargs) -> None:
+    def guarded(*arguments: CountParameters.args, **named: CountParameters.kwargs) -> None:
         global _reported
         try:
             count(*arguments, **named)

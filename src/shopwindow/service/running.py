@@ -1,5 +1,15 @@
-"""What runs beside the release: the database and what else actions need; the way from a Call to
-its Outcome.
+"""What runs beside the release, and how an action is performed with it.
+
+How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
+
+1. It computes what the request costs (service.allowances). A sender who was refused a moment ago
+   is refused again at once, but not with an Idempotency-Key: the request may be a repeated one,
+   whose response is stored.
+2. An action that only reads the database, or that has nothing to do with the database, is done
+   without a transaction for writing.
+3. Anything else is one transaction: the stored response of a repeated request, or else the
+   allowance, the action, and the storing of its response. So an action is done once, and what
+   it costs is spent once, or neither.
 """
 
 import os
@@ -8,12 +18,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 from shopwindow.content.documents import Content
-from shopwindow.content.yaml import Json
-from shopwindow.interface.body import encoded
 from shopwindow.interface.call import Call, Request
 from shopwindow.interface.digests import keyed
 from shopwindow.interface.limits import LIMITS
@@ -24,27 +31,27 @@ from shopwindow.interface.operation import (
     OperationSource,
     Outcome,
 )
-from shopwindow.interface.origins import origins
 from shopwindow.interface.running import LogWriter
 from shopwindow.interface.table import Tables
-from shopwindow.problems import Failure, Fault, Refusal
+from shopwindow.problems import Failure, Refusal
 from shopwindow.service import journal
-from shopwindow.service.allowances import Allowances, Counted, Spending, counted
+from shopwindow.service.allowances import Allowances, Charge, Spending, charges_of
 from shopwindow.service.database.database import Database, lacking, unavailable
 from shopwindow.service.database.rates import RATES, Taken
-from shopwindow.service.database.retries import RETRIES, Retry
+from shopwindow.service.database.retries import RETRIES
+from shopwindow.service.idempotency import retry_of
 from shopwindow.service.proxies import NOBODY, Proxies
 
-KEY_HEADER = "idempotency-key"
-MAX_KEY = 255
+ReadStatus = Callable[[], dict[str, Any]]
+"""Returns how the last build ended (service.refresh)."""
 
 
 @dataclass(frozen=True)
-class Parts:
+class RunningService:
     """The port Running (interface.running): what only the running service knows."""
 
     writer: LogWriter | None
-    told: Callable[[], dict[str, Any]]
+    read_status: ReadStatus
 
     @property
     def log(self) -> LogWriter:
@@ -53,16 +60,15 @@ class Parts:
         return self.writer
 
     def status(self) -> dict[str, Any]:
-        return self.told()
+        return self.read_status()
 
 
 @dataclass(frozen=True)
 class Backstage:
-    """What a service process keeps: the database, and the mobile log's writer. Either may be
-    missing.
+    """What a service process has beside the release. It may lack a database and a mobile log.
 
-    ``secret``: what digests of single-use codes are made with; empty where there is none.
-    ``trusted``: the proxies and the shop's own servers.
+    ``secret`` keys the digests of single-use codes; empty: there is none. ``trusted`` are the
+    proxies and the shop's own servers.
     """
 
     database: Database | None = None
@@ -76,82 +82,80 @@ class Backstage:
         call: Call,
         request: Request,
         content: Content,
-        status: Callable[[], dict[str, Any]] = dict,
+        status: ReadStatus = dict,
     ) -> Outcome:
-        """Do what a Call asks for, once, however often it is asked under one Idempotency-Key.
-        Raises Refusal.
+        """Perform the action of a Call, once for all requests with the same Idempotency-Key.
 
-        ``status``: of the build of the release being served.
+        ``content`` is that of the release being served, and ``status`` returns how its build
+        ended. Raises Refusal, and Failure where the operator has to act.
         """
         try:
-            return self._performed(call, request, content, status)
+            return self._perform(call, request, content, status)
         except (Refusal, Failure):
             raise
-        except (
-            Exception
-        ) as error:  # such as of a missing table: only `shopwindow serve` migrates by itself
+        except Exception as error:
+            # such as a missing table: only `shopwindow serve` migrates by itself
             reason = lacking(self.database) if self.database else ""
             if not reason:
                 raise
             journal.error("database_not_ready", reason)
             raise unavailable("the database is not ready for this service") from error
 
-    def _performed(
-        self,
-        call: Call,
-        request: Request,
-        content: Content,
-        status: Callable[[], dict[str, Any]],
+    def _perform(
+        self, call: Call, request: Request, content: Content, status: ReadStatus
     ) -> Outcome:
-        source, retry = call.operation.source, _retry(call, request)
-        names = counted(call, content, request.address, keeps_answer=retry is not None)
-        if (
-            retry is None
-        ):  # with a key it may be a repeated request, whose answer is there already
-            self.allowances.refuse_at_once(names)
-        spending = self.allowances.begin(names)
+        source = call.operation.source
+        retry = retry_of(call, request)
+        charges = charges_of(call, content, request.address, stores_response=retry is not None)
+        if retry is None:
+            self.allowances.refuse_at_once(charges)
+        spending = self.allowances.begin(charges)
         moment = self._moment(
             request, in_database=isinstance(source, FromStore) or retry is not None
         )
+
         if isinstance(source, FromStore) and not source.writes:
-            return self._writable.read(
+            return self._required_database.read(
                 lambda tables: source.action(tables, content, call, moment)
             )
         if isinstance(source, FromRunning) and retry is None:
             self._spend(spending)
             return self._view(source, content, call, moment, status)
 
-        done: list[Outcome] = []
+        viewed: list[Outcome] = []
 
         def act(tables: Tables) -> Outcome:
             if isinstance(source, FromStore):
                 return source.action(tables, content, call, moment)
-            if (
-                not done
-            ):  # a transaction may be repeated; what is done outside the database is done once
-                done.append(self._view(source, content, call, moment, status))
-            return done[0]
+            # a transaction may be tried again, but what is done outside the database is done once
+            if not viewed:
+                viewed.append(self._view(source, content, call, moment, status))
+            return viewed[0]
 
         def work(tables: Tables) -> Outcome:
-            own = retry and replace(retry, sender=keyed(retry.sender, self._key(tables)))
-            stored = tables[RETRIES].begin(own, moment.now) if own else None
-            if stored is not None:
-                return stored
+            keyed_retry = None
+            if retry:
+                keyed_retry = replace(retry, sender=keyed(retry.sender, self._key(tables)))
+                stored = tables[RETRIES].begin(keyed_retry, moment.now)
+                if stored is not None:
+                    return stored
+
             spending.spend(partial(self._take, tables, moment.now))
             outcome = act(tables)
-            if own and outcome.refusal is None:
-                tables[RETRIES].finish(own, outcome)
+            if keyed_retry and outcome.refusal is None:
+                tables[RETRIES].finish(keyed_retry, outcome)
             return outcome
 
-        outcome = self._writable.write(
+        outcome = self._required_database.write(
             work, repeatable=retry is not None or call.operation.method == "PUT"
         )
         spending.settle()
         return outcome
 
     def _moment(self, request: Request, *, in_database: bool) -> Moment:
-        """When and where a request is looked at. What the database keeps has its time: all
-        hosts share that.
+        """Return when and from where a request is performed.
+
+        What is stored has the database's time, because all hosts share that.
         """
         now = self.database.now() if self.database and in_database else datetime.now(UTC)
         return Moment(
@@ -159,32 +163,31 @@ class Backstage:
         )
 
     def _spend(self, spending: Spending) -> None:
-        """Spend what an action costs that has no transaction. Where the database is away, each
-        process counts alone.
+        """Spend what an action without a transaction costs.
+
+        Where the database cannot be reached, each process counts for itself.
         """
         database = self.database
 
-        def taking(each: Counted, least: int, wanted: int) -> Taken:
+        def take(charge: Charge, least: int, wanted: int) -> Taken:
             if database is not None:
-                with suppress(Refusal):  # it is away, and has said so
+                with suppress(Refusal):  # the database is away, and reports that itself
                     return database.write(
-                        lambda tables: self._take(tables, database.now(), each, least, wanted)
+                        lambda tables: self._take(tables, database.now(), charge, least, wanted)
                     )
-            return self.allowances.take_alone(each, least, wanted)
+            return self.allowances.take_alone(charge, least, wanted)
 
-        spending.spend(taking)
+        spending.spend(take)
         spending.settle()
 
     def _take(
-        self, tables: Tables, at: datetime, each: Counted, least: int, wanted: int
+        self, tables: Tables, at: datetime, charge: Charge, least: int, wanted: int
     ) -> Taken:
-        name = keyed(each.name, self._key(tables))
-        return tables[RATES].take(name, least, wanted, each.rate.most, each.seconds, at)
+        name = keyed(charge.name, self._key(tables))
+        return tables[RATES].take(name, least, wanted, charge.rate.most, charge.seconds, at)
 
     def _key(self, tables: Tables) -> bytes:
-        """What digests in the database are made with: the secret, or without one a key of the
-        database's own.
-        """
+        """Return the key of digests in the database: the secret, or a key that it stores."""
         return self.secret or tables[LIMITS].key(os.urandom)
 
     def _view(
@@ -193,77 +196,14 @@ class Backstage:
         content: Content,
         call: Call,
         moment: Moment,
-        status: Callable[[], dict[str, Any]],
+        status: ReadStatus,
     ) -> Outcome:
         if not isinstance(source, FromRunning):
             raise TypeError(f"{call.operation.name} is no action")
-        return source.view(Parts(self.log, status), content, call, moment)
+        return source.view(RunningService(self.log, status), content, call, moment)
 
     @property
-    def _writable(self) -> Database:
+    def _required_database(self) -> Database:
         if self.database is None:
             raise unavailable("this service has no database")
         return self.database
-
-
-def _retry(call: Call, request: Request) -> Retry | None:
-    """What tells a repeated request from another. Raises Refusal for a key that is none."""
-    key = request.headers.get(KEY_HEADER)
-    if key is None or call.operation.method != "POST":
-        return None
-    if not 0 < len(key) <= MAX_KEY or not key.isascii() or not key.isprintable():
-        raise Refusal(
-            "invalid",
-            (Fault("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters"),),
-        )
-    asked = [[name, str(value)] for name, value in call.arguments]
-    digest = sha256(encoded([asked, call.body, call.if_match])).hexdigest()
-    path = request.path.removesuffix("/")  # both spellings are one path
-    device = _named(call.body, "deviceID", "deviceId") or _logged_device(call.body)
-    user = _named(call.body, "svcUID", "svcUid", "userId")
-    sender = _sender(call, device, user, request.address)
-    return Retry(
-        str(call.application), call.operation.method, path, key, digest, device, user, sender
-    )
-
-
-_PERSONS = ("userId", "bagId", "bagGuid")
-"""Parameters that name a guest user: each has one bag."""
-
-
-def _sender(call: Call, device: str | None, user: str | None, address: str) -> str:
-    """Whom an Idempotency-Key holds for: the device or user that a request names; else the
-    address that it came from.
-
-    Who shares a promotion is named by the sender's mail address.
-    """
-    if device is not None:
-        return f"device {device}"
-    if user is not None:
-        return f"user {user}"
-    for name, value in call.arguments:
-        if name in _PERSONS:
-            return f"{name} {value}"
-    mail = _named(call.body, "senderEmailAddress")
-    if mail is not None:
-        return f"mail {mail.strip().lower()}"
-    return f"address {origins(address)[0].name}"
-
-
-def _named(body: Json, *names: str) -> str | None:
-    """The first of some properties that a body has."""
-    found = (
-        [body[name] for name in names if body.get(name) is not None]
-        if isinstance(body, dict)
-        else []
-    )
-    return str(found[0]) if found else None
-
-
-def _logged_device(body: Json) -> str | None:
-    """The device that all entries of a mobile log's body name, if they name one."""
-    entries = body.get("entry") if isinstance(body, dict) else None
-    if not isinstance(entries, list):
-        return None
-    devices = {entry.get("deviceId") for entry in entries}
-    return str(devices.pop()) if len(devices) == 1 and None not in devices else None

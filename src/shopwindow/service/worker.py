@@ -57,8 +57,8 @@ from shopwindow.service.supervisor import (
     WELL,
 )
 
-Parameters = ParamSpec("Parameters")
-Answer = TypeVar("Answer")
+CallParameters = ParamSpec("CallParameters")
+CallResult = TypeVar("CallResult")
 
 WSGI = "wsgi"
 
@@ -90,11 +90,15 @@ class Busy:
     waited_since: float | None = None
     """When the loop was called (time.monotonic); None: it has run since."""
 
-    def recorded(self, call: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+    def recorded(
+        self, call: Callable[CallParameters, CallResult]
+    ) -> Callable[CallParameters, CallResult]:
         """Wrap a function that answers a request, so that a thread inside it counts as busy."""
         since = self.since
 
-        def answer(*arguments: Parameters.args, **named: Parameters.kwargs) -> Answer:
+        def answer(
+            *arguments: CallParameters.args, **named: CallParameters.kwargs
+        ) -> CallResult:
             thread = threading.get_ident()
             since[thread] = time.monotonic()
             try:
@@ -222,7 +226,7 @@ def work(
     clients: int,
     http: str,
 ) -> None:
-    """Answer requests until the parent orders an end, or has ended.
+    """CallResult requests until the parent orders an end, or has ended.
 
     The arguments are those of the command line. ``factory`` makes a service.wsgi.Front, or any
     WSGI callable where ``http`` is `wsgi`.

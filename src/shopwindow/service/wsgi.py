@@ -45,7 +45,7 @@ Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 FindServing = Callable[[Environ], Serving | None]
 """Returns what a request is answered from: usually the release that a Watch serves."""
 
-_HEADERS = {
+_HEADER_NAMES = {
     "HTTP_ACCEPT": "accept",
     "HTTP_X_SVC_WEBSERVICE_CLIENT_ID": "x-svc-webservice-client-id",
     "HTTP_IF_NONE_MATCH": "if-none-match",
@@ -56,7 +56,7 @@ _HEADERS = {
 }
 """Variables of the environment that hold headers, and the names that a Request gives these."""
 
-_HEADERS_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
+_HEADER_NAMES_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
 """Further headers, of requests by a method in BODY_METHODS only."""
 
 BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
@@ -257,14 +257,16 @@ def _cache_bytes(mebibytes: str | None) -> int:
 
 def _request(environ: Environ, trusted: Proxies) -> Request:
     """Read a request from the WSGI environment, with a body of up to MAX_BODY bytes."""
-    headers = {name: environ[key] for key, name in _HEADERS.items() if key in environ}
+    headers = {name: environ[key] for key, name in _HEADER_NAMES.items() if key in environ}
     method = environ["REQUEST_METHOD"]
     length = _length(environ)
     coding = environ.get("HTTP_TRANSFER_ENCODING", "")
     body = b""
     if method in BODY_METHODS:
         headers |= {
-            name: environ[key] for key, name in _HEADERS_OF_WRITES.items() if key in environ
+            name: environ[key]
+            for key, name in _HEADER_NAMES_OF_WRITES.items()
+            if key in environ
         }
         if not length and "HTTP_TRANSFER_ENCODING" in environ:
             body = environ["wsgi.input"].read(MAX_BODY + 1)
