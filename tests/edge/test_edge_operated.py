@@ -198,7 +198,7 @@ def refused(port: int) -> bool:
         connection.close()
 
 
-def within(fact: Callable[[], bool], seconds: float = 5) -> None:
+def within(fact: Callable[[], bool], seconds: float = 20) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if fact():

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -38,6 +37,7 @@ from releases import (
     tree,
     write,
 )
+from served import within
 from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -414,7 +414,7 @@ def test_what_cannot_go_to_disk_while_more_is_made_is_told_at_the_end(tmp_path: 
     stage = Stage(tmp_path / "staged")
     (tmp_path / "staged").rmdir()
     stage.begin_to_settle()
-    time.sleep(0.5)
+    assert within(20, lambda: stage._failed is not None)
     (tmp_path / "staged").mkdir()
     with pytest.raises(FileNotFoundError):
         stage.settle()

@@ -174,12 +174,12 @@ def test_a_catalog_that_turns_out_to_be_damaged_sends_the_service_back_and_once_
     key = {"x-svc-webservice-client-id": PHONE}
     statuses = {called(service, f"/v3/catalog/product/{id}", key).status for id in (100, 101, 102)}
     assert 503 in statuses
-    assert within(3, lambda: served(watch) == ids[0])
-    assert within(3, lambda: bool(said))
+    assert within(20, lambda: served(watch) == ids[0])
+    assert within(20, lambda: bool(said))
     assert ("is damaged" in said[0], f"{ids[0][:12]} is served" in said[0], len(failures)) == (True, True, 1)
     assert "Traceback" not in capfd.readouterr().err
     os.replace(whole, path)
-    assert within(8, lambda: served(watch) == ids[1])
+    assert within(20, lambda: served(watch) == ids[1])
 
 
 def asked(server: Server, path: str) -> tuple[int, dict[str, object]]:
@@ -197,7 +197,7 @@ def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
     path.unlink()
     with granian(tmp_path / "server", releases.out, "--workers", "2") as server:
         workers = [str(worker) for worker in sorted(server.workers())]
-        assert within(5, lambda: asked(server, "/checks/release")[0] == 200)
+        assert within(20, lambda: asked(server, "/checks/release")[0] == 200)
         releases.point(ids[1])
         fault = f"release {ids[1][:12]} is not complete on this host: catalog.sqlite: No such file or directory"
         behind = {
@@ -206,11 +206,11 @@ def test_each_worker_says_which_release_it_serves_and_why_not_the_newer(
             "fault": "",
             "workers": {worker: {"id": ids[0], "fault": fault} for worker in workers},
         }
-        assert within(5, lambda: asked(server, "/checks/release") == (503, behind)), asked(server, "/checks/release")
+        assert within(20, lambda: asked(server, "/checks/release") == (503, behind)), asked(server, "/checks/release")
         assert asked(server, "/readyz")[0] == 200  # reads are answered
         lines = server.told("/metrics").body.decode().splitlines()
         expected = {f'shopwindow_worker_release_info{{id="{ids[0]}",worker="{worker}"}} 1.0' for worker in workers}
         expected |= {'shopwindow_workers{state="behind"} 2.0', "shopwindow_release_load_failures_total 2.0"}
         assert expected <= set(lines)
         (tmp_path / "whole").rename(path)
-        assert within(8, lambda: asked(server, "/checks/release")[0] == 200)
+        assert within(20, lambda: asked(server, "/checks/release")[0] == 200)

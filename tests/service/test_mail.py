@@ -44,7 +44,7 @@ BOB, EVE = "bob@mail.example", "eve@mail.example"
 def test_what_is_accepted_is_sent_once_and_not_kept(database: Database, server: MailServer) -> None:
     promise(database, BOB, EVE)
     with sending(database, plain(server)):
-        assert within(10, lambda: counts(database) == {"ended sent": 2})
+        assert within(20, lambda: counts(database) == {"ended sent": 2})
     assert (sorted(to for to, _ in server.taken), set(server.ids().values())) == ([BOB, EVE], {1})
 
 
@@ -76,7 +76,7 @@ def test_what_is_refused_for_good_is_dead_at_once_and_may_be_tried_again(
     getattr(server, where)[BOB] = [answer]
     promise(database, BOB, EVE)
     with sending(database, plain(server)):
-        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 1, "ended sent": 1})
+        assert within(20, lambda: counts(database) == {"dead": 1, "ended dead": 1, "ended sent": 1})
     listed = shopwindow_mail(engine, server, "--list-dead")
     (dead,) = map(json.loads, listed.stdout.splitlines())
     assert (dead["recipient"], dead["reason"], server.seen.count(BOB)) == (BOB, answer, 1)
@@ -95,11 +95,11 @@ def test_what_is_put_off_too_often_is_dead_and_not_lost(database: Database, serv
     server.rcpt[BOB] = ["450 never"] * 9
     promise(database, BOB)
     with sending(database, plain(server)):
-        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 1})
+        assert within(20, lambda: counts(database) == {"dead": 1, "ended dead": 1})
     assert server.seen.count(BOB) == QUICK.deferred
     assert database.write(lambda shop: shop[OUTBOX].retry(None, datetime.now(UTC))) == 1
     with sending(database, plain(server)):
-        assert within(10, lambda: counts(database) == {"dead": 1, "ended dead": 2})
+        assert within(20, lambda: counts(database) == {"dead": 1, "ended dead": 2})
 
 
 def test_a_connection_that_breaks_after_the_server_took_the_mail_shows_in_the_message_id(
@@ -108,7 +108,7 @@ def test_a_connection_that_breaks_after_the_server_took_the_mail_shows_in_the_me
     server.data[BOB] = [DROP_AFTER_ACCEPTING]
     promise(database, BOB)
     with sending(database, plain(server)):
-        assert within(10, lambda: counts(database) == {"ended sent": 1})
+        assert within(20, lambda: counts(database) == {"ended sent": 1})
     assert list(server.ids().values()) == [2]
     assert server.taken[0] == server.taken[1]
 
@@ -117,7 +117,7 @@ def test_a_refusal_of_whom_the_mail_is_from_is_not_the_recipients(database: Data
     server.mail = ["550 not you", "530 log in", "451 later"]
     promise(database, BOB)
     with sending(database, plain(server)):
-        assert within(10, lambda: counts(database) == {"ended sent": 1})
+        assert within(20, lambda: counts(database) == {"ended sent": 1})
 
 
 def test_while_no_server_is_there_mails_wait_and_no_attempt_counts(database: Database) -> None:
@@ -127,7 +127,7 @@ def test_while_no_server_is_there_mails_wait_and_no_attempt_counts(database: Dat
         time.sleep(1)
         assert counts(database) == {"waiting": 5}
         with mail_server(port) as server:
-            assert within(10, lambda: counts(database) == {"ended sent": 5})
+            assert within(20, lambda: counts(database) == {"ended sent": 5})
     assert set(server.ids().values()) == {1}
 
 
@@ -135,9 +135,9 @@ def test_a_server_that_is_slow_is_waited_for_no_longer_than_the_lease(database: 
     server.delay = 1
     promise(database, BOB)
     with sending(database, plain(server), Patience(lease=0.8, first=0.05, poll=0.05)):
-        assert within(10, lambda: len(server.seen) >= 3)
+        assert within(20, lambda: len(server.seen) >= 3)
         server.delay = 0
-        assert within(10, lambda: counts(database) == {"ended sent": 1})
+        assert within(20, lambda: counts(database) == {"ended sent": 1})
 
 
 # -- TLS and login -----------------------------------------------------------------------------------------------
@@ -265,13 +265,13 @@ def test_a_promotion_shared_over_http_arrives_and_is_counted(
     out = release(tmp_path, share={"fromAddress": "offers@shop.example", "fromName": "The Shop"})
     smtp = {"SHOPWINDOW_SMTP_HOST": ADDRESS, "SHOPWINDOW_SMTP_PORT": str(server.port), "SHOPWINDOW_SMTP_TLS": "none"}
     server.rcpt[EVE] = ["550 no"]
-    with granian(tmp_path / "server", out, "--workers", "2", SHOPWINDOW_DATABASE=engine.url, **smtp) as service:
+    with granian(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=engine.url, **smtp) as service:
         body = {"couponId": "4001", "recipientEmailAddress": f"{BOB},{EVE}", "senderEmailAddress": "ann@mail.example"}
         headers = {"x-svc-webservice-client-id": PHONE, "content-type": "application/json"}
         answer = service.ask("/v3/promotions/share", headers, "POST", json.dumps(body).encode())
         assert (answer.status, json.loads(answer.body)) == (200, {"success": True})
         assert server.wait(1)
-        assert within(15, lambda: metric(service, "shopwindow_mails_ended_total", how="dead") == 1)
+        assert within(20, lambda: metric(service, "shopwindow_mails_ended_total", how="dead") == 1)
         assert metric(service, "shopwindow_mails_ended_total", how="sent") == 1
         assert metric(service, "shopwindow_mails", state="dead") == 1
         assert metric(service, "shopwindow_mails", state="waiting") == 0

@@ -90,8 +90,8 @@ EXPECTED = {
 
 def test_every_metric_is_there_with_a_sensible_value(out: Path, tmp_path: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "2") as server:
-        assert within(10, lambda: "shopwindow_mails_oldest_seconds" in metrics(server))
-        assert within(5, lambda: metrics(server)['shopwindow_workers{state="current"}'] == 2)
+        assert within(20, lambda: "shopwindow_mails_oldest_seconds" in metrics(server))
+        assert within(20, lambda: metrics(server)['shopwindow_workers{state="current"}'] == 2)
         found = metrics(server)
         workers = server.workers()
     names = {re.sub(r'(pid|id|worker|python|sqlite|version)="[^"]*"', r'\1="…"', name) for name in found}
@@ -111,15 +111,15 @@ def test_what_a_killed_worker_counted_goes_on_counting_and_its_files_are_removed
             assert server.ask(EVENTS, KEY).status == 200
         name = 'shopwindow_requests_total{operation="events_v1",status="200"}'
         seconds = 'shopwindow_request_seconds_count{operation="events_v1"}'
-        assert within(2, lambda: metrics(server).get(name) == 7)
+        assert within(20, lambda: metrics(server).get(name) == 7)
         (worker,) = server.workers()
         os.kill(worker, signal.SIGKILL)
         (folder,) = Path("/dev/shm").glob(f"shopwindow-metrics-{server.process.pid}-*")
-        assert within(15, lambda: not [path for path in folder.iterdir() if str(worker) in path.name])
-        assert within(15, lambda: server.workers() not in ([], [worker]))
-        assert within(15, lambda: ready(server)[0] == 200)
+        assert within(20, lambda: not [path for path in folder.iterdir() if str(worker) in path.name])
+        assert within(20, lambda: server.workers() not in ([], [worker]))
+        assert within(20, lambda: ready(server)[0] == 200)
         assert server.ask(EVENTS, KEY).status == 200
-        assert within(2, lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (8, 8))
+        assert within(20, lambda: (metrics(server).get(name), metrics(server).get(seconds)) == (8, 8))
 
 
 def test_counts_of_ended_processes_add_up(tmp_path: Path, out: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_sane_id_comes_back_and_any_other_is_replaced() -> None:
 def test_an_answer_and_its_line_have_one_id(out: Path, tmp_path: Path) -> None:
     with granian(tmp_path / "server", out, "--workers", "1") as server:
         ids = [request_id(server, given, path) for given in (*SANE, None) for path in (EVENTS, EVENTS, "/nowhere")]
-        assert within(3, lambda: len(lines_of(server.out, "request")) >= len(ids))
+        assert within(20, lambda: len(lines_of(server.out, "request")) >= len(ids))
         logged = {line["requestId"] for line in lines_of(server.out, "request")}
     assert set(ids) <= logged
     assert [ids[3 * number] for number in range(len(SANE))] == SANE
@@ -215,7 +215,7 @@ def test_all_that_a_service_prints_is_lines_of_one_kind(out: Path, tmp_path: Pat
         assert request_id(server, None)
         (worker,) = server.workers()
         os.kill(worker, signal.SIGKILL)
-        assert within(15, lambda: server.workers() not in ([], [worker]))
+        assert within(20, lambda: server.workers() not in ([], [worker]))
     lines = [*server.out.read_text().splitlines(), *server.err.read_text().splitlines()]
     names = [set(json.loads(line)) for line in lines]
     assert names

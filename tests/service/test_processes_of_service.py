@@ -20,7 +20,7 @@ from as_systemd import Notified, handed
 from load import under_load
 from nginx import ADDRESS, free_port
 from releases import shopwindow
-from served import AS_INSTALLED, Server, answers, environment, granian, in_a_group, lives, stands_still, within
+from served import Server, answers, environment, granian, in_a_group, lives, stands_still, within
 from shopwindow.service import worker
 from shopwindow.service.processors import processors
 
@@ -100,7 +100,7 @@ def test_workers_end_with_a_parent_that_is_killed_alone(out: Path, tmp_path: Pat
         server.process.kill()
         server.process.wait(20)
         with silent:
-            assert within(4, lambda: not any(lives(worker) for worker in workers)), workers
+            assert within(20, lambda: not any(lives(worker) for worker in workers)), workers
         assert not answers(server, seconds=2)
 
 
@@ -166,7 +166,7 @@ def test_systemd_is_told_what_a_unit_of_type_notify_waits_for(out: Path, tmp_pat
         reloading = systemd.next().split("\n")
         assert (reloading[0], int(reloading[1].removeprefix("MONOTONIC_USEC=")) >= asked) == ("RELOADING=1", True)
         assert systemd.next() == "READY=1"
-        assert within(10, lambda: len(server.workers()) == 2 and not {*before} & {*server.workers()})
+        assert within(20, lambda: len(server.workers()) == 2 and not {*before} & {*server.workers()})
         server.process.terminate()
         assert systemd.next() == "STOPPING=1"
         assert server.process.wait(20) == 0
@@ -202,7 +202,7 @@ def test_ready_is_said_when_every_worker_answers(out: Path, tmp_path: Path) -> N
         assert systemd.next() == "READY=1"
         first = server.workers()[0]
         os.kill(first, signal.SIGSTOP)
-        assert within(5, lambda: stands_still(first))  # a thread that still runs might accept a connection
+        assert within(20, lambda: stands_still(first))  # a thread that still runs might accept a connection
         assert all(answers(server) for _ in range(10))
         os.kill(first, signal.SIGCONT)
 
@@ -348,15 +348,7 @@ def test_the_quota_of_a_real_cgroup_is_found(tmp_path: Path) -> None:
         group.rmdir()
 
 
-# -- places ------------------------------------------------------------------------------------------------------
-
-
-def test_the_first_search_for_a_place_waits_for_nothing_to_be_loaded(out: Path, tmp_path: Path) -> None:
-    with granian(tmp_path / "server", out, "--workers", "1", **AS_INSTALLED) as server:
-        began = time.monotonic()
-        found = server.ask("/store/v2/stores?searchAddress=Davie,%20FL", KEY)
-        took = time.monotonic() - began
-    assert (found.status, took < 0.5) == (200, True), (found, took)
+# -- the event loop --------------------------------------------------------------------------------------------------
 
 
 def test_an_event_loop_that_gives_no_sign_is_stuck_until_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -367,12 +359,12 @@ def test_an_event_loop_that_gives_no_sign_is_stuck_until_it_does(monkeypatch: py
     busy = worker.Busy(1, loop=loop)
     try:
         assert not busy.is_stuck()
-        assert within(2, lambda: busy.waited_since is None)
+        assert within(20, lambda: busy.waited_since is None)
         loop.call_soon_threadsafe(goes_on.wait)
         assert not busy.is_stuck()
-        assert within(2, busy.is_stuck)
+        assert within(20, busy.is_stuck)
         goes_on.set()
-        assert within(2, lambda: not busy.is_stuck())
+        assert within(20, lambda: not busy.is_stuck())
     finally:
         goes_on.set()
         loop.call_soon_threadsafe(loop.stop)

@@ -65,7 +65,7 @@ def test_a_key_is_withdrawn_by_a_release(tmp_path: Path) -> None:
         tablet = json.loads(documents()["apps/tablet.yaml"])
         write_documents(content, {"apps/tablet.yaml": {**tablet, "apiKeys": tablet["apiKeys"][:1]}})
         built(content, out)
-        assert within(1, lambda: statuses() == [200, 200, 401])
+        assert within(20, lambda: statuses() == [200, 200, 401])
 
 
 def test_a_release_that_cannot_be_loaded_leaves_the_old_one(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_release_that_cannot_be_loaded_leaves_the_old_one(tmp_path: Path) -> N
     (damaged / "content.json").write_text('{"format":')
     Releases(out).link.unlink()
     Releases(out).link.symlink_to(f"releases/{second}")
-    assert within(2, lambda: bool(said))
+    assert within(20, lambda: bool(said))
     serving = watch()
     assert (serving is not None and serving.id, len(said), current(out)) == (first, 1, second)
 
@@ -113,15 +113,15 @@ def test_a_release_that_is_not_yet_whole_is_served_once_it_is_and_readiness_tell
     Releases(out).point(ids[0])
     with granian(tmp_path / "server", out, "--workers", "2") as server:
         assert readiness(server) == (503, {"ready": False, "release": fault(ids[0])})
-        assert within(5, lambda: said(server) == 2)
+        assert within(20, lambda: said(server) == 2)
         copy(ids[0])
-        assert within(5, lambda: readiness(server) == (200, {"ready": True, "id": ids[0]}))
+        assert within(20, lambda: readiness(server) == (200, {"ready": True, "id": ids[0]}))
         Releases(out).point(ids[1])
         late = (200, {"ready": True, "id": ids[0], "release": fault(ids[1])})
-        assert within(1, lambda: readiness(server) == late)
-        assert within(5, lambda: said(server) == 4)  # the workers look at different moments
+        assert within(20, lambda: readiness(server) == late)
+        assert within(20, lambda: said(server) == 4)  # the workers look at different moments
         copy(ids[1])
-        assert within(5, lambda: readiness(server) == (200, {"ready": True, "id": ids[1]}))
+        assert within(20, lambda: readiness(server) == (200, {"ready": True, "id": ids[1]}))
         assert said(server) == 4  # of each once a worker, however often it was tried
 
 
@@ -146,7 +146,7 @@ def test_a_release_that_was_left_is_let_go(tmp_path: Path) -> None:
 
     for id in ids * 2:
         Releases(out).point(id)
-        assert within(2, partial(alone, id)), opened()
+        assert within(20, partial(alone, id)), opened()
 
 
 def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path
         ready = server.told("/readyz")
         assert (ready.status, json.loads(ready.body), server.told("/healthz").status) == (503, {"ready": False}, 200)
         built(write(tmp_path / "content", documents()), out, at=AT)
-        assert within(1, lambda: all(server.ask(PROMOTIONS, KEY).status == 200 for _ in range(12)))
-        assert within(1, lambda: server.told("/readyz").status == 200)  # the twelve may have been one worker's
+        assert within(20, lambda: all(server.ask(PROMOTIONS, KEY).status == 200 for _ in range(12)))
+        assert within(20, lambda: server.told("/readyz").status == 200)  # the twelve may have been one worker's
 
 
 # -- the cache ----------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_metrics_count_the_requests_of_all_workers(tmp_path: Path, out: Path) ->
         def found() -> dict[tuple[str, str], float | None]:
             return {pair: metric(server, name, operation=pair[0], status=pair[1]) for pair in counted}
 
-        assert within(2, lambda: found() == counted)
+        assert within(20, lambda: found() == counted)
         seconds = metric(server, "shopwindow_request_seconds_count", operation="promotions_v2")
         info = metric(server, "shopwindow_release_info", id=current(out))
     assert (seconds, info, len(served)) == (60, 1, 2)
@@ -303,14 +303,14 @@ def logged(server: Server) -> list[dict[str, Any]]:
 def test_the_access_log_tells_operations_and_neither_keys_nor_queries(tmp_path: Path, out: Path) -> None:
     other = "SecretSecretSecretSecret"
     with granian(tmp_path / "server", out, "--workers", "1") as server:
-        assert within(2, lambda: len(logged(server)) > 0)  # what was asked to see whether it answers
+        assert within(20, lambda: len(logged(server)) > 0)  # what was asked to see whether it answers
         before = len(logged(server))
         server.ask("/store/v1/events?storeId=3&_fields=name", KEY)
         server.ask("/store/v2/stores?searchAddress=Boston,%20MA", {**KEY, "accept": "application/xml"}, "HEAD")
         server.ask(f"/v2/promotions?key={PHONE}", {"x-svc-webservice-client-id": other, "authorization": other})
         server.ask(f"/{PHONE}/nowhere", KEY)
         server.ask("/store/v2/stores/99999?callback=1", KEY, "OPTIONS")
-        assert within(2, lambda: len(logged(server)) == before + 5)
+        assert within(20, lambda: len(logged(server)) == before + 5)
         lines, text = logged(server)[before:], server.out.read_text() + server.err.read_text()
     told = [(line["method"], line["operation"], line["application"], line["status"]) for line in lines]
     assert told == [
@@ -378,7 +378,7 @@ def test_the_environment_alone_starts_it(tmp_path: Path, out: Path) -> None:
     with running(tmp_path, [sys.executable, "-m", "shopwindow", "serve"], port, admin, **environment) as server:
         answers = [server.ask(PROMOTIONS, KEY).status, server.told("/readyz").status]
         told = (server.err, server.out)
-        started = within(5, lambda: sum(len(re.findall(r"Started worker-\d", file.read_text())) for file in told) == 2)
+        started = within(20, lambda: sum(len(re.findall(r"Started worker-\d", file.read_text())) for file in told) == 2)
         lines = logged(server)
     assert (answers, started, lines) == ([200, 200], True, [])
 

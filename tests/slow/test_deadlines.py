@@ -15,6 +15,7 @@ from releases import shopwindow
 from served import granian, within
 from test_maintain import maintain, never_ending, outcomes, shop
 from test_observed import lines_of, metrics, ready
+from test_templates import HTML, TEXT, expect_problem
 
 __all__ = ["shop"]
 
@@ -71,3 +72,8 @@ def test_a_service_whose_workers_answer_nothing_is_not_ready(out: Path, tmp_path
         lines = lines_of(server.out, "request")
         assert {line["operation"] for line in lines} == {"options"}  # what the admin address asks is in no log
         assert [name for name in metrics(server) if name.startswith('shopwindow_requests_total{operation="none')] == []
+
+
+def test_a_template_with_one_long_step_is_ended(minimal: Path) -> None:
+    text = TEXT + "{% set a = 9 ** (9 ** 9) %}"
+    expect_problem(minimal, text, HTML, "share.txt", "takes more than 5 s of processor time")

@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from conformance import PHONE
 from nginx import ADDRESS, Answer
-from served import Server, granian
-from test_intake import COSTLY, HALF, KEY, MIB, OPT_IN, PROMOTIONS, SOON_SECONDS, TYPE, Watched, statuses
+from served import AS_INSTALLED, Server, granian
+from test_intake import COSTLY, HALF, KEY, MIB, OPT_IN, PREFACE, PROMOTIONS, TYPE, Watched, statuses
 
 pytestmark = pytest.mark.alone
+
+SOON_SECONDS = 0.5
+"""Within which others are served meanwhile."""
 
 CLOSED_SECONDS = 30
 """Within which a connection of a client that does nothing is closed or answered 408."""
@@ -82,3 +86,46 @@ def test_32_bodies_of_a_mebibyte_keep_nobody_waiting_and_their_memory_is_given_b
         left = resident(worker)
         statuses = {answer.result().status for answer in answers}
     assert (statuses, max(waited) < 1, left < 200 * MIB) == ({400}, True, True), (max(waited), left / MIB)
+
+
+def frame(kind: int, flags: int, stream: int, data: bytes) -> bytes:
+    """A frame of HTTP/2 (RFC 9113 §4.1)."""
+    return len(data).to_bytes(3) + bytes((kind, flags)) + stream.to_bytes(4) + data
+
+
+def half_sent(stream: int, key: str) -> bytes:
+    """A stream that announces 1,000 bytes, and sends one."""
+    fields = {":method": "POST", ":scheme": "http", ":path": OPT_IN, ":authority": "localhost"}
+    fields |= {"x-svc-webservice-client-id": key, "content-type": "application/json", "content-length": "1000"}
+    block = b"".join(
+        b"\0" + bytes((len(name),)) + name.encode() + bytes((len(value),)) + value.encode()  # RFC 7541 §6.2.2
+        for name, value in fields.items()
+    )
+    return frame(1, 4, stream, block) + frame(0, 0, stream, b"{")
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_streams_of_http_2_that_stay_half_sent_hold_nobody_up(tmp_path: Path, out: Path, is_cut: bool) -> None:
+    options = ("--workers", "1", "--threads", "8", "--http", "auto")
+    with granian(tmp_path / "server", out, *options) as server, ExitStack() as stack:
+        for _ in range(6):
+            client = stack.enter_context(socket.create_connection((ADDRESS, server.port)))
+            client.sendall(PREFACE + b"".join(half_sent(2 * number + 1, PHONE) for number in range(60)))
+            time.sleep(0.1)
+            if is_cut:
+                client.close()
+        waited = []
+        for number in range(20):
+            started = time.monotonic()
+            body = json.dumps({"deviceID": f"device-{number}", "optInOrOptOut": "IN"}).encode()
+            assert server.ask(OPT_IN, {**KEY, **TYPE}, "POST", body).status == 200
+            waited.append(time.monotonic() - started)
+    assert max(waited) < SOON_SECONDS
+
+
+def test_the_first_search_for_a_place_waits_for_nothing_to_be_loaded(out: Path, tmp_path: Path) -> None:
+    with granian(tmp_path / "server", out, "--workers", "1", **AS_INSTALLED) as server:
+        began = time.monotonic()
+        found = server.ask("/store/v2/stores?searchAddress=Davie,%20FL", KEY)
+        took = time.monotonic() - began
+    assert (found.status, took < 0.5) == (200, True), (found, took)
