@@ -1,1 +1,1 @@
-"""The WSGI service: what a file cannot answer, live from a release."""
+"""The WSGI service: it answers what a file cannot, from a release and a database."""

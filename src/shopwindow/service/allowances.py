@@ -26,7 +26,7 @@ from shopwindow.interface.origins import origins
 from shopwindow.problems import Fault, Refusal
 from shopwindow.service.database.rates import Taken, take
 
-Value = TypeVar("Value")
+Remembered = TypeVar("Remembered")
 
 SHARES = 64
 """A share is this part of a rate: small against the limit, large against what it costs to take
@@ -199,7 +199,7 @@ class Allowances:
         return share
 
 
-def _remember(values: dict[str, Value], name: str, value: Value) -> None:
+def _remember(values: dict[str, Remembered], name: str, value: Remembered) -> None:
     """Store a value, and drop the oldest one above MAX_NAMES."""
     values[name] = value
     if len(values) > MAX_NAMES:

@@ -42,7 +42,7 @@ MAX_QUERY = 8 * 1024
 """Bytes of a query. RFC 9112 §3 recommends that everybody support request lines of 8,000."""
 
 MAX_BODY = 1024 * 1024
-"""Bytes of a body: nginx's default (client_max_body_size), and 16 times what apps send."""
+"""Bytes of a body: nginx's default (client_max_body_size). Apps send less than 64 KiB."""
 
 PREFLIGHT_SECONDS = 600
 """How long a browser may store the response to a preflight: the most that WebKit allows."""
@@ -142,7 +142,7 @@ def _no_release(format: Format) -> Response:
 def _admit_and_answer(
     request: Request, serving: Serving, format: Format, backstage: Backstage | None
 ) -> Exchange | None:
-    """From the API key to the response; no header of the request changes that afterwards.
+    """Take a request from its API key to its response, without If-None-Match and Origin.
 
     Returns None where the head is in order and ``backstage`` is None.
     """

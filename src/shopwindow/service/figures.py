@@ -119,7 +119,7 @@ class Figures:
             except Failure:
                 return
         overdue = time.time() - datetime.fromisoformat(self._next_change[1]).timestamp()
-        help = "Seconds since the content should have changed by itself (nextChange); 0 before that."
+        help = "Seconds since the content should have changed by itself (nextChange); 0 until then."
         yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, max(0.0, overdue))
 
     def _last_build(self) -> Iterator[Metric]:
@@ -127,7 +127,7 @@ class Figures:
         if not last and not cut:
             return
         succeeded = not cut and last.get("status") == "SUCCESS"
-        help = "Whether the last build made a release; 0 where it failed or was killed."
+        help = "Whether the last build succeeded; 0 where it failed or was killed."
         yield GaugeMetricFamily("shopwindow_last_build_success", help, float(succeeded))
         with suppress(ValueError):
             ended = datetime.fromisoformat(str(cut.get("started") or last.get("ended")))
@@ -155,7 +155,7 @@ class Figures:
             "shopwindow_disk_free_bytes", "Bytes that are free for the service.", "folder", free
         )
         yield _by_label(
-            "shopwindow_disk_free_inodes", "Files that may be made there.", "folder", inodes
+            "shopwindow_disk_free_inodes", "Files that may be created there.", "folder", inodes
         )
         if DATABASE_FOLDER in self._folders:
             size = 0
@@ -214,7 +214,7 @@ def _load(workers: list[WorkerNote]) -> Iterator[Metric]:
 
 def _database(state: DatabaseState) -> Iterator[Metric]:
     if state.has_database:
-        help = "Whether the database could be had when it was last asked."
+        help = "Whether the database could be reached when it was last asked."
         yield GaugeMetricFamily("shopwindow_database_up", help, float(not state.fault))
 
 
@@ -222,7 +222,7 @@ def _mails(state: DatabaseState) -> Iterator[Metric]:
     if not state.mails:
         return
     ended = CounterMetricFamily(
-        "shopwindow_mails_ended", "Mails that were sent, or given up.", labels=("how",)
+        "shopwindow_mails_ended", "Mails that were sent or dead-lettered.", labels=("how",)
     )
     now = {}
     for name, number in state.mails.items():
@@ -230,7 +230,9 @@ def _mails(state: DatabaseState) -> Iterator[Metric]:
             ended.add_metric((name.removeprefix("ended "),), number)
         else:
             now[name] = number
-    yield _by_label("shopwindow_mails", "Mails of the outbox: waiting, or dead.", "state", now)
+    yield _by_label(
+        "shopwindow_mails", "Mails of the outbox: waiting or dead-lettered.", "state", now
+    )
     yield ended
     age = (datetime.now(UTC) - state.oldest_mail).total_seconds() if state.oldest_mail else 0.0
     help = "Age of the oldest mail that waits; 0 where none does."

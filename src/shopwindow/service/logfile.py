@@ -33,7 +33,7 @@ _TAIL = 64 * 1024
 
 _CANNOT_WRITE = (Fault("", "the mobile log cannot be written to now"),)
 
-_RETRY_AFTER = (("Retry-After", "5"),)
+_LOG_RETRY_AFTER = (("Retry-After", "5"),)
 """Seconds. A fault of a disk, such as too little room, rarely passes sooner."""
 
 
@@ -56,7 +56,7 @@ class LogFile:
         except OSError as error:
             journal.error("log_unavailable", f"{self._path}: {error.strerror}")
             metrics.count_log_failure()
-            raise Refusal("unavailable", _CANNOT_WRITE, _RETRY_AFTER) from error
+            raise Refusal("unavailable", _CANNOT_WRITE, _LOG_RETRY_AFTER) from error
         metrics.count_log_lines(len(lines))
 
     def count_refused(self, application: str, reason: str, number: int) -> None:

@@ -51,7 +51,7 @@ def never_raises(count: Callable[CountParameters, object]) -> Callable[CountPara
                 _reported = now
                 journal.failure(
                     error,
-                    what="metrics cannot be counted; what is served and kept is not affected",
+                    what="metrics cannot be counted; what is served and stored is not affected",
                 )
 
     return guarded
@@ -76,18 +76,19 @@ SECONDS = Durations(
     buckets=(0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
 )
 
-LOG_LINES = Counter("shopwindow_log_lines", "Lines of the mobile log that were kept.")
+LOG_LINES = Counter("shopwindow_log_lines", "Lines of the mobile log that were stored.")
 LOG_REFUSED = Counter(
     "shopwindow_log_refused",
     "Entries for the mobile log that the application's loggingInfo does not admit: disabled, count or level.",
     ("application", "reason"),
 )
 LOG_FAILURES = Counter(
-    "shopwindow_log_failures", "Requests whose lines could not be kept; they were answered 503."
+    "shopwindow_log_failures",
+    "Requests whose lines could not be stored; they were answered 503.",
 )
 BATCHES = Histogram(
     "shopwindow_database_batch_actions",
-    "Actions that one transaction of the database kept.",
+    "Actions that one transaction of the database stored.",
     buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
 )
 WRITE_SECONDS = Histogram(
@@ -97,15 +98,15 @@ WRITE_SECONDS = Histogram(
 )
 FAILURES = Counter(
     "shopwindow_database_failures",
-    "Actions that the database could not keep: answered with 503.",
+    "Actions that the database could not store: answered with 503.",
 )
 WRITERS = Counter(
     "shopwindow_database_writer_restarts",
-    "Writer threads that ended by themselves and were begun anew.",
+    "Writer threads that ended by themselves and were started again.",
 )
 LOAD_FAILURES = Counter(
     "shopwindow_release_load_failures",
-    "Releases that a worker could not load, or had to leave.",
+    "Releases that a worker could not load, or rejected.",
 )
 
 

@@ -194,7 +194,7 @@ class _Granian(MPServer):
     number: int
 
     def _serve(self, spawn_target: Any, target_loader: Any) -> None:
-        # Granian listens on the socket once more, which sets the length of its queue anew
+        # Granian listens on the socket once more, which sets the length of its queue again
         is_unix = self.listener.family == socket.AF_UNIX
         self._shd = SocketHolder(self.listener.fileno(), is_unix, BACKLOG)  # type: ignore[call-arg, assignment]
         self._sso = None
