@@ -41,7 +41,7 @@ from shopwindow.service.database.database import Load
 from shopwindow.service.database.tables import declared
 from shopwindow.service.metrics import Metrics
 from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Watch
+from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import Application, application
 from shopwindow.shop import INTERFACE
 

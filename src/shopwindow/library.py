@@ -672,7 +672,7 @@ def application(
     from shopwindow.service.logfile import LogFile
     from shopwindow.service.proxies import LOOPBACK, proxies
     from shopwindow.service.running import Backstage
-    from shopwindow.service.serving import Watch
+    from shopwindow.service.watch import Watch
 
     backstage = Backstage(
         late_database(database, interface.tables) if database else None,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from releases import SAMPLE, Ran, built
-from shopwindow.service.serving import Watch
+from shopwindow.service.watch import Watch
 from shopwindow.shop import INTERFACE
 
 NOBODY = 65534

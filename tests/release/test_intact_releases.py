@@ -15,7 +15,7 @@ from served import Server, called, granian, within
 from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.publish import Releases
-from shopwindow.service.serving import Watch
+from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import application
 from shopwindow.shop import INTERFACE
 from test_catalog_content import FILES, SMALL

@@ -17,7 +17,8 @@ from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import Response
 from shopwindow.service.admin import Admin, behind
 from shopwindow.service.metrics import Durations, Metrics
-from shopwindow.service.serving import Exchange, Watch, load
+from shopwindow.service.serving import Exchange, load
+from shopwindow.service.watch import Watch
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 from shopwindow.shop import INTERFACE
 

@@ -32,7 +32,8 @@ from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.publish import Releases
 from shopwindow.service.exchange import MAX_BODY
-from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, Watch, load
+from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, load
+from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import MAX_UNWANTED, application
 from shopwindow.shop import INTERFACE
 from test_catalog_content import FILES, SMALL

@@ -27,7 +27,7 @@ from served import granian, uwsgi, waitress, within
 from shopwindow.release.manifest import encode, release_id
 from shopwindow.release.publish import Releases
 from shopwindow.service.metrics_folder import metrics_folder
-from shopwindow.service.serving import Watch
+from shopwindow.service.watch import Watch
 from shopwindow.shop import INTERFACE
 
 KEY = {"x-svc-webservice-client-id": PHONE}

@@ -1,14 +1,9 @@
-"""The release being served: it is loaded beside the previous one, then replaces it.
+"""What requests are answered from: a loaded release, and a cache of its responses.
 
-How this works. A ``Watch`` follows the link ``current`` in a thread. It loads a new release
-completely before it assigns it, in one assignment, so a request sees one release or the other
-and never a part of each. A release that cannot be loaded, or whose indexes turn out to be
-damaged, is rejected: the last good one stays or comes back, and the rejected one is tried again
-once its files have changed.
+`Serving` is an immutable value. When another release is activated, a new value takes its place
+(service.watch), and its cache is empty.
 """
 
-import gc
-import os
 import sys
 import threading
 import time
@@ -26,28 +21,11 @@ from shopwindow.interface.answer import Response, vary
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import negotiate
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.loading import program_schemas
-from shopwindow.problems import Failure
 from shopwindow.release.changes import content_of
-from shopwindow.release.intact import require_intact, signature
 from shopwindow.release.publish import Releases
 from shopwindow.release.stored import interface_of
-from shopwindow.service import journal
 from shopwindow.service.clients import Clients
 from shopwindow.service.refresh import refresh_status
-
-FOLLOW_SECONDS = 0.25
-"""Between two looks at ``current``. A look is one readlink, and within a second after
-`activate` all workers serve the release.
-"""
-
-RETRY_SECONDS = 2.0
-"""Between two tries of a release that cannot be loaded: a copy of it may still be at work."""
-
-RETRY_FACTOR = 10
-"""The pause after such a try is at least this many times as long as the try. Reading a large
-catalog takes seconds, and retries then take a tenth of one processor at most.
-"""
 
 CACHE_BYTES = 32 * 1024 * 1024
 """Memory that a worker may use for responses, unless `serve --memo` says otherwise."""
@@ -205,10 +183,10 @@ def load(
 ) -> Serving:
     """Load the current release of an output directory. Raises Failure."""
     releases = Releases(out)
-    return _load(releases, releases.find("current"), interface, schemas, cache_bytes)
+    return load_release(releases, releases.find("current"), interface, schemas, cache_bytes)
 
 
-def _load(
+def load_release(
     releases: Releases,
     id: str,
     interface: Interface,
@@ -235,169 +213,3 @@ def _load(
         status=status,
         report_damage=report_damage,
     )
-
-
-class Watch:
-    """Follows ``current`` in a thread, four times a second, and loads each new release.
-
-    Calling it returns the release being served, or None before there is one.
-
-    A release is served once all its files are intact on this host (release.intact). One that
-    is not is looked at again until it is. One whose index turns out to be damaged while it is
-    served is rejected, and the last good release is served instead.
-
-    ``report`` takes a sentence for the log when no release, or not the current one, can be
-    served. ``on_change`` takes the release being served and the reason why nothing newer is
-    (or an empty text), when either of them changes. ``on_failure`` is called for each release
-    that could not be loaded or was rejected.
-    """
-
-    def __init__(
-        self,
-        out: Path,
-        interface: Interface,
-        cache_bytes: int = CACHE_BYTES,
-        report: Callable[[str], None] | None = None,
-        on_change: Callable[[Serving | None, str], None] | None = None,
-        on_failure: Callable[[], None] | None = None,
-    ) -> None:
-        self._releases = Releases(out)
-        self._interface = interface
-        self._cache_bytes = cache_bytes
-        self._report = report or partial(journal.error, "release_not_served")
-        self._on_change = on_change or (lambda serving, fault: None)
-        self._on_failure = on_failure or (lambda: None)
-        self._schemas = program_schemas(interface)
-        self._serving: Serving | None = None
-        self._announced: tuple[str, str] | None = None
-        self._failed: tuple[str | None, str] = None, ""
-        self._retry_at = 0.0
-        self._rejected: dict[str, _Rejected] = {}
-        self._follow()
-        self._start()
-        os.register_at_fork(after_in_child=self._start)  # a thread does not survive a fork
-
-    def __call__(self) -> Serving | None:
-        return self._serving
-
-    def _start(self) -> None:
-        self._wake = threading.Event()
-        threading.Thread(target=self._run, name="release-watch", daemon=True).start()
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait(FOLLOW_SECONDS)
-            self._wake.clear()
-            try:
-                self._follow()
-            except Exception as error:  # a fault of ours must not end this thread
-                journal.failure(error)
-
-    def _follow(self) -> None:
-        """Serve the current release if another one is served. While that fails, change nothing."""
-        id, fault, started = None, "", time.monotonic()
-        try:
-            id = self._releases.current()
-            rejected = self._rejected.get(id or "")
-            if rejected and rejected.signature == self._signature(rejected.id):
-                fault = rejected.reason
-                if self._serving is None or self._serving.id == rejected.id:
-                    self._fall_back(rejected.id)
-            elif id and (self._serving is None or id != self._serving.id or rejected):
-                if id == self._failed[0] and time.monotonic() < self._retry_at:
-                    return
-                self._serve(id)
-        except Exception as error:
-            # of any kind: whatever is wrong with this release, the next one must be followed
-            fault = (
-                str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
-            )
-            if (id, fault) != self._failed:
-                self._on_failure()
-            self._failed = id, fault
-
-            now = time.monotonic()
-            self._retry_at = now + max(RETRY_SECONDS, RETRY_FACTOR * (now - started))
-            if self._serving is None and id:
-                self._fall_back(id)
-        self._announce(fault)
-
-    def _serve(self, id: str) -> None:
-        """Load a release and serve it.
-
-        Raises whatever prevents that; Failure where the release is not intact.
-        """
-        previous = self._serving.id if self._serving else None
-        require_intact(self._releases, id, self._interface.indexes, previous)
-        self._serving = _load(
-            self._releases,
-            id,
-            self._interface,
-            self._schemas,
-            self._cache_bytes,
-            partial(self._reject, id),
-        )
-        self._rejected.pop(id, None)
-        gc.unfreeze()  # so that the release that was served until now is collected, too
-        gc.collect()
-        gc.freeze()  # no collection looks at the objects of this release again
-
-    def _fall_back(self, bad: str) -> None:
-        """Serve the last release that was current before ``bad`` and can be served.
-
-        Where none can, the one being served stays.
-        """
-        history = [line["id"] for line in reversed(self._releases.history())]
-        candidates = set(self._releases.ids()) - self._rejected.keys() - {bad}
-        for id in dict.fromkeys(history):
-            if id not in candidates:
-                continue
-            try:
-                self._serve(id)
-                break
-            except Exception as error:  # this one is not good either
-                self._rejected[id] = _Rejected(id, self._signature(id), str(error))
-
-    def _reject(self, id: str, reason: str) -> None:
-        """Stop serving a release whose index a request could not read.
-
-        The watch wakes up at once and serves the last good release.
-        """
-        if id not in self._rejected:
-            self._on_failure()
-            fault = f"an index of it is damaged: {reason}"
-            self._rejected[id] = _Rejected(id, self._signature(id), fault)
-            self._wake.set()
-
-    def _signature(self, id: str) -> tuple[Any, ...]:
-        return signature(self._releases, id, self._interface.indexes)
-
-    def _announce(self, fault: str) -> None:
-        """Report the release being served and why nothing newer is, unless both are the same."""
-        news = (self._serving.id if self._serving else "", fault)
-        if news == self._announced:
-            return
-
-        self._announced = news
-        self._on_change(self._serving, fault)
-        if fault:
-            instead = (
-                f"{self._serving.id[:12]} is served" if self._serving else "there is none yet"
-            )
-            self._report(
-                f"the release that current leads to cannot be served, {instead}: {fault}"
-            )
-        elif self._serving is None:
-            self._report(
-                f"there is no release yet in {self._releases.out}: reads are answered 503 until one is built"
-            )
-
-
-@dataclass(frozen=True)
-class _Rejected:
-    """A release that is not served any longer."""
-
-    id: str
-    signature: tuple[Any, ...]
-    """Of its indexes' files when it was rejected (release.intact.signature)."""
-    reason: str

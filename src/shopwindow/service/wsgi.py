@@ -37,7 +37,8 @@ from shopwindow.service.logfile import LogFile
 from shopwindow.service.metrics import DatabaseMeter, Metrics
 from shopwindow.service.proxies import LOOPBACK, Proxies, proxies
 from shopwindow.service.running import Backstage
-from shopwindow.service.serving import CACHE_BYTES, Exchange, Serving, Watch, shipped_schemas
+from shopwindow.service.serving import CACHE_BYTES, Exchange, Serving, shipped_schemas
+from shopwindow.service.watch import Watch
 from shopwindow.service.worker_notes import WorkerNotes
 
 Environ = dict[str, Any]
