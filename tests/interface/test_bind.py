@@ -16,7 +16,8 @@ from releases import SAMPLE, live
 from shopwindow.catalog.parameters import IdsSelected, Phrase, Ranges, Selection, Values, ZipCode
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
-from shopwindow.content.schema import Schemas, Shape
+from shopwindow.content.schema import Schemas
+from shopwindow.content.shape import Shape
 from shopwindow.interface import fields
 from shopwindow.interface.bind import bind
 from shopwindow.interface.body import Bodies

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from shopwindow.content.schema import Schemas, Shape
+from shopwindow.content.schema import Schemas
+from shopwindow.content.shape import Shape
 from shopwindow.interface.formats import JSON, XML, Undecodable
 
 Json = Any

@@ -12,7 +12,8 @@ from lxml import etree
 
 from examples import examples
 from releases import SAMPLE, built, manifest
-from shopwindow.content.schema import Schemas, Shape
+from shopwindow.content.schema import Schemas
+from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.formats import RESPONSE_FORMATS, XML
@@ -130,4 +131,4 @@ def test_xml_is_written_as_lxml_would_write_it(value: Json) -> None:
     root = etree.Element("response")
     fill(root, value)
     written = etree.tostring(root, encoding="UTF-8", xml_declaration=True)
-    assert XML.encode(value, Shape(Schemas([]), "", {"type": "object"})) == written
+    assert XML.encode(value, Shape(Schemas([]).target, "", {"type": "object"})) == written

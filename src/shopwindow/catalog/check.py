@@ -17,9 +17,9 @@ from shopwindow.catalog.rules import Referable
 from shopwindow.catalog.small import Categories, once, small_of
 from shopwindow.content import records
 from shopwindow.content.feeds import FeedReport, Unstreamed
+from shopwindow.content.finding import Finding
 from shopwindow.content.listing import RACY_NS, Source
 from shopwindow.content.records import Records
-from shopwindow.content.schema import Finding
 from shopwindow.content.yaml import Json
 
 SMALL = ("category", "brand", "synonym")

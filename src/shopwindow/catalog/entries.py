@@ -17,10 +17,11 @@ from shopwindow.content import feed, tree, yaml
 from shopwindow.content.case import sound
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.feeds import FeedReport, Unstreamed
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
 from shopwindow.content.records import FeedBlock
-from shopwindow.content.schema import Finding, Schemas
+from shopwindow.content.schema import Schemas
 from shopwindow.content.written import WrittenLines, of_file, of_line
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem

@@ -26,9 +26,9 @@ from shopwindow.catalog.rules import Referable
 from shopwindow.content import documents
 from shopwindow.content.documents import Document
 from shopwindow.content.feeds import FeedReport, Unstreamed
+from shopwindow.content.finding import Finding
 from shopwindow.content.processes import processors, shared
 from shopwindow.content.records import FeedBlock, FeedLines
-from shopwindow.content.schema import Finding
 from shopwindow.content.scratch import scratch
 from shopwindow.problems import Pointer, Problem
 

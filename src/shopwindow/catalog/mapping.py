@@ -14,7 +14,7 @@ from typing import Any
 
 from shopwindow.catalog.kinds import KINDS
 from shopwindow.catalog.rules import check_digit
-from shopwindow.content.schema import shown
+from shopwindow.content.finding import shown
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, nearest, pointer_text
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from shopwindow.content.schema import Finding
+from shopwindow.content.finding import Finding
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, nearest
 

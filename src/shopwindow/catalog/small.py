@@ -9,9 +9,9 @@ from shopwindow.catalog.entries import RecordEntry, RecordPlaces, entries_of, tw
 from shopwindow.catalog.rules import Referable
 from shopwindow.content import records
 from shopwindow.content.feeds import FeedReport, Unstreamed
+from shopwindow.content.finding import Finding
 from shopwindow.content.listing import Source
 from shopwindow.content.records import FeedLines
-from shopwindow.content.schema import Finding
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 

@@ -16,7 +16,8 @@ from shopwindow.catalog.mapping import BadRow, FeedRow, Mapped, UnusableMapping
 from shopwindow.cli.steps import CONTENT, MAX_PROBLEMS, PROBLEMS, interface
 from shopwindow.content import yaml
 from shopwindow.content.characters import not_xml
-from shopwindow.content.schema import Schemas, shown
+from shopwindow.content.finding import shown
+from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Problem, pointer_text, sentence
 

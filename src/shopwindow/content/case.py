@@ -9,9 +9,9 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content import documents, schedule
 from shopwindow.content.documents import Document, Documents
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.schedule import ALWAYS, Window
-from shopwindow.content.schema import Finding
 from shopwindow.problems import Pointer
 
 

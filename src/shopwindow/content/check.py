@@ -26,6 +26,7 @@ from shopwindow.content.case import Case
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.documents import Document, Documents, Layer
 from shopwindow.content.feeds import FeedReport, Feeds, Unstreamed
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.layers import Assembly, assemble, origin
 from shopwindow.content.listing import Source
@@ -33,7 +34,7 @@ from shopwindow.content.locating import Locator
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import Remembered
-from shopwindow.content.schema import Finding, Schemas
+from shopwindow.content.schema import Schemas
 from shopwindow.content.tree import Parsed
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem

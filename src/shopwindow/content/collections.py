@@ -25,9 +25,10 @@ import orjson
 from shopwindow.content import own_schemas, yaml
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.listing import COLLECTIONS, OWN_FOLDERS
-from shopwindow.content.schema import BASE, Finding, Schemas
+from shopwindow.content.schema import BASE, Schemas
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Pointer, Problem, nearest
 

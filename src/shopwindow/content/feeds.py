@@ -14,11 +14,12 @@ from typing import Any, Protocol
 from shopwindow.content import expressions
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
-from shopwindow.content.schema import Finding, Schemas
+from shopwindow.content.schema import Schemas
 from shopwindow.problems import Problem
 
 

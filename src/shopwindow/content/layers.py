@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from shopwindow.content.documents import Document, Layer, at
-from shopwindow.content.schema import Finding, shown
+from shopwindow.content.finding import Finding, shown
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, nearest
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from shopwindow.content import expressions, rules, tree, yaml
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document, Layer
+from shopwindow.content.finding import NOTHING, Finding
 from shopwindow.content.layers import origin
 from shopwindow.content.listing import Source
-from shopwindow.content.schema import NOTHING, Finding, Schemas
+from shopwindow.content.schema import Schemas
 from shopwindow.content.written import WrittenLines, of_file
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Place, Pointer, Problem

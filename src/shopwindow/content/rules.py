@@ -16,9 +16,9 @@ from shopwindow.content import schedule
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.expressions import RESERVED_WORDS
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, Reference
 from shopwindow.content.schedule import ALWAYS, BEGINNING, Window
-from shopwindow.content.schema import Finding
 from shopwindow.content.site import RESERVED_NAMES
 from shopwindow.problems import Pointer, nearest
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from shopwindow.content import expressions
-from shopwindow.content.schema import Finding
+from shopwindow.content.finding import Finding
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 

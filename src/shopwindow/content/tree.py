@@ -20,9 +20,10 @@ import orjson
 
 from shopwindow.content import expressions, yaml
 from shopwindow.content.characters import XML_TEXT, not_xml
+from shopwindow.content.finding import Finding
 from shopwindow.content.listing import Source
 from shopwindow.content.processes import Progress, processors, shared
-from shopwindow.content.schema import Finding, Schemas
+from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem
 

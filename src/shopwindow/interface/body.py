@@ -12,7 +12,10 @@ import orjson
 
 from shopwindow.content.characters import not_xml
 from shopwindow.content.documents import Content
-from shopwindow.content.schema import LAYOUTS, Finding, Schemas, Shape
+from shopwindow.content.finding import Finding
+from shopwindow.content.schema import Schemas
+from shopwindow.content.shape import Shape
+from shopwindow.content.wording import LAYOUTS
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Request
 from shopwindow.interface.formats import (

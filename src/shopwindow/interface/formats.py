@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from shopwindow.content.schema import Shape
+from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
 from shopwindow.interface.fields import Mask
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shopwindow.content.kinds import EACH
-from shopwindow.content.schema import Shape
+from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 from shopwindow.starter import written

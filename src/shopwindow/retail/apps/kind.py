@@ -12,9 +12,9 @@ import orjson
 
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.rules import RuleFindings, once
-from shopwindow.content.schema import Finding
 from shopwindow.problems import Pointer, nearest
 
 LAYOUT: Pointer = ("config", "appLayout")

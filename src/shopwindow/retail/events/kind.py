@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, Reference
 from shopwindow.content.schedule import local_time
-from shopwindow.content.schema import Finding
 from shopwindow.retail.storefront import STORE_NUMBERS
 
 

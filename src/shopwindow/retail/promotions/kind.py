@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, Reference
 from shopwindow.content.rules import RuleFindings, once
 from shopwindow.content.schedule import first_instant
-from shopwindow.content.schema import Finding
 from shopwindow.problems import Pointer
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
+from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
 from shopwindow.content.rules import unknown_zone
-from shopwindow.content.schema import Finding
 from shopwindow.problems import Pointer
 from shopwindow.retail.storefront import STORE_NUMBERS
 

@@ -1,0 +1,333 @@
+"""What a schema refuses, in an editor's words.
+
+jsonschema says which keyword refused which value. `explained` makes that a Finding: what was
+found, what is allowed, the nearest allowed value where it may be a typing error, and what
+to write instead where that can be guessed. A schema's own `x-allowed` is preferred to anything
+that could be derived from its keywords.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from shopwindow.content.explaining import extras, matcher
+from shopwindow.content.finding import NOTHING, Finding, NumberAt, shown
+from shopwindow.content.shape import Shape
+from shopwindow.content.yaml import Json
+from shopwindow.problems import LONGEST, Pointer, cut, nearest
+
+_TYPES = {
+    "object": "an object",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+}
+LAYOUTS = {
+    "object": "lines of `key: value` below, indented",
+    "array": "entries in brackets, `[a, b]`, or below with `- `",
+}
+"""How YAML writes what is wanted. This is advice for editors; a client that sends JSON gets none
+of it.
+"""
+
+_FORMATS = {
+    "date": "a day as YYYY-MM-DD",
+    "date-time": "a time as YYYY-MM-DDTHH:MM:SS+HH:MM",
+    "uri": "a URL",
+}
+_BOUND_WORDS = {
+    "minimum": ("{0} is too small", "at least {0}"),
+    "maximum": ("{0} is too large", "at most {0}"),
+    "exclusiveMinimum": ("{0} is too small", "more than {0}"),
+    "exclusiveMaximum": ("{0} is too large", "less than {0}"),
+    "minLength": ("{0} is too short", "at least {0} characters"),
+    "maxLength": ("{0} is too long: {1} characters", "at most {0}"),
+    "minItems": ("a list of {1} is too short", "at least {0}"),
+    "maxItems": ("a list of {1} is too long", "at most {0}"),
+    "minProperties": ("an object of {1} keys is too small", "at least {0}"),
+    "maxProperties": ("an object of {1} keys is too large", "at most {0}"),
+}
+"""Keyword → what was found ({0} is the value, {1} its size), and what is allowed instead ({0} is
+the keyword's value).
+"""
+
+_LEAST = {
+    "minLength": "some text",
+    "minItems": "at least {0} in the list",
+    "minProperties": "at least {0} of its keys",
+}
+"""Keyword → what is wanted where an editor wrote nothing at all."""
+
+_MOST_CHOICES = 40
+"""Allowed values or names that a message lists, which are a few lines of a terminal."""
+
+_MOST_COMPARED = 1000
+"""Words that are compared with a misspelled one. A thousand take 20 ms, and a schema may allow
+200,000.
+"""
+
+_DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+def fractions(
+    shape: Shape | None, value: Json, pointer: Pointer, written: NumberAt
+) -> Iterator[Finding]:
+    """Yield where a whole number is written with a fraction of zero."""
+    if shape is None:
+        return
+    if isinstance(value, float) and shape.type == "integer" and value.is_integer():
+        allowed = "a whole number without a fraction" + (
+            f": {value:.0f}" if abs(value) < 1e15 else ""
+        )
+        found = f"{written(pointer) or shown(value)} has a fraction"
+        yield Finding("schema.fraction", pointer, found, allowed, shape.description)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from fractions(shape.property(key), item, (*pointer, key), written)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from fractions(shape.items, item, (*pointer, index), written)
+
+
+def about_of(shape: Shape, pointer: Pointer) -> str:
+    """Return the description of a place, or of the nearest around it that has one."""
+    for length in range(len(pointer), 0, -1):
+        place = shape.at(pointer[:length])
+        if place is not None and place.description:
+            return place.description
+    return ""
+
+
+def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
+    """Yield one error of jsonschema in an editor's words.
+
+    ``shape``: the place of the whole document. ``written`` returns how a number is written.
+    """
+    keyword, value, instance = error.validator, error.validator_value, error.instance
+    pointer: Pointer = tuple(error.absolute_path)
+    seen = (isinstance(instance, float) and cut(written(pointer) or "")) or shown(instance)
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    in_name = "propertyNames" in error.absolute_schema_path
+    where = (*pointer, instance) if in_name and isinstance(instance, str) else pointer
+    about = about_of(shape, pointer)
+    rule = f"schema.{keyword or 'false'}"
+    if keyword == "type":
+        if "enum" not in schema:  # which says what is allowed
+            named = schema.get("x-allowed", "")
+            yield _wrong_type(pointer, instance, seen, value, shape.at(pointer), named, about)
+    elif keyword in ("required", "dependentRequired"):
+        for name in _missing(keyword, value, instance):
+            about = about_of(shape, (*pointer, name))
+            allowed = _wanted(shape.at((*pointer, name)))
+            yield Finding(
+                rule,
+                pointer,
+                f"{shown(name)} is missing",
+                allowed,
+                about,
+                on_key=True,
+                missing=name,
+            )
+    elif keyword == "additionalProperties":
+        known = tuple(schema.get("properties", ()))
+        allowed = _listed(known) or "nothing"
+        for name in extras(schema, instance):
+            found = f"{shown(name)} is not known here"
+            yield Finding(
+                rule, (*pointer, name), found, allowed, about, _nearest(name, known), True
+            )
+    elif keyword in ("enum", "const"):
+        choices = value if keyword == "enum" else [value]
+        close = _nearest(instance if isinstance(instance, str) else seen, choices)
+        allowed = _listed(choices)
+        found = NOTHING if instance == "" else f"{seen} is not one of the allowed values"
+        yield Finding(rule, where, found, allowed, about, close, in_name)
+    elif keyword in ("pattern", "format"):
+        allowed = schema.get("x-allowed") or _FORMATS.get(
+            str(value), f"text of the form {cut(str(value), 200)}"
+        )
+        found = NOTHING if instance == "" else f"{seen} {_misfit(instance, value)}"
+        yield Finding(rule, where, found, allowed, about, on_key=in_name)
+    elif keyword == "uniqueItems":
+        second = _second(instance)
+        found = f"{shown(instance[second[0]]) if second else 'an entry'} stands in the list a second time"
+        yield Finding(rule, (*pointer, *second), found, "each entry once", about)
+    elif keyword in _BOUND_WORDS:
+        found, allowed = _BOUND_WORDS[keyword]
+        named, empty = schema.get("x-allowed"), instance in ("", [], {}) and keyword in _LEAST
+        if empty:
+            found, allowed = NOTHING, _LEAST[keyword]
+        allowed = allowed.format(value)
+        if named:
+            allowed = named if empty else f"{named}, {allowed}"
+        size = f"{len(instance):,}" if isinstance(instance, (str, list, dict)) else ""
+        yield Finding(rule, where, found.format(seen, size), allowed, about, on_key=in_name)
+    elif keyword is None or value == {}:
+        # `false` and `not: {}`: whatever stands here is too much.
+        yield Finding(
+            rule,
+            pointer,
+            f"{shown(pointer[-1] if pointer else instance)} may not stand here",
+            str(schema.get("x-allowed", "")),
+            about,
+            "",
+            True,
+        )
+    else:
+        yield Finding(
+            rule,
+            where,
+            str(error.message)[:200],
+            str(schema.get("x-allowed", "")),
+            about,
+            on_key=in_name,
+        )
+
+
+def _wanted(place: Shape | None) -> str:
+    """Return what may stand at a place where nothing does."""
+    if place is None:
+        return ""
+    named, choices = place.keyword("x-allowed"), place.keyword("enum")
+    return str(named or (choices and _listed(choices)) or _TYPES.get(place.type, ""))
+
+
+def _listed(choices: Sequence[Json]) -> str:
+    """Return values or names, separated by commas, as many as a message may hold."""
+    text = ", ".join(cut(str(choice)) for choice in choices[:_MOST_CHOICES])
+    return text + f", … ({len(choices):,} in all)" * (len(choices) > _MOST_CHOICES)
+
+
+def _nearest(word: str, choices: Sequence[Json]) -> str:
+    """Return the choice that is most like a word; of very many, one that begins like it."""
+    words = [str(choice) for choice in choices if not isinstance(choice, (dict, list))]
+    if len(words) > _MOST_COMPARED:
+        start = word[:2].casefold()
+        words = [choice for choice in words if choice[:2].casefold() == start][:_MOST_COMPARED]
+    return nearest(word, words)
+
+
+def _wrong_type(
+    pointer: Pointer,
+    instance: Json,
+    seen: str,
+    types: Json,
+    place: Shape | None,
+    named: str,
+    about: str,
+) -> Finding:
+    names: list[str] = types if isinstance(types, list) else [types]
+    kind, wanted = " or ".join(_TYPES.get(name, name) for name in names), names[0]
+    found = NOTHING if instance == "" else f"{seen} is not {kind}"
+    allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
+    named = named or str((place and place.keyword("x-allowed")) or "")
+    return Finding(
+        "schema.type",
+        pointer,
+        found,
+        _advice(instance, seen, wanted, place) or named or allowed,
+        about,
+    )
+
+
+def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
+    """Return what to write in place of a value of the wrong type; empty where nobody can guess."""
+    text = instance if isinstance(instance, str) else seen
+    if (
+        not isinstance(instance, (str, int, float))
+        or not 0 < len(text) <= LONGEST
+        or seen.endswith("…")
+    ):
+        return ""
+    if wanted == "string":
+        return f'text: put it in quotes, "{text}"' if _fits(text, place) else ""
+    if wanted == "array":
+        items = place.items if place else None
+        item = _as_part(instance, text, items)
+        return f"a list: `[{item}]`" if item else f"a list; each entry: {_wanted(items)}"
+    if wanted == "object" and place is not None and len(place.required) == 1:
+        (name,) = place.required
+        part = _as_part(instance, text, place.property(name))
+        return f"an object: `{{{name}: {part}}}`" if part else ""
+    if wanted == "boolean" and isinstance(instance, str) and text.lower() in ("true", "false"):
+        return f"{_TYPES[wanted]}, in small letters and without quotes"
+    if wanted in ("integer", "number") and isinstance(instance, str):
+        return _as_number(text, wanted)
+    return ""
+
+
+def _as_part(instance: Json, text: str, place: Shape | None) -> str:
+    """Return a scalar as it is written in a list or an object.
+
+    It is empty where the scalar would be refused there, too. Truth in a list of texts is
+    written TRUE and FALSE (wire shapes §3).
+    """
+    kind = place.type if place else ""
+    is_number = isinstance(instance, (int, float)) and not isinstance(instance, bool)
+    if kind == "string":
+        text = text.upper() if isinstance(instance, bool) else text
+        if not _fits(text, place):
+            return ""
+        return f'"{text}"' if is_number else text
+    if kind in ("integer", "number"):
+        return text if is_number or re.fullmatch("-?[0-9]{1,15}", text) else ""
+    return text if not kind or (kind == "boolean" and isinstance(instance, bool)) else ""
+
+
+def _fits(text: str, place: Shape | None) -> bool:
+    """Return whether a text has the form that a place wants, as far as that can be decided."""
+    if place is None:
+        return True
+    choices, pattern = place.keyword("enum"), place.keyword("pattern")
+    form = place.keyword("format")
+    if form is not None and not (form == "date" and _DAY.fullmatch(text)):
+        return False
+    if choices and text not in choices:
+        return False
+    return not pattern or bool(matcher(pattern)(text))
+
+
+def _as_number(text: str, wanted: str) -> str:
+    """Return how a text that looks like a number is written as one; empty where it does not."""
+    kind = _TYPES[wanted]
+    if re.fullmatch(r"0+[0-9]+", text):
+        return f"{kind}, without leading zeros: {int(text)}" if len(text) < 20 else kind
+    if re.fullmatch(r"-?[0-9]{1,15}", text):
+        return f"{kind}, without quotes: {text}"
+    if wanted == "number" and re.fullmatch(r"-?[0-9]+,[0-9]+", text):
+        return f"{kind}, with a decimal point: {text.replace(',', '.')}"
+    return ""
+
+
+def _misfit(text: Json, wanted: Json) -> str:
+    if wanted == "date" and isinstance(text, str) and _DAY.fullmatch(text):
+        return "does not exist in the calendar"
+    return "does not have the right form"
+
+
+def _second(items: list[Json]) -> Pointer:
+    """Return where the first item stands that equals one before it."""
+    seen: set[bytes] = set()
+    for index, item in enumerate(items):
+        written = orjson.dumps(item, option=orjson.OPT_SORT_KEYS)
+        if written in seen:
+            return (index,)
+        seen.add(written)
+    return ()  # 1 and 1.0, which are equal in JSON Schema and not in JSON text
+
+
+def _missing(keyword: str, value: Any, instance: Any) -> list[str]:
+    """Return the keys that an object lacks by `required` or `dependentRequired`."""
+    if keyword == "required":
+        return [name for name in value if name not in instance]
+    return [
+        name
+        for key, names in value.items()
+        if key in instance
+        for name in names
+        if name not in instance
+    ]
