@@ -14,7 +14,7 @@ import nginx
 from conformance import AT, OLD_TABLET, PHONE, TABLET, XML, differing, documents, expected, outside, table, target
 from nginx import ADDRESS, ask, free_port
 from releases import SAMPLE, Json, built, manifest
-from served import Server, called, granian
+from served import AS_INSTALLED, Server, called, granian
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.edge.nginx import configuration
@@ -65,8 +65,8 @@ def base(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def live(outputs: dict[str, Path], base: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A real Granian."""
-    with granian(tmp_path_factory.mktemp("granian"), outputs[base], "--workers", "1") as server:
+    """A real Granian, as customers have it."""
+    with granian(tmp_path_factory.mktemp("granian"), outputs[base], "--workers", "1", **AS_INSTALLED) as server:
         yield server
 
 
