@@ -76,6 +76,7 @@ def _devices(database: Database) -> list[str]:
     return found
 
 
+@pytest.mark.alone
 def test_a_server_that_stays_away_is_told_in_bounded_time_and_found_again(restarting: PostgresServer) -> None:
     database = open_database(restarting.url(), INTERFACE.tables)
     database.migrate()
@@ -90,7 +91,7 @@ def test_a_server_that_stays_away_is_told_in_bounded_time_and_found_again(restar
 
 
 def _choose_once_found(database: Database) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while True:
         try:
             choose(database, "after")
@@ -108,6 +109,7 @@ def _seconds_of_refusal(act: Callable[[], Any]) -> float:
     return time.monotonic() - started
 
 
+@pytest.mark.alone
 def test_a_server_that_falls_silent_is_told_in_bounded_time_and_found_again(restarting: PostgresServer) -> None:
     """Its kernel goes on: connections stay, and new ones are taken."""
     database = open_database(restarting.url(), INTERFACE.tables)
@@ -151,6 +153,7 @@ def test_a_statement_may_take_as_long_as_the_operator_says(restarting: PostgresS
     database.close()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("is_standby", [False, True])
 def test_a_server_that_takes_no_writes_is_a_refusal_until_it_does(restarting: PostgresServer, is_standby: bool) -> None:
     database = open_database(restarting.url(), INTERFACE.tables)
@@ -185,12 +188,9 @@ def test_a_service_starts_without_its_database_server_answers_reads_and_uses_it_
         url = database.url()
         database.stop()
         with granian(tmp_path / "server", out, "--workers", "1", "--database", url) as server:
-            assert (server.ask(PROMOTIONS, KEY).status, opted_in(server)) == (
-                200,
-                503,
-            )
+            assert (server.ask(PROMOTIONS, KEY).status, opted_in(server)) == (200, 503)
             said = server.err.read_text()
             assert "reads are answered, writes are refused, and it is tried again" in said
             database.start()
             assert within(20, lambda: opted_in(server) == 200)
-            assert within(5, lambda: "the database can be used, after" in server.err.read_text())
+            assert within(20, lambda: "the database can be used, after" in server.err.read_text())

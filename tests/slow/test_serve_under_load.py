@@ -58,6 +58,7 @@ def hammer(port: int, target: str, seen: list[Seen], stop: threading.Event, fail
         seen.append(Seen(began, time.monotonic(), came.status, came.body))
 
 
+@pytest.mark.alone
 def test_every_worker_follows_a_switch_within_a_second_and_fails_or_mixes_no_answer(tmp_path: Path) -> None:
     content, out = write_documents(tmp_path / "content", small()), tmp_path / "dist"
     keyed = {"apiKeys": documented_keys()}
@@ -72,7 +73,7 @@ def test_every_worker_follows_a_switch_within_a_second_and_fails_or_mixes_no_ans
     failures: list[str] = []
     stop = threading.Event()
     with granian(tmp_path / "server", out, "--workers", "2") as server:
-        assert within(5, lambda: server.ask(CONFIGURATION, KEY).body == bodies["first"])
+        assert within(20, lambda: server.ask(CONFIGURATION, KEY).body == bodies["first"])
         arguments = (server.port, CONFIGURATION, seen, stop, failures)
         threads = [threading.Thread(target=hammer, args=arguments) for _ in range(24)]
         for thread in threads:
@@ -156,14 +157,14 @@ def test_whatever_cannot_be_loaded_the_next_release_is_followed(
     said: list[str] = []
     watch = Watch(out, INTERFACE, report=said.append)
     spoil(out, out / "releases" / first)
-    assert within(2, lambda: bool(said))
+    assert within(20, lambda: bool(said))
     time.sleep(0.6)
     serving = watch()
     begins = f"the release that current leads to cannot be served, {first[:12]} is served: "
     assert (serving is not None and serving.id, len(said)) == (first, 1)
     assert (said[0].startswith(begins), told in said[0]) == (True, True), said[0]
     Releases(out).point(second)
-    assert within(2, lambda: (now := watch()) is not None and now.id == second)
+    assert within(20, lambda: (now := watch()) is not None and now.id == second)
 
 
 def test_sigterm_lets_requests_in_flight_be_answered(tmp_path: Path) -> None:

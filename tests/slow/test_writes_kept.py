@@ -84,7 +84,7 @@ def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, 
         assert {(answer.status, answer.headers.get("retry-after")) for answer in refused} == {(503, "1")}
         assert json.loads(refused[0].body)["errorDetail"] == ["the database cannot be written to now"]
         resource.prlimit(worker, resource.RLIMIT_FSIZE, unlimited)
-        assert within(5, lambda: post(server, "after").status == 200)
+        assert within(20, lambda: post(server, "after").status == 200)
         assert metric(server, "shopwindow_database_failures_total") >= 5
         assert metric(server, "shopwindow_database_write_seconds_count") >= 2
         assert metric(server, "shopwindow_database_batch_actions_count") >= 2
@@ -106,7 +106,7 @@ def test_a_full_disk_is_a_503_until_there_is_space(out: Path, tmp_path: Path) ->
             statuses = [post(server, f"{number} {'x' * 150}").status for number in range(100)]
             assert statuses[-1] == 503
             (disk / "ballast").unlink()
-            assert within(5, lambda: post(server, "after").status == 200)
+            assert within(20, lambda: post(server, "after").status == 200)
         found = devices(engine)
         assert (found["after"], sum(found.values())) == (1, 2 + statuses.count(200))
     finally:
@@ -126,5 +126,5 @@ def test_a_service_whose_database_server_is_away_says_so_and_finds_it_again(out:
             assert server.ask("/v2/promotions", {"x-svc-webservice-client-id": PHONE}).status == 200
             assert metric(server, "shopwindow_database_failures_total") >= 1
             database.start()
-            assert within(10, lambda: post(server).status == 200)
-            assert within(10, lambda: server.told("/checks/database").status == 200)
+            assert within(20, lambda: post(server).status == 200)
+            assert within(20, lambda: server.told("/checks/database").status == 200)
