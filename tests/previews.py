@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from children import ends_with_us
-from served import SOURCES, environment
+from served import AS_INSTALLED, SOURCES, environment
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
@@ -55,11 +55,12 @@ class Preview:
 def preview(folder: Path, *options: str, bind: str = "127.0.0.1:0", **env: str) -> Iterator[Preview]:
     """`shopwindow preview` over a content folder, on a port that is free."""
     command = [sys.executable, "-m", "shopwindow", "preview", "--content", str(folder), "--bind", bind, *options]
-    paths = f"{SOURCES}:{env.pop('PYTHONPATH', '')}"
+    paths = [str(SOURCES), *filter(None, [env.get("PYTHONPATH")])]
+    variables = {**AS_INSTALLED, **env, "PYTHONPATH": os.pathsep.join(paths)}
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
-        env=environment(PYTHONPATH=paths, **env),
+        env=environment(**variables),
         text=True,
         preexec_fn=ends_with_us,
     )

@@ -80,13 +80,18 @@ def test_each_library_has_one_home() -> None:
         "jinja2": {
             "content/expressions.py",
             "edge/nginx.py",
+            "preview/application.py",
             *(f"service/{name}.py" for name in ("letters", "mail_templates", "trial_process")),
         },
+        "icalendar": {"cli/calendar.py"},
         "lxml": {"interface/formats.py"},
         "psycopg": {"service/database/address.py", "service/database/postgresql.py"},
         "psycopg_pool": {"service/database/postgresql.py"},
         "prometheus_client": {f"service/{name}.py" for name in ("admin", "figures", "metrics", "worker_notes")},
         "referencing": {"content/schema.py"},
+        "starlette": {"preview/application.py"},
+        "uvicorn": {"preview/server.py"},
+        "watchfiles": {"preview/server.py"},
         "yaml": {"content/yaml.py"},
         "zipcodes": {"retail/places/zipcodes.py"},
     }

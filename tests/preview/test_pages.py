@@ -90,13 +90,15 @@ def test_a_list_is_searched(shown: Preview, chromium: Browser, script: bool) -> 
         expect(page.get_by_role("heading", level=1)).to_have_text("Coffee with the Roasters")
 
 
-@pytest.mark.parametrize("size", ["phone", "desktop"])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("path", PATHS)
-def test_no_page_is_wider_than_the_screen(sample: Preview, chromium: Browser, path: str, size: str, dark: bool) -> None:
+@pytest.mark.parametrize(("size", "dark"), [("phone", True), ("desktop", False)], ids=["phone, dark", "desktop, light"])
+def test_no_page_is_wider_than_the_screen(sample: Preview, chromium: Browser, size: str, dark: bool) -> None:
+    wide = []
     with opened(chromium, size, dark=dark) as page:
-        page.goto(sample.address + path)
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        for path in PATHS:
+            page.goto(sample.address + path)
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                wide.append(path)
+    assert wide == []
 
 
 @pytest.fixture(scope="module")

@@ -284,6 +284,28 @@ XML = Format("xml", "application/xml", _xml, _from_xml, _request_from_xml)
 RESPONSE_FORMATS = (JSON, XML)
 MEDIA_TYPES = " or ".join(format.media_type for format in RESPONSE_FORMATS)
 
+# -- for people to read ------------------------------------------------------------------------
+
+
+def indented(body: bytes, media_type: str) -> str:
+    """Return the text of an encoded response, with a line for each value.
+
+    A body of another media type, such as JSONP, is returned as it is.
+    """
+    if media_type == JSON.media_type:
+        return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2).decode()
+    if media_type == XML.media_type:
+        from lxml import etree
+
+        parser = etree.XMLParser(remove_blank_text=True, resolve_entities=False)
+        root = etree.fromstring(body, parser)
+        written: bytes = etree.tostring(
+            root, pretty_print=True, xml_declaration=True, encoding="UTF-8"
+        )
+        return written.decode()
+    return body.decode()
+
+
 # -- which of them -----------------------------------------------------------------------------
 
 _HTTP_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"

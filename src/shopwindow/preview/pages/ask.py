@@ -5,12 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import orjson
-from lxml import etree
-
 from shopwindow import library
 from shopwindow.interface.answer import API_KEY_HEADER, Response
-from shopwindow.interface.formats import RESPONSE_FORMATS
+from shopwindow.interface.formats import RESPONSE_FORMATS, indented
 from shopwindow.interface.operation import FromContent, Operation, Parameter
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
@@ -110,7 +107,7 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         app=visit.app,
         form=visit.format,
     )
-    text = _pretty(response)
+    text = indented(response.body, response.media_type)
     site = documents.site.value
     base = site["order_base_url" if operation.order_host else "base_url"]
     accept = next(each.media_type for each in RESPONSE_FORMATS if each.name == visit.format)
@@ -135,24 +132,3 @@ def _headers(response: Response) -> tuple[tuple[str, str], ...]:
         ("Cache-Control", caching),
         *response.headers,
     )
-
-
-def _pretty(response: Response) -> str:
-    """Return a body with a line for each value; as it is, where it is neither JSON nor XML."""
-    try:
-        if "json" in response.media_type:
-            return orjson.dumps(
-                orjson.loads(response.body), option=orjson.OPT_INDENT_2
-            ).decode()
-        if "xml" in response.media_type:
-            parser = etree.XMLParser(
-                resolve_entities=False, no_network=True, remove_blank_text=True
-            )
-            tree = etree.fromstring(response.body, parser)
-            written: bytes = etree.tostring(
-                tree, pretty_print=True, xml_declaration=True, encoding="UTF-8"
-            )
-            return written.decode()
-    except (ValueError, etree.XMLSyntaxError):
-        pass
-    return response.body.decode(errors="replace")
