@@ -1,9 +1,9 @@
-"""A Table describes what actions write: its SQL, its verbs, which of its rows are a person's,
-and which age out.
+"""A Table describes what actions write.
 
-The engine carries tables out: it takes their steps, forgets a person in all of them and prunes
-all of them. It knows no table but its own. So whoever adds a table says here what must happen
-to its rows, and no command can overlook it.
+That is its SQL, its verbs (what may be done with its rows), which of its rows are a person's, and
+which age out. The engine carries tables out: it takes their steps, removes a person's rows from
+all of them and prunes all of them. It knows no table but its own. So whoever adds a table says
+here what must happen to its rows, and no command can overlook it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,19 +22,19 @@ class Session(Protocol):
     """An open transaction."""
 
     def run(self, sql: str, *values: Any) -> list[Row]:
-        """Return the rows of one statement, none where it gives none. ``?`` stands for each
-        value, on either engine.
+        """Run one statement and return its rows. ``?`` stands for each of the values, on either
+        engine.
         """
         ...
 
 
 def written(moment: datetime) -> str:
-    """Return an instant as it is stored: UTC, ISO 8601 with milliseconds; such texts sort by
-    time.
+    """Return an instant as it is stored: UTC, ISO 8601 with milliseconds.
+
+    Such texts sort by time, so that SQL can compare them.
     """
-    return (
-        moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
-    )
+    text = moment.astimezone(UTC).isoformat(timespec="milliseconds")
+    return text.removesuffix("+00:00") + "Z"
 
 
 def read_instant(text: str) -> datetime:
@@ -50,13 +50,13 @@ def microseconds(moment: datetime) -> int:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a table's form. Steps go forward only, and what an older program uses is
-    never taken away.
+    """One step on the way to a table's form.
 
-    ``sql`` holds statements in the spelling that SQLite and PostgreSQL share; none has a
-    semicolon, `?` or `%` within. A table WITHOUT ROWID is SQLite's alone. ``formerly`` is the
-    number that the step had while all tables shared one list (up to 5); a database that has
-    taken that number has taken this step.
+    Steps go forward only, and never take away what an older program uses. ``sql`` holds
+    statements in the spelling that SQLite and PostgreSQL share; none has a semicolon, `?` or `%`
+    within. Only SQLite heeds WITHOUT ROWID. ``formerly`` is the number that the step had while
+    all tables shared one list (up to 5): a database that has taken that number has taken this
+    step.
     """
 
     sql: str
@@ -67,10 +67,9 @@ class Step:
 class Column:
     """A column that names a person.
 
-    ``value`` returns what stands in the column for the text by which an operator names the
-    person; None: no row can have it. ``quoted`` is how an answer that is stored for repeated
-    requests says the same, with `{}` for the value in JSON, where the request itself may not
-    name the person.
+    ``value`` returns what the column holds for the text by which an operator names the person;
+    None: no row can hold it. ``quoted`` is for tables whose stored answers name a person although
+    the request did not: how such an answer does so, with `{}` for the value in JSON.
     """
 
     name: str
@@ -82,8 +81,8 @@ class Column:
 class Personal:
     """Rows that are a person's, known by a device, by a user or by either.
 
-    ``rows`` is the SQL table. ``called`` is what the number of removed rows is reported as;
-    empty: it is not reported, because the rows only repeat what others say.
+    ``rows`` is the SQL table. ``called`` is what removed rows are reported as; empty: they are
+    not reported, because they only repeat what other rows say.
     """
 
     rows: str
@@ -100,10 +99,10 @@ class Personal:
 class Aging:
     """Rows that are removed some time after the instant in one of their columns.
 
-    ``rows`` is the SQL table, ``key`` its primary key, ``column`` holds the instant as
-    ``stored`` writes it. ``where`` narrows the rows by SQL. ``kept`` is how long a row is kept
-    after its instant. An operator may say otherwise where the rows have an ``option``: a name
-    for `prune-database --keep NAME=DAYS`. ``called`` is what they are reported as.
+    ``rows`` is the SQL table and ``key`` its primary key. ``column`` holds the instant, as
+    ``stored`` writes it. A row stays for ``kept`` after its instant; an operator may set another
+    time where there is an ``option``, a name for `prune-database --keep NAME=DAYS`. ``where`` is
+    SQL that narrows the rows, and ``called`` is what removed rows are reported as.
     """
 
     rows: str
@@ -122,9 +121,11 @@ class Table(Generic[Verbs]):
 
     ``name`` is unique among the tables of a database. ``steps`` bring a database to this form;
     the first has number 1. ``verbs`` makes the object whose methods run the table's statements
-    in an open transaction. One Table may have several SQL tables. Each of them that holds a
-    person's rows stands in ``personal``, or its rows go with such a row by ON DELETE CASCADE;
-    each whose rows age out stands in ``aging``.
+    in an open transaction.
+
+    One Table may have several SQL tables. One that holds a person's rows stands in ``personal``,
+    unless its rows go with such a row by ON DELETE CASCADE; one whose rows age out stands in
+    ``aging``.
     """
 
     name: str
@@ -140,7 +141,8 @@ def by_name(tables: Iterable[Table[Any]]) -> Mapping[str, Table[Any]]:
     for table in tables:
         if table.name in named:
             raise ValueError(
-                f"two tables are called {table.name}; a database tells its tables apart by their names"
+                f"two tables are called {table.name};"
+                " a database tells its tables apart by their names"
             )
         named[table.name] = table
     return named
@@ -149,8 +151,8 @@ def by_name(tables: Iterable[Table[Any]]) -> Mapping[str, Table[Any]]:
 class Tables:
     """The tables of one open transaction: ``tables[BAGS]`` is what may be done with bags.
 
-    Only tables that the database was opened with can be had. An action cannot write rows that
-    `optins forget` and `prune-database` do not know.
+    There are only the tables that the database was opened with. So an action cannot write rows
+    of which `optins forget` and `prune-database` know nothing.
     """
 
     def __init__(self, session: Session, declared: Mapping[str, Table[Any]]) -> None:
@@ -170,10 +172,11 @@ class Tables:
 
 
 class Writer(Protocol):
-    """What runs work in a transaction: a database, for who need not know more of it."""
+    """A database, as far as a shop needs to know it: it runs work in a transaction."""
 
     def write(self, work: Callable[[Tables], Result]) -> Result:
-        """Return what ``work`` returns, once all that it wrote is durable. What it raises rolls
-        back what it wrote.
+        """Run ``work``, and return what it returns once its writes are durable.
+
+        What it raises rolls them back, and is raised here.
         """
         ...

@@ -1,5 +1,18 @@
-"""The outbox's sender: claims mails one by one, hands them to the server, notes what became of
-them.
+"""The senders of the outbox: they claim mails one by one, hand them to the mail server, and record
+what became of them.
+
+How this works. A sender claims one of the mails that are due, with a lease until which no other
+sender may have it (`interface.outbox`). It makes the mail of its templates, and hands it to the
+server before three quarters of the lease are over. Then it records the outcome:
+
+- accepted: the mail is deleted;
+- declined for good, or put off too many times: the mail is dead-lettered;
+- put off, or its template failed: it is tried again after a pause that doubles each time;
+- the server cannot be reached: the mail is due again a moment later and nothing counts against it,
+  but the sender pauses.
+
+If a sender dies between the server's acceptance and its record, the mail is sent twice with the
+same Message-ID; a promised mail is never lost.
 """
 
 import os
@@ -22,16 +35,27 @@ from shopwindow.service.smtp import Declined, SmtpConnection, SmtpServer, Unreac
 
 _ADDRESS = re.compile(r"\S*@\S*")
 
+SENDING_SHARE = 0.75
+"""The part of its lease in which a mail must be sent. The rest is for recording the outcome, so
+that no other sender has claimed the mail by then.
+"""
+
+JITTER = (0.75, 1.25)
+"""Pauses are longer or shorter by up to a quarter, so that mails which failed together, and senders
+whose server was away, do not come again together.
+"""
+
 
 @dataclass(frozen=True)
 class Patience:
-    """How long things are waited for, in seconds; how often a server may put a mail off.
+    """How long senders wait for things, in seconds.
 
-    ``lease``: how long a mail is its sender's alone; what a sender that was killed had claimed
-    is tried again then. A mail is cut off well before. ``first`` and ``longest``: the first and
-    longest pause before it is tried again; each is twice as long as the one before, give or
-    take a quarter: sixteen take a day and a half. ``poll``: how often the database is asked for
-    what is due. ``outage``: the longest pause while the server cannot be had.
+    ``lease`` is how long a mail is its sender's alone; when a sender was killed, another one
+    tries its mail after that. ``first`` and ``longest`` are the first and the longest pause
+    before a mail that was put off is tried again; each pause is twice as long as the one before.
+    After so many times, ``deferred``, the mail is dead-lettered: sixteen take a day and a half.
+    ``poll`` is how often the database is asked for mails that are due, and ``outage`` the longest
+    pause while the server cannot be reached.
     """
 
     lease: float = 900
@@ -42,17 +66,14 @@ class Patience:
     outage: float = 60
 
     def pause(self, attempt: int) -> float:
-        """Seconds before the next attempt. The jitter keeps mails that failed together from
-        coming together again.
-        """
-        return min(self.longest, self.first * 2.0**attempt) * random.uniform(0.75, 1.25)
+        """Return the seconds before the next attempt; ``attempt`` counts from 0."""
+        return min(self.longest, self.first * 2.0**attempt) * random.uniform(*JITTER)
 
 
 class Senders:
-    """Some threads that send what is due, each on a connection of its own, until they are
-    stopped.
+    """Threads that send what is due, each on a connection of its own, until they are stopped.
 
-    Senders of other processes and hosts share the work: a mail is claimed before it is sent.
+    Senders of other processes and hosts share the work, for a mail is claimed before it is sent.
     """
 
     def __init__(
@@ -74,21 +95,22 @@ class Senders:
         ]
 
     def start(self) -> None:
+        """Start the threads."""
         for thread in self._threads:
             thread.start()
 
     def stop(self, seconds: float = 30) -> None:
-        """Claim no more, and wait for the mails that are being sent, though no longer than
-        this.
-        """
+        """Claim no more mails, and wait for so many seconds for those that are being sent."""
         self._stop.set()
-        last = time.monotonic() + seconds
+        deadline = time.monotonic() + seconds
         for thread in self._threads:
             if thread.ident is not None:
-                thread.join(max(0, last - time.monotonic()))
+                thread.join(max(0, deadline - time.monotonic()))
 
     def send_what_is_due(self) -> bool:
-        """Send until nothing is due, in this thread; whether the server could be had."""
+        """Send in this thread until nothing is due. Return False where the server could not be
+        reached.
+        """
         connection = SmtpConnection(self._server)
         try:
             while not self._stop.is_set() and (reached := self._send_one(connection)):
@@ -98,13 +120,14 @@ class Senders:
             connection.quit()
 
     def _run(self) -> None:
+        """Send what is due until the senders are stopped."""
         connection, outage = SmtpConnection(self._server), 0.0
         while not self._stop.is_set():
             try:
                 reached = self._send_one(connection)
-            except Refusal:  # the database cannot be had, and has said so
+            except Refusal:  # the database is out of reach, which has been logged
                 reached = False
-            except Exception as error:  # a fault of ours, which must not end the sending
+            except Exception as error:  # a bug of ours, which must not end the sending
                 journal.failure(error)
                 reached = False
             if reached is None:
@@ -115,14 +138,14 @@ class Senders:
                 outage = 0.0
             else:
                 outage = min(self._patience.outage, max(self._patience.poll, 2 * outage))
-                self._stop.wait(outage * random.uniform(0.75, 1.25))
+                self._stop.wait(outage * random.uniform(*JITTER))
         connection.quit()
 
     # -- one mail ------------------------------------------------------------------------------
 
     def _send_one(self, connection: SmtpConnection) -> bool | None:
-        """Send a mail that is due; whether the server could be had. None: there is no such
-        mail.
+        """Send a mail that is due. Return whether the server could be reached; None where no mail
+        is due.
         """
         claimed = self._claimed()
         if claimed is None:
@@ -130,9 +153,8 @@ class Senders:
         mail, lease, deadline = claimed
         try:
             sender, data = self._letters.encoded(mail)
-        except (
-            Exception
-        ) as error:  # a template, or what stands in a document: not the server's fault
+        except Exception as error:
+            # the fault of a template or of a document, and not of the server
             self._failed(mail, lease, f"{type(error).__name__}: {error}", deferred=True)
             return True
         try:
@@ -142,27 +164,25 @@ class Senders:
             return True
         except Unreachable as error:
             self._failed(mail, lease, str(error), deferred=False)
-            self._say_unreachable(str(error))
+            self._log_unreachable(str(error))
             return False
-        self._noted(lambda tables: tables[OUTBOX].sent(mail.id))
-        _tell(mail, "sent")
+        self._record(lambda tables: tables[OUTBOX].sent(mail.id))
+        _log(mail, "sent")
         return True
 
     def _claimed(self) -> tuple[ClaimedMail, str, float] | None:
-        """A mail, its lease, and until when it must be sent (time.monotonic)."""
+        """A mail, its lease, and until when it must be sent (time.monotonic); None: none is due."""
         while due := self._due(self._database.now()):
-            lease, deadline = (
-                os.urandom(16).hex(),
-                time.monotonic() + 0.75 * self._patience.lease,
-            )
-            mail = self._database.write(
-                partial(self._claim, random.choice(due), lease, self._database.now())
-            )
+            lease = os.urandom(16).hex()
+            deadline = time.monotonic() + SENDING_SHARE * self._patience.lease
+            claim = partial(self._claim, random.choice(due), lease, self._database.now())
+            mail = self._database.write(claim)
             if mail is not None:
                 return mail, lease, deadline
         return None
 
     def _due(self, now: datetime) -> list[str]:
+        """The ids of some mails that are due."""
         if OUTBOX.name not in self._database.tables:  # the interface promises no mail
             return []
         return self._database.read(lambda tables: tables[OUTBOX].due(now))
@@ -181,31 +201,35 @@ class Senders:
         for_good: bool = False,
         deferred: bool,
     ) -> None:
-        """Try a mail again later, or give it up."""
+        """Record that a mail is tried again later, or dead-lettered.
+
+        ``deferred``: it was this mail that failed, which counts; not the server.
+        """
         now, patience = self._database.now(), self._patience
         if for_good or (deferred and mail.deferred + 1 >= patience.deferred):
-            self._noted(lambda tables: tables[OUTBOX].give_up(mail.id, lease, reason))
-            _tell(mail, "dead", reason)
+            self._record(lambda tables: tables[OUTBOX].give_up(mail.id, lease, reason))
+            _log(mail, "dead", reason)
             return
-        due = now + timedelta(
-            seconds=patience.pause(mail.deferred) if deferred else patience.poll
-        )
-        self._noted(
-            lambda tables: tables[OUTBOX].postpone(
-                mail.id, lease, due, reason, deferred=deferred
-            )
-        )
-        _tell(mail, "postponed", reason)
 
-    def _say_unreachable(self, reason: str) -> None:
-        """Tell the operator why. What a server said may hold an address."""
-        said = _ADDRESS.sub("…", reason)
+        pause = patience.pause(mail.deferred) if deferred else patience.poll
+        due = now + timedelta(seconds=pause)
+
+        def postpone(tables: Tables) -> None:
+            tables[OUTBOX].postpone(mail.id, lease, due, reason, deferred=deferred)
+
+        self._record(postpone)
+        _log(mail, "postponed", reason)
+
+    def _log_unreachable(self, reason: str) -> None:
+        """Log why the server cannot be reached, without the addresses in its answer."""
+        answer = _ADDRESS.sub("…", reason)
         server = f"{self._server.host}:{self._server.port}"
-        journal.error("mail_server", f"the mail server {server} cannot be had: {said}")
+        journal.error("mail_server", f"the mail server {server} cannot be had: {answer}")
 
-    def _noted(self, work: Callable[[Tables], None]) -> None:
-        """Note what became of a mail; while the database cannot be had, again. Noted twice it
-        is as good as once.
+    def _record(self, work: Callable[[Tables], None]) -> None:
+        """Record what became of a mail, again and again until the database can be reached.
+
+        To record it twice does no harm, so the work is repeatable.
         """
         while True:
             try:
@@ -215,9 +239,9 @@ class Senders:
                     return self._database.write(work, repeatable=True)
 
 
-def _tell(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
-    """A line on standard output. What a server said may hold an address, so it has only its
-    code.
+def _log(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
+    """Log a line on standard output. Of a server's answer it has the code alone, for the text may
+    hold an address.
     """
     code = {"code": reason[:3]} if reason[:3].isdecimal() else {}
     line = {"mail": mail.id, "outcome": outcome, "deferred": mail.deferred, **code}
@@ -225,28 +249,32 @@ def _tell(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
 
 
 class Counts:
-    """How many mails wait, are dead, were sent: asked of the database now and then, never by
-    who wants to know.
+    """How many mails wait, are dead-lettered and were sent.
+
+    A thread asks the database every so many ``seconds``. So whoever collects metrics never waits
+    for the database.
     """
 
     def __init__(self, database: Database, seconds: float = 5) -> None:
         self._database = database
         self._seconds = seconds
-        self._known: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
         if OUTBOX.name in database.tables:
             threading.Thread(target=self._run, name="mail-counts", daemon=True).start()
 
     def __call__(self) -> dict[str, int]:
-        """Return the last counts; none before the first, while the database cannot be had, and
-        without an outbox.
+        """Return the last counts (Outbox.counts).
+
+        They are empty before the first, while the database is out of reach, and where there is
+        no outbox.
         """
-        return self._known
+        return self._counts
 
     def _run(self) -> None:
         pause = threading.Event()
         while True:
             try:
-                self._known = self._database.read(lambda tables: tables[OUTBOX].counts())
+                self._counts = self._database.read(lambda tables: tables[OUTBOX].counts())
             except Refusal:
-                self._known = {}
+                self._counts = {}
             pause.wait(self._seconds)

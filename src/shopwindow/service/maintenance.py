@@ -1,11 +1,12 @@
-"""What has to be done again and again: build, mail, prune, prune the database, back up.
+"""What has to be done again and again: build, mail, back up, prune, prune the database.
 
-Each job is a command of this program, run in a process of its own: one that crashes, hangs or
-needs too much memory takes none of the others with it, and what it does is what the command
-does. A job that was done already does nothing the next time, so a timer may come as often as it
-likes. Two runs take turns, by a lock beside the releases.
+How this works. Each job is a command of this program, run in a process of its own. So a job that
+crashes, hangs or needs too much memory does not affect the others, and a job does exactly what
+its command does. A job that has nothing to do is skipped, so a timer may run all of them as often
+as it likes. Two runs take turns, by a lock beside the releases.
 """
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -23,30 +24,36 @@ from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.smtp import smtp_server
 
 PROBLEMS = 1
-"""The build's exit status for content that has problems: its first line is the first of them.
-"""
+"""The build's exit status for content with problems; its first line is the first of them."""
 
 NOT_ACTIVATED = 3
-"""The build's exit status for a release that was written, but not made current: `current` is
+"""The build's exit status where the release was written and not activated, for `current` is
 pinned.
 """
 
-ONE_LINE = 300
-"""Characters of a job's line. A terminal and a journal show that many without trouble."""
+MAX_LINE = 300
+"""Characters of a job's line in a report. A terminal and a journal show that many well."""
 
 LOCK_FILE = ".maintain"
+"""Its name, in the folder of the releases."""
+
 LOCK_POLL_SECONDS = 0.2
+"""How often a run that waits for another one tries the lock, which costs one system call."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the jobs are done. Folders as paths; ``database`` is a URL, ``log_dir`` and
-    ``backups`` may be empty: none.
+    """How the jobs are done.
 
-    ``build``: "due" builds once nextChange has passed, or where there is no release; "always"
-    looks at the content each time. ``keep``: releases; ``copies``: backups; ``bags``, ``mails``
-    and ``logs``: days; None: what their tables say. ``seconds``: how long a job may take;
-    ``wait``: how long another run is waited for.
+    ``content`` and ``out`` are the folders of the content and of the releases, ``templates`` and
+    ``backups`` those of mail templates and of copies. ``database`` is a URL. An empty ``database``,
+    ``log_dir`` or ``backups`` says that there is none.
+
+    ``build`` is "due" (build once nextChange has passed, or where there is no release) or
+    "always" (look at the content each time). ``keep`` is how many releases stay, and ``copies``
+    how many backups. ``bags``, ``mails`` and ``logs`` are for how many days rows stay; None is
+    the time that their table says. A job may take ``seconds``, and another run is waited for
+    during ``wait`` seconds.
     """
 
     content: Path
@@ -67,8 +74,10 @@ class Plan:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a job: "done", "not due", "not set up" or "failed", one line on it, and
-    all that it printed.
+    """What became of a job.
+
+    ``outcome`` is "done", "not due", "not set up" or "failed", and ``line`` says more in one
+    line. ``printed`` is all that a failed job printed.
     """
 
     job: str
@@ -87,21 +96,21 @@ class Report:
 
 @dataclass(frozen=True)
 class Skipped(Exception):
-    """A job that has nothing to do: why, in the two parts of a report."""
+    """A job has nothing to do: the outcome and the line of its report."""
 
     outcome: str
     line: str
 
 
 JobArguments = Callable[[Plan, datetime], Sequence[str]]
-"""The arguments for this program, or Skipped."""
+"""Returns the arguments of this program that do a job now. Raises Skipped or Failure."""
 
 
 def maintain(plan: Plan, jobs: Sequence[str], now: datetime) -> Iterator[Report]:
-    """Do the jobs in the order of MAINTENANCE_JOBS, and report each when it is done. A job that fails does
-    not stop the others.
+    """Do some jobs, in the order of MAINTENANCE_JOBS, and yield the report of each when it ends.
 
-    Raises Failure where another run is not done in time.
+    A job that fails does not stop the others. Raises Failure where another run does not end in
+    time.
     """
     with _turn(plan):
         for job, command in MAINTENANCE_JOBS.items():
@@ -109,10 +118,11 @@ def maintain(plan: Plan, jobs: Sequence[str], now: datetime) -> Iterator[Report]
                 yield _report(job, command, plan, now)
 
 
-def _report(job: str, command: JobArguments, plan: Plan, now: datetime) -> Report:
+def _report(job: str, arguments_of: JobArguments, plan: Plan, now: datetime) -> Report:
+    """Do one job, and report it."""
     started = time.monotonic()
     try:
-        arguments = command(plan, now)
+        arguments = arguments_of(plan, now)
         status, printed = _run(arguments, plan)
         if status == 0 and job == "backup":
             _drop_old_backups(plan)
@@ -120,39 +130,34 @@ def _report(job: str, command: JobArguments, plan: Plan, now: datetime) -> Repor
         return Report(job, skipped.outcome, skipped.line, time.monotonic() - started)
     except (Failure, OSError) as failure:
         return Report(job, "failed", _one_line([str(failure)]), time.monotonic() - started)
+
+    seconds = time.monotonic() - started
     lines = [line for line in printed.splitlines() if line.strip()]
-    good = status == 0 or (job == "build" and status == NOT_ACTIVATED)
-    line = _said(lines, status, good=good) or f"exit status {status}"
-    return Report(
-        job,
-        "done" if good else "failed",
-        line,
-        time.monotonic() - started,
-        "" if good else printed,
-    )
+    is_done = status == 0 or (job == "build" and status == NOT_ACTIVATED)
+    line = _summary(lines, status, is_done=is_done) or f"exit status {status}"
+    if is_done:
+        return Report(job, "done", line, seconds)
+    return Report(job, "failed", line, seconds, printed)
 
 
-def _said(lines: Sequence[str], status: int, *, good: bool) -> str:
-    """What a command said, in one line: what it did, the first problem of the content, or what
+def _summary(lines: Sequence[str], status: int, *, is_done: bool) -> str:
+    """What a command printed, in one line: what it did, the first problem of the content, or what
     stopped it.
     """
-    if good:
-        return _one_line(
-            [line for line in lines if not line.startswith(" ")]
-        )  # what is indented are details
+    if is_done:
+        return _one_line([line for line in lines if not line.startswith(" ")])  # no details
     return _one_line(lines[:1] if status == PROBLEMS else lines[-1:])
 
 
 def _one_line(lines: Sequence[str]) -> str:
-    return cut("; ".join(" ".join(line.split()) for line in lines), ONE_LINE)
+    return cut("; ".join(" ".join(line.split()) for line in lines), MAX_LINE)
 
 
 def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:
-    """Run a command of this program; its exit status and all that it printed. Raises Failure
-    where it takes too long.
+    """Run a command of this program, and return its exit status and all that it printed.
 
-    The database's address, which may hold a password, goes by the environment: arguments can be
-    read by all users.
+    The database's address may hold a password, so it goes by the environment: all users can read
+    a process's arguments. Raises Failure where the command takes too long, and ends it.
     """
     environment = {
         **os.environ,
@@ -165,7 +170,7 @@ def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,
-        start_new_session=True,  # so that what it starts can be ended with it
+        start_new_session=True,  # so that the processes it starts can be ended with it
     )
     try:
         printed, _ = process.communicate(timeout=plan.seconds)
@@ -186,9 +191,7 @@ def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:
 
 @contextmanager
 def _turn(plan: Plan) -> Iterator[None]:
-    """While no other run is at work. Raises Failure."""
-    import fcntl
-
+    """Hold the lock of maintenance. Raises Failure where another run does not end in time."""
     if not plan.out.is_dir():
         plan.out.mkdir(parents=True)
     deadline = time.monotonic() + plan.wait
@@ -200,7 +203,8 @@ def _turn(plan: Plan) -> Iterator[None]:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     raise Failure(
-                        f"{plan.out}: another `shopwindow maintain` is not done after {plan.wait:g} s; nothing was done"
+                        f"{plan.out}: another `shopwindow maintain` is not done"
+                        f" after {plan.wait:g} s; nothing was done"
                     ) from None
                 time.sleep(LOCK_POLL_SECONDS)
         yield
@@ -210,9 +214,7 @@ def _turn(plan: Plan) -> Iterator[None]:
 
 
 def _build(plan: Plan, now: datetime) -> Sequence[str]:
-    """A build, once the content changes by itself; in between others build: a pipeline, or an
-    editor.
-    """
+    """Build once the content changes by itself. In between, a pipeline or an editor builds."""
     releases = Releases(plan.out)
     id = releases.current()
     if plan.build == "due" and id is not None:
@@ -240,15 +242,15 @@ def _prune(plan: Plan, now: datetime) -> Sequence[str]:
 def _prune_database(plan: Plan, now: datetime) -> Sequence[str]:
     _needs_database(plan)
     days = {"--bags": plan.bags, "--mails": plan.mails, "--logs": plan.logs}
-    given = {name: number for name, number in days.items() if number is not None}
-    return [
-        "prune-database",
-        *(word for name, number in given.items() for word in (name, str(number))),
-    ]
+    arguments = ["prune-database"]
+    for option, number in days.items():
+        if number is not None:
+            arguments += [option, str(number)]
+    return arguments
 
 
 def _backup(plan: Plan, now: datetime) -> Sequence[str]:
-    """One file a day: a second run on the same day puts a newer copy in its place."""
+    """Write one file a day; a second run on the same day replaces it by a newer copy."""
     if not plan.backups:
         raise Skipped("not set up", "--backups names no folder")
     _needs_database(plan)
@@ -258,14 +260,12 @@ def _backup(plan: Plan, now: datetime) -> Sequence[str]:
             "the database is PostgreSQL's: have pg_dump --format=custom run by a timer",
         )
     Path(plan.backups).mkdir(mode=0o700, parents=True, exist_ok=True)
-    return [
-        "backup",
-        "--to",
-        str(Path(plan.backups) / f"{BACKUP}{now.astimezone(UTC):%Y-%m-%d}{ENDING}"),
-    ]
+    name = f"{BACKUP_PREFIX}{now.astimezone(UTC):%Y-%m-%d}{BACKUP_ENDING}"
+    return ["backup", "--to", str(Path(plan.backups) / name)]
 
 
 def _needs_database(plan: Plan) -> None:
+    """Raise Skipped where there is no database yet."""
     if not plan.database:
         raise Skipped("not set up", "SHOPWINDOW_DATABASE names no database")
     path = sqlite_path(plan.database)
@@ -273,13 +273,14 @@ def _needs_database(plan: Plan) -> None:
         raise Skipped("not set up", f"{path} is not there yet; the service makes it")
 
 
-BACKUP, ENDING = "shopwindow-", ".sqlite"
+BACKUP_PREFIX, BACKUP_ENDING = "shopwindow-", ".sqlite"
+"""A copy is called by its day: shopwindow-2026-11-27.sqlite."""
 
 
 def _drop_old_backups(plan: Plan) -> None:
-    """Delete all but the newest copies. Their names sort by day; no other file is touched."""
+    """Delete all but the newest copies. Their names sort by day; no other file is deleted."""
     day = "[0-9]" * 4 + "-[0-9][0-9]" * 2
-    copies = sorted(Path(plan.backups).glob(f"{BACKUP}{day}{ENDING}"))
+    copies = sorted(Path(plan.backups).glob(f"{BACKUP_PREFIX}{day}{BACKUP_ENDING}"))
     for old in copies[: -plan.copies]:
         old.unlink(missing_ok=True)
 
@@ -291,8 +292,8 @@ MAINTENANCE_JOBS: Mapping[str, JobArguments] = {
     "prune": _prune,
     "prune-database": _prune_database,
 }
-"""In this order: what apps see first, and a copy of the database before anything is removed
-from it.
+"""The jobs in their order: what apps see comes first, and the database is copied before anything
+is removed from it.
 """
 
 
@@ -300,43 +301,47 @@ from it.
 
 
 def write_metrics(path: Path, reports: Sequence[Report], now: datetime) -> None:
-    """Put how the jobs ended into a file for node_exporter's textfile collector, whole or not
-    at all.
+    """Write how the jobs ended to a file for node_exporter's textfile collector.
 
-    A job that was not run this time keeps its lines: the timers run different jobs. Raises
-    OSError.
+    A job that was not run this time keeps its lines, for the timers run different jobs. The file
+    is replaced in one step. Raises OSError.
     """
-    kept = _metrics_of(path)
+    values = _metrics_of(path)
     for report in reports:
-        kept["shopwindow_job_failed", report.job] = float(report.failed)
+        values[JOB_FAILED, report.job] = float(report.failed)
         if report.outcome in ("done", "not due"):
-            kept["shopwindow_job_last_success_timestamp_seconds", report.job] = round(
-                now.timestamp()
-            )
+            values[JOB_SUCCEEDED, report.job] = round(now.timestamp())
+
     lines = []
-    for name, about in METRICS.items():
+    for name, about in JOB_METRICS.items():
         lines += [f"# HELP {name} {about}", f"# TYPE {name} gauge"]
-        values = sorted((job, value) for (which, job), value in kept.items() if which == name)
-        lines += [f'{name}{{task="{job}"}} {value:.0f}' for job, value in values]
+        by_job = sorted(
+            (job, value) for (metric, job), value in values.items() if metric == name
+        )
+        lines += [f'{name}{{task="{job}"}} {value:.0f}' for job, value in by_job]
+
     draft = path.with_name(f".{path.name}-{os.getpid()}")
     draft.write_text("\n".join(lines) + "\n", encoding="ascii")
-    draft.chmod(0o644)  # node_exporter is another user's
+    draft.chmod(0o644)  # node_exporter runs as another user
     os.replace(draft, path)
 
 
 def _metrics_of(path: Path) -> dict[tuple[str, str], float]:
-    """What the file says until now; nothing where it is not there, or is not ours."""
-    kept: dict[tuple[str, str], float] = {}
+    """The values in the file, by metric and job; none where it is not there, or not ours."""
+    values: dict[tuple[str, str], float] = {}
     with suppress(OSError, ValueError):
         for line in path.read_text(encoding="ascii").splitlines():
             name, _, rest = line.partition('{task="')
             job, _, value = rest.partition('"} ')
-            if name in METRICS and job in MAINTENANCE_JOBS:
-                kept[name, job] = float(value)
-    return kept
+            if name in JOB_METRICS and job in MAINTENANCE_JOBS:
+                values[name, job] = float(value)
+    return values
 
 
-METRICS = {
-    "shopwindow_job_failed": "1 where the last run of a job of `shopwindow maintain` failed, else 0.",
-    "shopwindow_job_last_success_timestamp_seconds": "When a job of `shopwindow maintain` was last done, or not due.",
+JOB_FAILED = "shopwindow_job_failed"
+JOB_SUCCEEDED = "shopwindow_job_last_success_timestamp_seconds"
+JOB_METRICS = {
+    JOB_FAILED: "1 where the last run of a job of `shopwindow maintain` failed, else 0.",
+    JOB_SUCCEEDED: "When a job of `shopwindow maintain` was last done, or not due.",
 }
+"""The metrics of the jobs, and what their HELP lines say."""

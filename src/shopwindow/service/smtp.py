@@ -1,4 +1,12 @@
-"""The mail server: where it is, and how one mail is handed to it (RFC 5321)."""
+"""The mail server: where it is, and how one mail is handed over to it (RFC 5321).
+
+How this works. A mail ends in one of three ways. The server accepts it. It declines this very
+mail (Declined), for good or for now. Or it cannot be reached, or takes nothing from us at all
+(Unreachable), which is not the mail's fault and must not count against it. What a server answers
+to MAIL FROM is about the sender, which is the same for all mails: so that is never for good.
+
+Each mail has a deadline, which cuts off even a server that sends a byte now and then.
+"""
 
 import smtplib
 import socket
@@ -14,16 +22,23 @@ from shopwindow.problems import Failure
 
 STEP_SECONDS = 60.0
 """How long the server may take to connect, or to answer a command. For the mail itself it has
-until the deadline.
+until the deadline. RFC 5321 §4.5.3.2 recommends 5 minutes for most commands, but a sender of ours
+claims a mail for 15 minutes in all.
 """
 
+MAX_ANSWER = 300
+"""Characters of a server's answer that are stored with a mail and logged: it may send any number."""
+
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
+"""By SHOPWINDOW_SMTP_TLS: submission (RFC 6409), submissions (RFC 8314 §7.3), and plain SMTP."""
 
 
 @dataclass(frozen=True)
 class SmtpServer:
-    """A mail server. ``tls``: starttls, implicit or none; ``ca``: a file of authorities to
-    trust, or the system's.
+    """A mail server.
+
+    ``tls`` is starttls, implicit or none. ``user`` is empty where no login is needed. ``ca`` is
+    a file of certificate authorities to trust; empty: the system's.
     """
 
     host: str
@@ -35,34 +50,35 @@ class SmtpServer:
 
 
 def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
-    """The server that the environment names (SHOPWINDOW_SMTP_…), or None. Raises Failure."""
-    host, tls = (
-        environ.get("SHOPWINDOW_SMTP_HOST", ""),
-        environ.get("SHOPWINDOW_SMTP_TLS", "starttls"),
-    )
+    """Return the server that the environment names (SHOPWINDOW_SMTP_…); None: it names none.
+
+    Raises Failure for a value that is malformed.
+    """
+    host = environ.get("SHOPWINDOW_SMTP_HOST", "")
     if not host:
         return None
+
+    tls = environ.get("SHOPWINDOW_SMTP_TLS", "starttls")
     if tls not in _PORTS:
         raise Failure(f"SHOPWINDOW_SMTP_TLS must be {', '.join(_PORTS)}, not {tls!r}")
     port = environ.get("SHOPWINDOW_SMTP_PORT", str(_PORTS[tls]))
     if not port.isdecimal() or not 0 < int(port) < 65536:
         raise Failure(f"SHOPWINDOW_SMTP_PORT must be a port, not {port!r}")
-    user, password = (
-        environ.get("SHOPWINDOW_SMTP_USER", ""),
-        environ.get("SHOPWINDOW_SMTP_PASSWORD", ""),
-    )
+
+    user = environ.get("SHOPWINDOW_SMTP_USER", "")
+    password = environ.get("SHOPWINDOW_SMTP_PASSWORD", "")
     if user and tls == "none":
         raise Failure(
-            "SHOPWINDOW_SMTP_USER is set, and SHOPWINDOW_SMTP_TLS is none: a password is not sent without TLS"
+            "SHOPWINDOW_SMTP_USER is set, and SHOPWINDOW_SMTP_TLS is none:"
+            " a password is not sent without TLS"
         )
-    return SmtpServer(
-        host, int(port), tls, user, password, environ.get("SHOPWINDOW_SMTP_CA", "")
-    )
+    ca = environ.get("SHOPWINDOW_SMTP_CA", "")
+    return SmtpServer(host, int(port), tls, user, password, ca)
 
 
 @dataclass
 class Declined(Exception):
-    """The server does not take this mail: ``for_good`` (5yz), or now (4yz)."""
+    """The server does not take this mail: not now (4yz), or never (``for_good``, 5yz)."""
 
     code: int
     words: str
@@ -73,38 +89,44 @@ class Declined(Exception):
 
 
 class Unreachable(Exception):
-    """The server cannot be had, or takes nothing from us: it is not this mail's fault."""
+    """The server cannot be reached, or takes nothing from us: it is not this mail's fault."""
 
 
 class SmtpConnection:
-    """A connection to the server, made when it is needed and kept from mail to mail."""
+    """A connection to the server, opened when it is needed and used for mail after mail.
+
+    One thread uses it.
+    """
 
     def __init__(self, server: SmtpServer) -> None:
         self._server = server
         self._smtp: smtplib.SMTP | None = None
 
     def deliver(self, sender: str, recipient: str, data: bytes, deadline: float) -> None:
-        """Hand over one mail before ``deadline`` (time.monotonic). Raises Declined or
-        Unreachable.
+        """Hand over one mail before ``deadline`` (time.monotonic).
+
+        Raises Declined or Unreachable. The connection can be used again after either.
         """
         try:
-            smtp = self._begun(sender, deadline)
+            smtp = self._begin(sender, deadline)
             with _cut_off(smtp, deadline):
-                self._handed(smtp, recipient, data, deadline)
+                self._hand_over(smtp, recipient, data, deadline)
         except Declined as declined:
-            self._begin_anew(keep=declined.code != 421)
+            # 421: the server closes the connection (RFC 5321 §3.8)
+            self._reset(stay=declined.code != 421)
             raise
         except (OSError, smtplib.SMTPException, Unreachable) as error:
             self.close()
             raise Unreachable(_words(error)) from error
 
     def close(self) -> None:
+        """Drop the connection, without a word to the server."""
         smtp, self._smtp = self._smtp, None
         if smtp is not None:
             smtp.close()
 
     def quit(self) -> None:
-        """Close it as RFC 5321 §4.1.1.10 asks."""
+        """Say goodbye to the server (RFC 5321 §4.1.1.10), and close the connection."""
         try:
             if self._smtp is not None:
                 self._smtp.quit()
@@ -112,32 +134,35 @@ class SmtpConnection:
             pass
         self._smtp = None
 
-    def _begun(self, sender: str, deadline: float) -> smtplib.SMTP:
-        """A connection on which the mail's sender was taken. One that was left open may have
-        been closed meanwhile.
+    def _begin(self, sender: str, deadline: float) -> smtplib.SMTP:
+        """Begin a mail of a sender, on the open connection or a new one.
+
+        The server may have closed the open one meanwhile; that is tried first, and means nothing.
         """
-        kept = self._smtp
-        if kept is not None:
+        smtp = self._smtp
+        if smtp is not None:
             try:
-                with _cut_off(kept, deadline):
-                    if kept.mail(sender)[0] == 250:
-                        return kept
+                with _cut_off(smtp, deadline):
+                    if smtp.mail(sender)[0] == 250:
+                        return smtp
             except (OSError, smtplib.SMTPException):
                 pass
             self.close()
-        smtp = self._smtp = self._connected(deadline)
+
+        smtp = self._smtp = self._connect(deadline)
         with _cut_off(smtp, deadline):
-            code, said = smtp.mail(sender)
+            code, answer = smtp.mail(sender)
         if code == 250:
             return smtp
-        if code < 500 or code == 530:  # 530: it wants a login (RFC 4954 §6)
-            raise Unreachable(f"{code} {_decoded(said)}")
-        raise Declined(
-            code, _decoded(said), for_good=False
-        )  # about whom the mail is from; that may be set right
+        if code < 500 or code == 530:  # 530: a login is required (RFC 4954 §6)
+            raise Unreachable(f"{code} {_one_line(answer)}")
+        # it is about whom the mail is from, which an operator can set right: not for good
+        raise Declined(code, _one_line(answer), for_good=False)
 
-    def _connected(self, deadline: float) -> smtplib.SMTP:
-        server, timeout = self._server, max(0.1, min(STEP_SECONDS, deadline - time.monotonic()))
+    def _connect(self, deadline: float) -> smtplib.SMTP:
+        """Open a connection, with TLS and a login where the server is to have them."""
+        server = self._server
+        timeout = max(0.1, min(STEP_SECONDS, deadline - time.monotonic()))
         name = _own_name()
         smtp: smtplib.SMTP
         if server.tls == "implicit":
@@ -159,45 +184,55 @@ class SmtpConnection:
             raise
         return smtp
 
-    def _handed(self, smtp: smtplib.SMTP, recipient: str, data: bytes, deadline: float) -> None:
-        code, said = smtp.rcpt(recipient)
+    def _hand_over(
+        self, smtp: smtplib.SMTP, recipient: str, data: bytes, deadline: float
+    ) -> None:
+        """Send the recipient and the data of a mail that was begun. Raises Declined or
+        Unreachable.
+        """
+        code, answer = smtp.rcpt(recipient)
         if code not in (250, 251):
-            raise _declined(code, said)
+            raise _declined(code, answer)
         if time.monotonic() >= deadline:
             raise TimeoutError("the server took too long before the mail itself")
-        if (
-            smtp.sock is not None
-        ):  # RFC 5321 §4.5.3.2.6: a server may take ten minutes over the end of a mail
+
+        # RFC 5321 §4.5.3.2.6: a server may take ten minutes over the end of a mail
+        if smtp.sock is not None:
             smtp.sock.settimeout(max(0.1, deadline - time.monotonic()))
         try:
-            code, said = smtp.data(data)
+            code, answer = smtp.data(data)
         except smtplib.SMTPDataError as error:
             raise _declined(error.smtp_code, error.smtp_error) from None
         if smtp.sock is not None:
             smtp.sock.settimeout(STEP_SECONDS)
         if code != 250:
-            raise _declined(code, said)
+            raise _declined(code, answer)
 
-    def _begin_anew(self, *, keep: bool) -> None:
-        """Forget the mail that was begun, on the same connection if the server keeps it."""
+    def _reset(self, *, stay: bool) -> None:
+        """Abandon the mail that was begun. ``stay``: on the same connection, if the server lets
+        us.
+        """
         try:
-            if keep and self._smtp is not None and self._smtp.rset()[0] == 250:
+            if stay and self._smtp is not None and self._smtp.rset()[0] == 250:
                 return
         except (OSError, smtplib.SMTPException):
             pass
         self.close()
 
 
-def _declined(code: int, said: bytes | str) -> Exception:
-    if code < 400:
-        return Unreachable(f"{code} {_decoded(said)}")
-    return Declined(code, _decoded(said), for_good=code >= 500)
+def _declined(code: int, answer: bytes | str) -> Exception:
+    """What an answer other than 250 means: 4yz not now, 5yz never (RFC 5321 §4.2.1)."""
+    if code < 400:  # no answer that a server may give here
+        return Unreachable(f"{code} {_one_line(answer)}")
+    return Declined(code, _one_line(answer), for_good=code >= 500)
 
 
 @contextmanager
 def _cut_off(smtp: smtplib.SMTP, deadline: float) -> Iterator[None]:
-    """Cuts the connection at the deadline: a server that answers drop by drop would reset every
-    timeout.
+    """Cut the connection off at the deadline.
+
+    A socket's timeout alone does not help against a server that answers byte by byte, for each
+    byte starts it again.
     """
 
     def cut() -> None:
@@ -215,26 +250,28 @@ def _cut_off(smtp: smtplib.SMTP, deadline: float) -> Iterator[None]:
 
 
 def _trust(ca: str) -> ssl.SSLContext:
+    """What verifies the server's certificate. Raises Unreachable for a file of no use."""
     try:
         return ssl.create_default_context(cafile=ca or None)
-    except OSError as error:  # which does not name the file
+    except OSError as error:  # its own text does not name the file
         raise Unreachable(f"SHOPWINDOW_SMTP_CA {ca}: {error.strerror or error}") from error
 
 
 @cache
 def _own_name() -> str:
-    """What we call ourselves (RFC 5321 §4.1.1.1). Asked once: it may take a look into DNS."""
+    """How we introduce ourselves (RFC 5321 §4.1.1.1). Cached, for it may need a look into DNS."""
     name = socket.getfqdn()
     return name if "." in name and name.isascii() else "[127.0.0.1]"
 
 
 def _words(error: Exception) -> str:
+    """What happened, in one line."""
     if isinstance(error, smtplib.SMTPResponseException):
-        return f"{error.smtp_code} {_decoded(error.smtp_error)}"
+        return f"{error.smtp_code} {_one_line(error.smtp_error)}"
     return str(error) or type(error).__name__
 
 
-def _decoded(said: bytes | str) -> str:
-    """What a server said, in one line of moderate length."""
-    text = said.decode("utf-8", "replace") if isinstance(said, bytes) else said
-    return " ".join(text.split())[:300]
+def _one_line(answer: bytes | str) -> str:
+    """A server's answer in one line of at most MAX_ANSWER characters."""
+    text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
+    return " ".join(text.split())[:MAX_ANSWER]

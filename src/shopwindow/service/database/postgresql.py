@@ -1,5 +1,15 @@
-"""PostgreSQL: a pool of connections; a transaction is repeated where the database asks for
-that, and it is safe.
+"""PostgreSQL: a pool of connections, and transactions that are repeated where that is safe.
+
+How this works. Actions run SERIALIZABLE, so they may be written as if each were alone; the server
+refuses some of those that run beside others, and expects them to be repeated. A transaction that
+is certain to be rolled back is repeated until the request's time is over. One whose COMMIT was
+sent and not answered may have been committed: it is repeated only where the caller says that this
+does no harm, and is answered as unknown otherwise.
+
+Three sorts of outages end in time. A server that refuses or drops connections: the pool finds
+none. A server that stands still, whose kernel keeps TCP alive: WatchedConnection hears nothing.
+A standby that takes no writes: its connection is closed, for the next one may lead to the new
+primary. While the database has been out of reach of late, requests wait for a moment only.
 """
 
 import logging
@@ -41,31 +51,35 @@ from shopwindow.service.database.database import (
 from shopwindow.service.database.migrate import STEPS_TABLE, migrate, reached
 from shopwindow.service.database.tables import TablesByName
 
-RACES = 20
-"""How often one transaction may find a row that another made meanwhile."""
-
-TOGETHER_ATTEMPTS = 3
-"""So often a transaction is tried beside others; then those that failed so often take turns, so
-that each succeeds.
+MAX_RACES = 20
+"""How many times one transaction may meet a row that another has inserted meanwhile. A statement
+that inserts the same row every time is a bug, and must not be repeated until the time is over.
 """
 
-IMPATIENCE_SECONDS = 0.5
-"""How long a request waits while the database has been out of reach: threads that wait cannot
-answer reads.
+CONCURRENT_ATTEMPTS = 3
+"""How many times a transaction is tried beside others. After that it takes turns with others that
+have failed so many times, so that each of them succeeds.
+"""
+
+OUTAGE_WAIT_SECONDS = 0.5
+"""How long a request waits while the database has been out of reach of late. It is short, because
+threads that wait cannot answer reads.
 """
 
 SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0
-"""After which a server that says nothing is given up. One that runs has said by then that a
-statement took too long.
+"""After so long a server that sends nothing is given up. One that is at work has reported by then
+that a statement took too long (statement_timeout, 10 s).
 """
 
 RECONNECT_SECONDS = 2.0
-"""After which the pool gives a connection up; the next request makes it try again, with no
-growing pause.
+"""After so long the pool gives up making a connection. The next request makes it try again at
+once, while the pool itself would pause longer each time.
 """
 
 MIGRATION_LOCK = 0x76697472
-"""Of `pg_advisory_xact_lock`: one program migrates at a time."""
+"""The number of the advisory lock (pg_advisory_xact_lock) with which one program at a time
+migrates. Older programs use the same.
+"""
 
 _LIBPQ: dict[str, Any] = {
     "application_name": "shopwindow",
@@ -75,37 +89,42 @@ _LIBPQ: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
+"""Connection parameters (libpq's manual, 34.1.2). A host that is gone is noticed after 10 + 3 * 3 s
+on an idle connection, and after 15 s (milliseconds here) where something was sent.
+"""
 
 _CONFIGURE = """
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')
 UNION ALL SELECT set_config('statement_timeout', '10s', false) WHERE current_setting('statement_timeout') = '0'
 """
-"""An answer promises that it was kept, whatever the server's default is; and no request waits
-for ever for a lock.
+"""What each connection sets. A response promises that a write is durable, whatever the server's
+default is. And no request waits for a lock for ever, unless an operator has set another limit.
 """
 
-
 _STATEMENT_TIMEOUT = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
-"""Milliseconds that a statement may take, which an operator may have set longer than ours."""
+"""Milliseconds that a statement may take; an operator may have set more than this program does."""
 
 
 class WatchedConnection(psycopg.Connection[Row]):
     """A connection that is closed when its server falls silent.
 
-    A server that is stopped, or hangs, keeps no statement_timeout, and its kernel keeps TCP
-    alive.
+    A server that is stopped, or hangs, ends no statement by statement_timeout, and its kernel
+    keeps TCP alive. So the bytes that arrive are watched: ``patience`` is for how many seconds
+    none may arrive while something is expected.
     """
 
     patience = SERVER_SILENCE_SECONDS
     fell_silent = False
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
-        """All that is said to the server and heard from it goes through here."""
-        return super().wait(self._heard(gen), *arguments, **named)
+        """Do what psycopg does here, with a watch: all traffic with the server passes through."""
+        return super().wait(self._watched(gen), *arguments, **named)
 
-    def _heard(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """What ``gen`` does. Whoever waits for the socket looks in every tenth of a second,
-        with nothing ready.
+    def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        """Do what ``gen`` does, until the server is silent for too long.
+
+        psycopg resumes the generator when its socket is ready; and each tenth of a second with
+        nothing ready, which is when this looks at the time.
         """
         try:
             wanted = next(gen)
@@ -125,8 +144,8 @@ class WatchedConnection(psycopg.Connection[Row]):
         except StopIteration as end:
             return end.value
 
-    def knock(self, patience: float) -> None:
-        """Raises OperationalError where the server says nothing for so long."""
+    def probe(self, patience: float) -> None:
+        """Send an empty statement; raise OperationalError where no answer comes in so long."""
         usual, self.patience = self.patience, patience
         self.autocommit = True
         self.execute("")
@@ -136,21 +155,22 @@ class WatchedConnection(psycopg.Connection[Row]):
 Pool = ConnectionPool[WatchedConnection]
 
 
-class _Unknown(Exception):
-    """The connection broke while a transaction was being committed: it may have been kept."""
+class _OutcomeUnknown(Exception):
+    """The connection broke during a COMMIT: the transaction may have been committed."""
 
 
 _READ_ONLY = (ReadOnlySqlTransaction, FeatureNotSupported)
-"""A server that takes no writes: because it is told so; because it is a standby, which does
-nothing SERIALIZABLE.
+"""A server that takes no writes: because it is configured so, or because it is a standby, which
+supports nothing SERIALIZABLE.
 """
 
 
 @cache
-def _spelt(sql: str) -> bytes:
-    """A statement with psycopg's placeholders; none of ours holds `?` or `%` for anything else.
+def _translated(sql: str) -> bytes:
+    """A statement with psycopg's placeholders.
 
-    A table WITHOUT ROWID is SQLite's: its rows lie in its primary key. Here they never do.
+    No statement of a table holds `?` or `%` for anything else (interface.table.Step). WITHOUT
+    ROWID is SQLite's, and says how it stores the rows; PostgreSQL has nothing of that kind.
     """
     return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()
 
@@ -162,17 +182,17 @@ def _gives_rows(sql: str) -> bool:
 
 
 class _ServerSession:
-    """The port Session on one connection.
+    """An open transaction on one connection (interface.table.Session, migrate.Inspected).
 
-    Within a pipeline, a statement without rows is sent on with the next one, and what is wrong
-    with it is raised then.
+    Within a pipeline, a statement that returns no rows is sent along with the next one, and its
+    error is raised then.
     """
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
         self._connection = connection
 
     def run(self, sql: str, *values: Any) -> list[Row]:
-        cursor = self._connection.execute(_spelt(sql), values)
+        cursor = self._connection.execute(_translated(sql), values)
         return cursor.fetchall() if _gives_rows(sql) else []
 
     def has_table(self, name: str) -> bool:
@@ -180,7 +200,11 @@ class _ServerSession:
 
 
 class PostgreSQL:
-    """The port Database on a server."""
+    """A Database on a server.
+
+    ``url`` is its address (`address.server_address`), and ``connections`` the most that this
+    process opens.
+    """
 
     def __init__(
         self,
@@ -190,45 +214,46 @@ class PostgreSQL:
         connections: int = MAX_CONNECTIONS,
         clock: ServerClock | None = None,
     ) -> None:
-        """``tables`` by their names; ``connections``: of this process, at most."""
         self.tables = tables
         self._url = url
         self._clock = clock or ServerClock()
         self._meter = meter or Unmetered()
         self._connections = connections
         self._closing = False
-        self._begin()
+        self._start()
         os.register_at_fork(after_in_child=self._after_fork)
 
-    def _begin(self) -> None:
+    def _start(self) -> None:
         self._opening = threading.Lock()
         self._opened: Pool | None = None
-        self._away_until = 0.0
+        self._away_until = 0.0  # until then requests wait for a moment only (time.monotonic)
         self._waiting: dict[object, float] = {}  # since when each thread waits for a connection
 
     def _after_fork(self) -> None:
-        """A child has none of the pool's threads, and must not use its parent's connections."""
+        """Begin again in a child process, which has none of the pool's threads and must not use
+        its parent's connections.
+        """
         if self._opened is not None:
             _PARENTS_POOLS.append(self._opened)
-        self._begin()
+        self._start()
 
-    # -- the port ------------------------------------------------------------------------------
+    # -- the protocol Database -----------------------------------------------------------------
 
     def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
         started = time.perf_counter()
         try:
-            result = self._done(partial(self._act, work), repeatable=repeatable)
-        except _Given as given:
+            result = self._transact(partial(self._run_writing, work), repeatable=repeatable)
+        except _GivenUp as given_up:
             self._meter.failed(1)
-            raise given.refusal from given.__cause__
+            raise given_up.refusal from given_up.__cause__
         self._meter.wrote(1, time.perf_counter() - started)
         return result
 
     def read(self, work: Callable[[Tables], Result]) -> Result:
         try:
-            return self._done(partial(self._look, work), repeatable=True)
-        except _Given as given:
-            raise given.refusal from given.__cause__
+            return self._transact(partial(self._run_reading, work), repeatable=True)
+        except _GivenUp as given_up:
+            raise given_up.refusal from given_up.__cause__
 
     def migrate(self) -> list[str]:
         try:
@@ -244,14 +269,14 @@ class PostgreSQL:
 
     def now(self) -> datetime:
         if not self._clock.is_set:
-            with suppress(Refusal):  # the server is away: that has been said
-                self.read(lambda tables: None)
+            with suppress(Refusal):  # out of reach, which has been logged
+                self.read(lambda tables: None)  # a new connection sets the clock
         return self._clock.now()
 
     def _set_clock(self, connection: psycopg.Connection[Row]) -> None:
         asked = time.monotonic()
-        ((told,),) = connection.execute("SELECT clock_timestamp()").fetchall()
-        self._clock.set(told, asked)
+        ((server,),) = connection.execute("SELECT clock_timestamp()").fetchall()
+        self._clock.set(server, asked)
 
     def fault(self) -> str:
         try:
@@ -279,88 +304,100 @@ class PostgreSQL:
 
     # -- transactions --------------------------------------------------------------------------
 
-    def _done(
-        self, transact: Callable[[WatchedConnection, bool], Result], *, repeatable: bool
+    def _transact(
+        self, run: Callable[[WatchedConnection, bool], Result], *, repeatable: bool
     ) -> Result:
-        """Try until it is done, or there is no time left. Raises _Given, and what ``transact``
-        raises.
+        """Return what ``run`` returns, which is tried until it succeeds or the time is over.
 
-        ``transact`` is told whether it has failed so often that it is to take turns.
+        ``run`` gets a connection, and whether it has failed so many times that it takes turns
+        with others. Raises _GivenUp, and what ``run`` raises.
         """
         now = time.monotonic()
         is_away = now < self._away_until
-        deadline = now + (IMPATIENCE_SECONDS if is_away else DATABASE_SECONDS)
+        deadline = now + (OUTAGE_WAIT_SECONDS if is_away else DATABASE_SECONDS)
         attempt = 0
         while True:
             attempt += 1
             try:
                 with self._connection(deadline) as connection:
                     if is_away:
-                        connection.knock(IMPATIENCE_SECONDS)
+                        connection.probe(OUTAGE_WAIT_SECONDS)
                         is_away, deadline = False, now + DATABASE_SECONDS
-                    result = transact(connection, attempt > TOGETHER_ATTEMPTS)
+                    result = run(connection, attempt > CONCURRENT_ATTEMPTS)
             except (SerializationFailure, DeadlockDetected) as error:
-                last: Exception = error  # it is known to be rolled back
-            except UniqueViolation as error:  # the server may find the second of two equal rows before it sees the race
-                if attempt == RACES:
-                    raise  # it is no race
+                last: Exception = error  # it is certain to be rolled back
+            except UniqueViolation as error:
+                # of two transactions that insert the same row, the server may report the second
+                # row before it notices that the transactions conflict
+                if attempt == MAX_RACES:
+                    raise
                 last = error
-            except _Unknown as error:
+            except _OutcomeUnknown as error:
                 last = error
                 if not repeatable:
-                    raise _Given(self._told(error, OUTCOME_UNKNOWN)) from error
+                    raise _GivenUp(self._refusal(error, OUTCOME_UNKNOWN)) from error
             except PoolClosed as error:
-                raise _Given(unavailable("the service is stopping")) from error
+                raise _GivenUp(unavailable("the service is stopping")) from error
             except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
                 last = error  # nothing was committed: COMMIT had not been sent
             else:
                 self._away_until = 0.0
                 return result
+
             if time.monotonic() >= deadline:
                 if isinstance(last, PoolTimeout):
                     self._away_until = time.monotonic() + DATABASE_SECONDS
-                raise _Given(self._told(last, "the database cannot be reached now")) from last
+                reason = "the database cannot be reached now"
+                raise _GivenUp(self._refusal(last, reason)) from last
 
-    def _look(
+    def _run_reading(
         self, work: Callable[[Tables], Result], connection: WatchedConnection, in_turn: bool
     ) -> Result:
         _begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
         return work(Tables(_ServerSession(connection), self.tables))
 
-    def _act(
+    def _run_writing(
         self, work: Callable[[Tables], Result], connection: WatchedConnection, in_turn: bool
     ) -> Result:
-        """Run an action in a transaction.
+        """Run an action in a transaction, and commit it.
 
-        A pipeline (libpq 34.5) sends BEGIN and what needs no answer on its way together: an
-        opt-in takes two ways to the server instead of four. It ends before COMMIT is sent: what
-        fails until then is known not to be kept.
+        A pipeline (libpq's manual, 34.5) sends BEGIN together with the statements that return
+        nothing: an opt-in takes two round trips instead of four. The pipeline ends before COMMIT
+        is sent, so that whatever fails until then is certain not to be committed.
         """
         _begin(connection, IsolationLevel.SERIALIZABLE, reads=False)
         with connection.pipeline():
-            if in_turn:  # before the snapshot is taken, which is by the first query
+            if in_turn:  # before the first query, which takes the snapshot
                 connection.execute(f"LOCK TABLE {STEPS_TABLE} IN SHARE ROW EXCLUSIVE MODE")
             result = work(Tables(_ServerSession(connection), self.tables))
         with _committing():
             connection.commit()
         return result
 
+    # -- connections ---------------------------------------------------------------------------
+
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[WatchedConnection]:
+        """A connection of the pool, which goes back rolled back. Raises _GivenUp for a server that
+        takes no writes, and what the pool raises.
+        """
         pool = self._pool()
-        place = object()
-        self._waiting[place] = time.monotonic()
+        waiting = object()
+        self._waiting[waiting] = time.monotonic()
         try:
-            connection = pool.getconn(max(0.01, min(1.0, deadline - time.monotonic())))
+            # a second at a time: each try makes a pool that has given up connect again
+            seconds = max(0.01, min(1.0, deadline - time.monotonic()))
+            connection = pool.getconn(seconds)
         finally:
-            del self._waiting[place]
+            del self._waiting[waiting]
         try:
             yield connection
         except _READ_ONLY as error:
             if connection.read_only and not connection.autocommit:
-                raise  # it is the fault of who only looks
+                raise  # a read has tried to write: a bug of this program
             connection.close()  # the next one may lead to a server that takes writes
-            raise _Given(self._told(error, "the database cannot be written to now")) from error
+            reason = "the database cannot be written to now"
+            raise _GivenUp(self._refusal(error, reason)) from error
         finally:
             if connection.fell_silent:
                 self._away_until = time.monotonic() + DATABASE_SECONDS
@@ -370,18 +407,18 @@ class PostgreSQL:
             pool.putconn(connection)
 
     def _pool(self) -> Pool:
-        """The pool, opened by the first who needs it: in the process that uses it."""
+        """The pool, opened by the first request that needs it, and so in the process that uses it."""
         pool = self._opened
         if pool is None:
             with self._opening:
                 if self._closing:
                     raise PoolClosed
                 if self._opened is None:
-                    self._opened = self._made()
+                    self._opened = self._open_pool()
                 pool = self._opened
         return pool
 
-    def _made(self) -> Pool:
+    def _open_pool(self) -> Pool:
         logging.getLogger("psycopg.pool").addFilter(hide_users)
         return ConnectionPool(
             self._url,
@@ -395,37 +432,41 @@ class PostgreSQL:
         )
 
     def _configure(self, connection: WatchedConnection) -> None:
+        """Prepare a new connection of the pool."""
         connection.execute(_CONFIGURE)
-        ((allowed,),) = connection.execute(_STATEMENT_TIMEOUT).fetchall()
-        connection.patience = max(SERVER_SILENCE_SECONDS, allowed / 1000 + 1)
+        ((milliseconds,),) = connection.execute(_STATEMENT_TIMEOUT).fetchall()
+        connection.patience = max(SERVER_SILENCE_SECONDS, milliseconds / 1000 + 1)
         self._set_clock(connection)
         connection.commit()
 
     def _words(self, error: Exception) -> str:
-        """What an error says, in one line that shows neither user nor password."""
+        """An error's text in one line that shows neither user nor password."""
         return without_secrets(_line(error), self._url)
 
-    def _told(self, error: Exception, reason: str) -> Exception:
+    def _refusal(self, error: Exception, reason: str) -> Exception:
+        """Log an error, and return the refusal that gives clients the reason."""
         journal.error("database_unavailable", f"the database: {self._words(error)}")
         return unavailable(reason)
 
 
-class _Given(Exception):
-    """A transaction was given up, with the Refusal that says so."""
+class _GivenUp(Exception):
+    """A transaction was given up, for the reason in its Refusal."""
 
     def __init__(self, refusal: Exception) -> None:
         self.refusal = refusal
 
 
 _PARENTS_POOLS: list[Pool] = []
-"""Pools of a parent process, kept from being closed: that would end the parent's sessions."""
+"""Pools of a parent process. They are referred to here so that Python never closes them, which
+would end the parent's sessions.
+"""
 
 
 def _begin(connection: WatchedConnection, level: IsolationLevel, *, reads: bool) -> None:
-    """What the transaction shall be that the next statement begins."""
+    """Set how the next statement begins a transaction."""
     if connection.autocommit:
         connection.autocommit = False
-    read_only = True if reads else None  # None: as the server has it, which may be a standby
+    read_only = True if reads else None  # None: the server's default, for it may be a standby
     if connection.read_only is not read_only or connection.isolation_level is not level:
         connection.read_only = read_only
         connection.isolation_level = level
@@ -433,18 +474,20 @@ def _begin(connection: WatchedConnection, level: IsolationLevel, *, reads: bool)
 
 @contextmanager
 def _committing() -> Iterator[None]:
-    """While the server commits. Raises _Unknown where it may have done so."""
+    """Hold while the server commits. Raises _OutcomeUnknown where it may have done so."""
     try:
         yield
     except psycopg.Error as error:
         if _rolled_back(error):
             raise
-        raise _Unknown(_line(error)) from error
+        raise _OutcomeUnknown(_line(error)) from error
 
 
 def _rolled_back(error: psycopg.Error) -> bool:
-    """Whether the server said that a transaction failed. That it ends itself (57P0x) it may say
-    after a COMMIT.
+    """Whether an error says that the transaction failed, by its SQLSTATE (the manual, appendix A).
+
+    Errors of the connection (08), of the system (58) and internal ones (XX) do not say it, nor
+    that the server shuts down (57P), which it may report after it has committed.
     """
     state = error.sqlstate
     return state is not None and not state.startswith(("08", "57P", "58", "XX"))
