@@ -68,13 +68,13 @@ def test_the_worker_that_is_behind_tells_what_is_served_and_one_that_has_ended_n
     workers, ended = WorkerNotes(tmp_path), subprocess.Popen(["true"])
     ended.wait()
     told = {ended.pid: ("a", 1.0, ""), os.getppid(): ("c", 3.0, ""), os.getpid(): ("b", 2.0, "c cannot be read")}
-    before = workers.living()
+    before = workers.running()
     for process, (id, loaded, fault) in told.items():
         note = {"id": id, "loaded": loaded, "fault": fault}
         (tmp_path / f"worker-{process}").write_text(json.dumps(note))
-    assert (before, behind(workers.living())) == ([], WorkerNote(os.getpid(), "b", 2.0, "c cannot be read", {}))
+    assert (before, behind(workers.running())) == ([], WorkerNote(os.getpid(), "b", 2.0, "c cannot be read", {}))
     workers.record_release(None, "d\udcff is not there")
-    assert behind(workers.living()) == WorkerNote(os.getpid(), "", 0.0, "d\\udcff is not there", {})
+    assert behind(workers.running()) == WorkerNote(os.getpid(), "", 0.0, "d\\udcff is not there", {})
 
 
 def test_a_note_that_says_no_time_costs_the_age_alone(tmp_path: Path, out: Path, schemas: Schemas) -> None:

@@ -79,7 +79,7 @@ class Admin:
         self._mails = mails or dict
         self._probe = probe
         self._observed = DatabaseState()
-        self._turn = Lock()
+        self._metrics_lock = Lock()
         registry = CollectorRegistry()
         multiprocess.MultiProcessCollector(registry, path=str(shared))  # type: ignore[no-untyped-call]
         figures = Figures(
@@ -95,7 +95,7 @@ class Admin:
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         path = environ.get("PATH_INFO", "")
         if path == "/metrics":
-            with self._turn:
+            with self._metrics_lock:
                 return self._metrics(environ, start_response)
         pages = {
             "/healthz": self._health,
@@ -120,7 +120,7 @@ class Admin:
         Thread(target=server.serve_forever, name="admin", daemon=True).start()
         Thread(target=self._keep_observing, name="observer", daemon=True).start()
 
-    # -- what is observed ----------------------------------------------------------------------
+    # -- the database's state ------------------------------------------------------------------
 
     def _keep_observing(self) -> None:
         pause = Event()
@@ -136,7 +136,7 @@ class Admin:
 
         The lock keeps a scrape from reading a worker's counts twice while they are added up.
         """
-        with self._turn:
+        with self._metrics_lock:
             self._workers.remove_ended()
         if self._database is None:
             return
@@ -149,6 +149,7 @@ class Admin:
         self._observed = DatabaseState(fault, oldest, has_database=True)
 
     def _database_state(self) -> DatabaseState:
+        """Return what was last observed, with the number of mails as it is now."""
         return DatabaseState(
             self._observed.fault,
             self._observed.oldest_mail,
@@ -174,7 +175,7 @@ class Admin:
         returned are the release's id and its age in seconds. While workers serve different
         releases, these are of the worker that is behind, with the reason if there is one.
         """
-        hindmost = behind(self._workers.living())
+        hindmost = behind(self._workers.running())
         value: dict[str, Any] = {"ready": hindmost is not None and hindmost.id != ""}
         if hindmost is not None and hindmost.id:
             value |= {"id": hindmost.id, "age": _age(self._releases.built(hindmost.id))}
@@ -205,7 +206,7 @@ class Admin:
             current, fault = self._releases.current(), ""
         except Failure as failure:
             current, fault = None, str(failure)
-        workers = self._workers.living()
+        workers = self._workers.running()
         well = (
             current is not None
             and bool(workers)
@@ -225,7 +226,7 @@ class Admin:
 
     def _check_queue(self) -> CheckResult:
         """Check that writes do not wait for the database longer than QUEUE_SECONDS."""
-        loads = [worker.figures for worker in self._workers.living()]
+        loads = [worker.figures for worker in self._workers.running()]
         waiting = sum(load.get("waiting", 0) for load in loads)
         oldest = max((load.get("oldest", 0.0) for load in loads), default=0.0)
         well = oldest <= QUEUE_SECONDS

@@ -61,15 +61,15 @@ class Figures:
         self._folders = folders
         self._state = state
         self._connections = connections
-        self._next_change: tuple[str, str] = ("", "")
+        self._next_change: tuple[str, str] = ("", "")  # a release's id and its nextChange
 
     def describe(self) -> list[Metric]:
         """Return nothing: prometheus_client would collect everything only to learn the names."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric that can be read now, and leave out the others. Never raises."""
-        workers, state = self._workers.living(), self._state()
+        """Yield every metric that can be read now, and leave out the others."""
+        workers, state = self._workers.running(), self._state()
         yield _build_info()
         yield from self._release(workers)
         yield from self._last_build()
@@ -88,39 +88,25 @@ class Figures:
         current: str | None = None
         with suppress(Failure):  # /checks/release reports it
             current = self._releases.current()
-        served = GaugeMetricFamily(
-            "shopwindow_worker_release_info",
-            "The release that a worker serves.",
-            labels=("worker", "id"),
-        )
-        states = {"current": 0, "behind": 0, "without": 0}
-        for worker in workers:
-            served.add_metric((str(worker.pid), worker.id), 1)
-            if not worker.id:
-                states["without"] += 1
-            elif worker.id == current:
-                states["current"] += 1
-            else:
-                states["behind"] += 1
-        yield served
-        yield _by_label(
-            "shopwindow_workers", "Workers, by the release that they serve.", "state", states
-        )
-        if not current:
-            return
-        info = GaugeMetricFamily(
-            "shopwindow_release_info", "The current release.", labels=("id",)
-        )
-        info.add_metric((current,), 1)
-        yield info
+        yield from _served(workers, current)
+        if current:
+            info = GaugeMetricFamily(
+                "shopwindow_release_info", "The current release.", labels=("id",)
+            )
+            info.add_metric((current,), 1)
+            yield info
+            yield from self._overdue(current)
+
+    def _overdue(self, current: str) -> Iterator[Metric]:
+        # a release never changes, so its manifest is read once
         if self._next_change[0] != current:
             try:
                 self._next_change = (current, self._releases.manifest(current).next_change)
             except Failure:
                 return
-        overdue = time.time() - datetime.fromisoformat(self._next_change[1]).timestamp()
+        seconds = time.time() - datetime.fromisoformat(self._next_change[1]).timestamp()
         help = "Seconds since the content should have changed by itself (nextChange); 0 until then."
-        yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, max(0.0, overdue))
+        yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, max(0.0, seconds))
 
     def _last_build(self) -> Iterator[Metric]:
         last, cut = last_build(self._releases.out), killed_build(self._releases.out)
@@ -189,6 +175,27 @@ def _build_info() -> Metric:
 
 
 # -- workers and the database ------------------------------------------------------------------
+
+
+def _served(workers: list[WorkerNote], current: str | None) -> Iterator[Metric]:
+    """Yield which release each worker serves, and how many workers serve the current one."""
+    served = GaugeMetricFamily(
+        "shopwindow_worker_release_info",
+        "The release that a worker serves.",
+        labels=("worker", "id"),
+    )
+    states = {"current": 0, "behind": 0, "without": 0}
+    for worker in workers:
+        served.add_metric((str(worker.pid), worker.id), 1)
+        if not worker.id:
+            states["without"] += 1
+        elif worker.id == current:
+            states["current"] += 1
+        else:
+            states["behind"] += 1
+    yield served
+    help = "Workers, by the release that they serve."
+    yield _by_label("shopwindow_workers", help, "state", states)
 
 
 def _load(workers: list[WorkerNote]) -> Iterator[Metric]:

@@ -5,11 +5,11 @@ How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
 1. It computes what the request costs (service.allowances). A sender who was refused a moment ago
    is refused again at once, but not with an Idempotency-Key: the request may be a repeated one,
    whose response is stored.
-2. An action that only reads the database, or that has nothing to do with the database, is done
-   without a transaction for writing.
-3. Anything else is one transaction: the stored response of a repeated request, or else the
-   allowance, the action, and the storing of its response. So an action is done once, and what
-   it costs is spent once, or neither.
+2. An action that only reads the database is performed in a transaction that reads, and costs
+   nothing. One that does not use the database (FromRunning) spends its cost first.
+3. Anything else is one transaction, which returns the stored response of a repeated request.
+   For a new request it spends the cost, performs the action and stores the response. All of it
+   is committed, or nothing is.
 """
 
 import os

@@ -79,6 +79,7 @@ upon them.
 """
 
 WATCHED_SIGNALS = (*GROUP_SIGNALS, signal.SIGCHLD)
+"""Signals that wake the parent's loop. SIGCHLD does no more than that: a process has ended."""
 
 WorkerCommand = Callable[[int, int, int], Sequence[str]]
 """Returns a worker's command line, by its number, the listener and the channel (both as file
@@ -123,6 +124,9 @@ class Slot:
     next_start: float = 0.0
     """Before which no process is started (time.monotonic)."""
 
+    def processes(self) -> list[WorkerProcess]:
+        return [worker for worker in (self.worker, self.successor) if worker is not None]
+
 
 @dataclass(eq=False)
 class Supervisor:
@@ -150,6 +154,7 @@ class Supervisor:
     is_reloading: bool = field(init=False, default=False)
     is_stopping: bool = field(init=False, default=False)
     checked: float = field(init=False, default_factory=time.monotonic)
+    """When the workers were last judged (time.monotonic)."""
 
     def __post_init__(self) -> None:
         self.slots = [Slot(number) for number in range(self.number)]
@@ -186,6 +191,7 @@ class Supervisor:
     # -- a step of the loop --------------------------------------------------------------------
 
     def _obey(self, signals: socket.socket) -> None:
+        """Act upon the signals that have come."""
         with suppress(BlockingIOError):
             for number in signals.recv(64):
                 if number in (signal.SIGTERM, signal.SIGINT):
@@ -215,7 +221,7 @@ class Supervisor:
             if worker in self.retired:
                 self.retired.remove(worker)
                 continue
-            slot = next(slot for slot in self.slots if worker in (slot.worker, slot.successor))
+            slot = next(slot for slot in self.slots if worker in slot.processes())
             if not self.is_stopping:
                 self._report_end(slot, worker)
             if slot.successor is worker:
@@ -283,9 +289,8 @@ class Supervisor:
             systemd.notify(systemd.READY)
 
     def _check_slot(self, slot: Slot, now: float) -> None:
-        for worker in [
-            worker for worker in (slot.worker, slot.successor) if worker is not None
-        ]:
+        """Bring a slot's processes into order: replace a sick one, promote a ready successor."""
+        for worker in slot.processes():
             self._check_health(slot, worker, now)
 
         if slot.successor is not None and slot.successor.is_ready:
@@ -363,6 +368,7 @@ class Supervisor:
             self.to_reload = list(self.slots)
 
     def _continue_reload(self) -> None:
+        """Start the next successor once the one before it has taken its place."""
         if not self.is_reloading or any(slot.successor for slot in self.slots):
             return
         if self.to_reload:
@@ -373,8 +379,9 @@ class Supervisor:
             systemd.notify(systemd.READY)
 
     def _stop(self) -> None:
-        """Order all workers to end. The address is free after the last one, unless systemd
-        listens there itself.
+        """Order all workers to end.
+
+        With the last one the address becomes free, unless systemd listens there itself.
         """
         if not self.is_stopping:
             self.is_stopping = True
@@ -384,12 +391,7 @@ class Supervisor:
                 worker.stop(DRAIN_SECONDS)
 
     def _processes(self) -> list[WorkerProcess]:
-        at_work = [
-            worker
-            for slot in self.slots
-            for worker in (slot.worker, slot.successor)
-            if worker is not None
-        ]
+        at_work = [worker for slot in self.slots for worker in slot.processes()]
         return at_work + self.retired
 
 

@@ -87,7 +87,7 @@ class WorkerNotes:
 
     # -- the admin address --
 
-    def living(self) -> list[WorkerNote]:
+    def running(self) -> list[WorkerNote]:
         """Return the notes of the workers that are running, by process number."""
         return sorted(self._read(), key=lambda worker: worker.pid)
 
