@@ -33,6 +33,8 @@ from shopwindow.edge import keys as api_keys
 from shopwindow.edge import nginx, openapi
 from shopwindow.edge.nginx import EdgeLimits
 from shopwindow.edge.rules import digest, rules
+from shopwindow.editor import vscode
+from shopwindow.editor.schemas import associations
 from shopwindow.interface.answer import Response
 from shopwindow.interface.collections import Declared, schemas_with
 from shopwindow.interface.collections import declared as declared_in
@@ -112,6 +114,38 @@ def new(interface: Interface, content: Path, kind: str, name: str | None = None)
     named = document.kind_named(prepared.interface, kind)
     begun = document.new_document(prepared.interface, prepared.schemas, content, named, name)
     return document.write(content, begun)
+
+
+def editor_schemas(
+    interface: Interface, content: Path, editor: str
+) -> tuple[list[Path], list[Problem]]:
+    """Write schemas for an editor's YAML language server; return the files, or the problems.
+
+    ``editor`` is "vscode", for schemas and settings below .vscode beside the content folder, or
+    a folder for the schemas alone. With them stands associations.json, the setting
+    `yaml.schemas`. The problems are those of `collections.yaml` and of the folder's own
+    schemas: where there are any, nothing is written. Raises Misuse where there is no such
+    content folder, and Failure where settings.json is not plain JSON.
+    """
+    if not content.is_dir():
+        raise Misuse("content", f"{content}: there is no such folder")
+    prepared = declared(interface, content)
+    if problems := [*prepared.schemas.problems, *prepared.problems]:
+        return [], problems
+    root = content.absolute().parent
+    name = content.absolute().name
+    if editor == "vscode":
+        files = vscode.files(prepared.interface, prepared.schemas, name)
+        return vscode.write(root, files), []
+    listed = associations(prepared.interface, prepared.schemas)
+    folder = Path(editor)
+    folder.mkdir(parents=True, exist_ok=True)
+    relative = os.path.relpath(folder.absolute(), root).replace(os.sep, "/")
+    globs = vscode.patterns(listed, relative, name)
+    files = {**vscode.schema_files(listed), "associations.json": vscode.encoded(globs)}
+    for file_name, data in files.items():
+        (folder / file_name).write_bytes(data)
+    return [folder / file_name for file_name in files], []
 
 
 # -- content -----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import click
 COMMANDS = {
     "init": ("starter", "Begin a content repository."),
     "new": ("starter", "Begin a document: a file with what it needs."),
+    "schemas": ("editor", "Write schemas for an editor."),
     "check": ("content", "Say everything that is wrong with the content."),
     "show": ("content", "Print what an app would get, from the working tree."),
     "preview": ("preview", "Show the content folder in a browser."),

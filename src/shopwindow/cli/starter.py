@@ -7,7 +7,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli.steps import CONTENT, interface
-from shopwindow.starter.begin import PIPELINES, STARTS, Beginning
+from shopwindow.starter.begin import EDITORS, PIPELINES, STARTS, Beginning
 from shopwindow.starter.locked import wheel_of
 
 
@@ -28,17 +28,24 @@ from shopwindow.starter.locked import wheel_of
     help="Also a pipeline that checks and builds every change.",
 )
 @click.option(
+    "--editor",
+    type=click.Choice(EDITORS),
+    help="Also schemas, settings and tasks for an editor.",
+)
+@click.option(
     "--wheel",
     metavar="URL#sha256=…",
     help="Where the program's wheel is, and its hash; for requirements.txt.",
 )
-def init(folder: Path, start: str, pipeline: str | None, wheel: str | None) -> None:
+def init(
+    folder: Path, start: str, pipeline: str | None, editor: str | None, wheel: str | None
+) -> None:
     """Write a new content repository to DIR.
 
     Content goes to DIR/content; releases will go to DIR/dist. In DIR, no command needs an
     option. Where DIR holds something that would be written, nothing is.
     """
-    beginning = Beginning(start, pipeline, wheel=wheel_of(wheel) if wheel else None)
+    beginning = Beginning(start, pipeline, editor, wheel_of(wheel) if wheel else None)
     files = library.start(interface(), folder, beginning)
     click.echo(f"{folder}: {len(files)} files written")
     if folder.resolve() != Path.cwd():

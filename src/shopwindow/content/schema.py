@@ -181,10 +181,15 @@ class Schemas:
 
         That is a content folder's own, where it has one of this name, and then the program's.
         """
-        upper = (self.shape(name),)
+        return tuple(level.shape(name) for level in self.levels(name))
+
+    def levels(self, name: str) -> tuple["Schemas", ...]:
+        """Return the schemas that hold for a document together, by the name of its schema: with
+        those of a content folder on top, and below them the program's.
+        """
         if self._below is None or name not in self._below._files:
-            return upper
-        return (*upper, *self._below.shapes(name))
+            return (self,)
+        return (self, *self._below.levels(name))
 
     def about(self, name: str, pointer: Pointer) -> str:
         """Return the description of a place, or of the nearest around it that has one."""

@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import below
 from shopwindow.content.schema import Schemas
+from shopwindow.editor import vscode
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Misuse
 from shopwindow.starter.locked import Wheel, program_line, requirements
@@ -27,6 +28,8 @@ PIPELINES = {
     "gitlab": ("gitlab-ci.yml", ".gitlab-ci.yml"),
 }
 """Code host → our file, and where the host looks for it."""
+
+EDITORS = ("vscode",)
 
 MISSING = (
     "requirements.txt names no wheel of shopwindow: write its address and its hash into the"
@@ -42,12 +45,13 @@ _FILES = _HERE / "files"
 class Beginning:
     """What a new repository is to have.
 
-    ``start`` is one of STARTS, ``pipeline`` a key of PIPELINES. Without a ``wheel``,
-    requirements.txt has a comment in its place.
+    ``start`` is one of STARTS, ``pipeline`` a key of PIPELINES, and ``editor`` one of EDITORS.
+    Without a ``wheel``, requirements.txt has a comment in its place.
     """
 
     start: str = STARTS[0]
     pipeline: str | None = None
+    editor: str | None = None
     wheel: Wheel | None = None
 
 
@@ -67,17 +71,25 @@ def files_of(beginning: Beginning, interface: Interface, schemas: Schemas) -> di
     """Return the files of a new repository: path, with slashes, → bytes.
 
     ``interface`` and ``schemas`` are those with the collections of the content to start from.
-    Raises Misuse for a pipeline that is not supported.
+    Raises Misuse for a pipeline or an editor that is not supported.
     """
     source = content_of(beginning.start)
     files = {f"{CONTENT}/{name}": (source / name).read_bytes() for name in _files_below(source)}
-    files["README.md"] = _readme(interface, schemas).encode()
+    files["README.md"] = _readme(interface, schemas, beginning.editor).encode()
     files[".gitignore"] = (_FILES / "gitignore").read_bytes()
     files["requirements.txt"] = requirements(beginning.wheel).encode()
     if beginning.pipeline is not None:
         path, text = _pipeline(beginning.pipeline)
         files[path] = text.encode()
+    if beginning.editor is not None:
+        files |= _of_editor(beginning.editor, interface, schemas)
     return files
+
+
+def _of_editor(name: str, interface: Interface, schemas: Schemas) -> dict[str, bytes]:
+    if name not in EDITORS:
+        raise Misuse("editor", f"{name!r}: there are settings for {', '.join(EDITORS)}")
+    return vscode.files(interface, schemas, CONTENT)
 
 
 def _files_below(folder: Path) -> list[str]:
@@ -94,11 +106,16 @@ def _pipeline(host: str) -> tuple[str, str]:
     return path, text.replace("@MISSING@", MISSING).replace("@LINE@", str(program_line()))
 
 
-def _readme(interface: Interface, schemas: Schemas) -> str:
+def _readme(interface: Interface, schemas: Schemas, editor: str | None) -> str:
     rows = "\n".join(_row(kind, schemas) for kind in interface.kinds)
     names = ", ".join(f"`{kind.name}`" for kind in interface.kinds)
     text = (_FILES / "README.md").read_text(encoding="utf-8")
-    return text.replace("@KINDS@", rows).replace("@NAMES@", names).replace("@EDITOR@", "")
+    in_editor = (
+        (_FILES / f"{editor}.md").read_text(encoding="utf-8") if editor in EDITORS else ""
+    )
+    return (
+        text.replace("@KINDS@", rows).replace("@NAMES@", names).replace("@EDITOR@", in_editor)
+    )
 
 
 def _row(kind: Kind, schemas: Schemas) -> str:

@@ -1,0 +1,1 @@
+"""Schemas and settings for an editor: it marks a mistake while it is written."""

@@ -1,0 +1,305 @@
+"""Our schemas as a YAML language server needs them: one file a kind, complete in itself.
+
+How this works: `Translation` follows every `$ref` and writes out what it leads to, so that a
+file needs no other one and a property's own description is what the editor shows. A place that
+leads to itself, as a category within a category does, stays a `$ref` into the file's own
+`$defs`. Texts are loosened by `texts`. Of a kind whose documents build on bases, the document
+may lack what the base has and remove it by null; only `check` sees both together.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urljoin
+
+from shopwindow.content.kinds import SITE, Kind
+from shopwindow.content.listing import COLLECTIONS, SITE_FILE
+from shopwindow.content.schema import BASE, Schemas
+from shopwindow.editor import texts
+from shopwindow.editor.snippets import snippet
+from shopwindow.editor.texts import Schema
+from shopwindow.interface.interface import Interface
+
+DIALECT = "http://json-schema.org/draft-07/schema#"
+"""Draft 7 has every keyword that is left here, and every language server knows it."""
+
+COLLECTIONS_SCHEMA = "collections.json"
+
+ANNOTATIONS = ("description", "title", "default", "examples")
+
+WORDS = {
+    "integer": "a whole number, without quotes",
+    "number": "a number, without quotes",
+    "boolean": "true or false, without quotes",
+    "array": "a list: entries in brackets, [a, b], or below with a hyphen each",
+    "null": "null",
+}
+
+_NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_LISTS = ("minItems", "maxItems", "uniqueItems")
+_SIZES = ("minProperties", "maxProperties")
+_TEXT = ("pattern", "format", "minLength", "maxLength")
+
+
+@dataclass(frozen=True)
+class Association:
+    """A schema and the files that it is for: patterns below the content folder; those that
+    begin with `!` are left out.
+    """
+
+    name: str
+    schema: Schema
+    patterns: tuple[str, ...]
+
+
+def associations(interface: Interface, schemas: Schemas) -> list[Association]:
+    """Return the editor's schemas of a content folder: site.yaml, collections.yaml, each kind,
+    and the bases of kinds that have some.
+
+    ``interface`` and ``schemas`` are those with the folder's collections and own schemas.
+    """
+    result = [
+        Association("site", whole(schemas, SITE.schema), (SITE_FILE,)),
+        Association("collections", whole(schemas, COLLECTIONS_SCHEMA), (COLLECTIONS,)),
+    ]
+    for kind in interface.kinds:
+        result.append(_of_kind(kind, schemas))
+        if kind.layered:
+            result.append(_of_bases(kind, schemas))
+    return result
+
+
+def whole(schemas: Schemas, name: str) -> Schema:
+    """Return the editor's schema of a file that holds one document."""
+    return _file(*_document(schemas, name, layered=False))
+
+
+def _of_kind(kind: Kind, schemas: Schemas) -> Association:
+    document, more = _document(schemas, kind.schema, layered=False)
+    if kind.layered:
+        relaxed, others = _document(schemas, kind.schema, layered=True)
+        document = {"if": {"required": ["extends"]}, "then": relaxed, "else": document}
+        more |= others
+    document = {"defaultSnippets": snippet(kind, schemas), **document}
+    endings = ("yaml", "yml")
+    patterns = [f"{kind.folder}/**/*.{ending}" for ending in endings]
+    if kind.streamed:
+        patterns += [f"{kind.folder}.{ending}" for ending in endings]
+    if kind.layered:
+        patterns += [f"!{kind.folder}/**/_*.{ending}" for ending in endings]
+    listed = _listed(document, is_list=schemas[kind.schema].get("type") == "array")
+    name = kind.name.replace("/", "-")
+    return Association(name, _file(listed, more), tuple(patterns))
+
+
+def _of_bases(kind: Kind, schemas: Schemas) -> Association:
+    document, more = _document(schemas, kind.schema, layered=True)
+    patterns = tuple(f"{kind.folder}/**/_*.{ending}" for ending in ("yaml", "yml"))
+    return Association(f"{kind.name}-base", _file(document, more), patterns)
+
+
+def _listed(document: Schema, *, is_list: bool) -> Schema:
+    """Return the schema of a file that holds one document or a list of them.
+
+    Where a document is a list itself, a list of lists is what holds several.
+    """
+    several: Schema = {"type": "array"}
+    if is_list:
+        several["items"] = {"type": "array"}
+    reference = {"$ref": "#/definitions/document"}
+    return {
+        "description": document.get("description", ""),
+        "definitions": {"document": document},
+        "if": several,
+        "then": {"type": "array", "items": reference},
+        "else": reference,
+    }
+
+
+def _file(schema: Schema, more: Mapping[str, Schema]) -> Schema:
+    """Return the schema of a file, with its definitions."""
+    definitions = {**schema.get("definitions", {}), **more}
+    result = {"$schema": DIALECT, **schema}
+    return result | ({"definitions": definitions} if definitions else {})
+
+
+def _document(
+    schemas: Schemas, name: str, *, layered: bool
+) -> tuple[Schema, dict[str, Schema]]:
+    """Return the schema of a document, and the definitions that it refers to.
+
+    A content folder's own schema stands on top of the program's: both hold.
+    """
+    parts: list[Schema] = []
+    definitions: dict[str, Schema] = {}
+    for number, level in enumerate(schemas.levels(name)):
+        prefix = f"{'layered-' * layered}{number}-"
+        translation = Translation(level, prefix, layered=layered)
+        parts.append(translation.document(name))
+        definitions |= translation.definitions
+    first, *others = parts
+    return (
+        first | {"allOf": [*first.get("allOf", ()), *others]} if others else first
+    ), definitions
+
+
+@dataclass
+class Translation:
+    """The schemas of one level, read as an editor needs them.
+
+    ``prefix`` keeps the names of its definitions apart from those of another translation in the
+    same file. ``layered``: documents may lack what their base has.
+    """
+
+    schemas: Schemas
+    prefix: str
+    layered: bool = False
+    definitions: dict[str, Schema] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+    _recursive: set[str] = field(default_factory=set)
+
+    def document(self, name: str) -> Schema:
+        """Return the schema of a whole document."""
+        result = self._target(BASE + name, {}, lacks=self.layered)
+        result.pop("errorMessage", None)
+        return result
+
+    def _target(self, uri: str, own: Schema, *, lacks: bool) -> Schema:
+        """Return what a reference leads to; ``own`` is what stands beside it."""
+        key = self.prefix + uri.removeprefix(BASE).replace("/", "-").replace("#", "-")
+        key += "-whole" * (self.layered and not lacks)
+        if key in self._open:
+            self._recursive.add(key)
+            return {"$ref": f"#/definitions/{key}"}
+        self._open.append(key)
+        base, schema = self.schemas.target(uri)
+        clash = {word for word in own if word in schema and word not in ANNOTATIONS}
+        if clash:
+            result = self.place(own, base, lacks=lacks)
+            result.setdefault("allOf", []).append(self.place(schema, base, lacks=lacks))
+        else:
+            result = self.place({**schema, **own}, base, lacks=lacks)
+        self._open.pop()
+        if key in self._recursive:
+            self.definitions[key] = result
+        return result
+
+    def place(self, schema: Schema, base: str, *, lacks: bool) -> Schema:
+        """Return the schema of one place.
+
+        ``lacks``: a base may have what is required here, and null removes what it has.
+        """
+        if "$ref" in schema:
+            own = {key: part for key, part in schema.items() if key != "$ref"}
+            return self._target(urljoin(base, schema["$ref"]), own, lacks=lacks)
+        result = {key: schema[key] for key in ANNOTATIONS if key in schema}
+        result |= self._by_type(schema, base, lacks=lacks)
+        for key in ("allOf", "anyOf", "oneOf"):
+            if key in schema:
+                parts = [self._property(part, base) for part in schema[key]]
+                result[key] = [*result.get(key, ()), *parts]
+        if "not" in schema and schema["not"] != {}:
+            result["not"] = self._plain(schema["not"], base)
+        if "if" in schema and not lacks:
+            result["if"] = self._plain(schema["if"], base)
+            for key in ("then", "else"):
+                if key in schema:
+                    result[key] = self._property(schema[key], base)
+        return result
+
+    def _by_type(self, schema: Schema, base: str, *, lacks: bool) -> Schema:
+        types = schema.get("type")
+        wanted = [types] if isinstance(types, str) else list(types or ())
+        is_text = wanted == ["string"] or (not wanted and any(key in schema for key in _TEXT))
+        if is_text or (not wanted and _of_texts(schema)):
+            return texts.text(schema)
+        result: Schema = {}
+        if wanted:
+            result["type"] = wanted[0] if len(wanted) == 1 else wanted
+            if not {"object", "string"} & set(wanted):
+                words = schema.get("x-allowed") or " or ".join(WORDS[name] for name in wanted)
+                result["errorMessage"] = words
+        for key in (*_NUMBERS, *_LISTS, "const", "enum"):
+            if key in schema:
+                result[key] = schema[key]
+        result |= self._object(schema, base, lacks=lacks)
+        if "items" in schema:
+            result["items"] = self._property(schema["items"], base)
+        return result
+
+    def _object(self, schema: Schema, base: str, *, lacks: bool) -> Schema:
+        result: Schema = {}
+        if "properties" in schema:
+            parts = schema["properties"].items()
+            result["properties"] = {
+                name: self._property(part, base, lacks=lacks) for name, part in parts
+            }
+            if refused := _refused(schema["properties"]):
+                result["errorMessage"] = refused
+        if "additionalProperties" in schema:
+            others = schema["additionalProperties"]
+            result["additionalProperties"] = self._property(others, base, lacks=lacks)
+        if "patternProperties" in schema:
+            parts = schema["patternProperties"].items()
+            result["patternProperties"] = {
+                name: self._property(part, base, lacks=lacks) for name, part in parts
+            }
+        if "propertyNames" in schema:
+            result["propertyNames"] = texts.name(schema["propertyNames"])
+        if not lacks:
+            result |= {key: schema[key] for key in ("required", *_SIZES) if key in schema}
+            if "dependentRequired" in schema:
+                result["dependencies"] = schema["dependentRequired"]
+        return result
+
+    def _property(self, schema: Any, base: str, *, lacks: bool = False) -> Any:
+        """Return the schema of a part; where a base may have it, null removes it.
+
+        True and false are schemas, too, and `not: {}` is our way to write false with words.
+        """
+        if not isinstance(schema, dict):
+            return schema
+        if schema.get("not") == {}:
+            return False
+        result = self.place(schema, base, lacks=lacks)
+        return _removable(result) if lacks else result
+
+    def _plain(self, schema: Any, base: str) -> Any:
+        """Return the schema of a condition: as it is, with what its references lead to."""
+        if isinstance(schema, list):
+            return [self._plain(part, base) for part in schema]
+        if not isinstance(schema, dict):
+            return schema
+        if "$ref" in schema:
+            uri = urljoin(base, schema["$ref"])
+            base, target = self.schemas.target(uri)
+            own = {key: part for key, part in schema.items() if key != "$ref"}
+            return self._plain({**target, **own}, base)
+        return {key: self._plain(part, base) for key, part in schema.items()}
+
+
+def _removable(schema: Schema) -> Schema:
+    """Return a schema that also takes null."""
+    if "anyOf" in schema:
+        return schema | {"anyOf": [*schema["anyOf"], {"type": "null"}]}
+    types = schema.get("type")
+    if types is None or "enum" in schema or "const" in schema:
+        about = {key: schema[key] for key in ANNOTATIONS if key in schema}
+        return {**about, "anyOf": [schema, {"type": "null"}]}
+    return schema | {"type": [*([types] if isinstance(types, str) else types), "null"]}
+
+
+def _of_texts(schema: Schema) -> bool:
+    choices = schema.get("enum", [schema["const"]] if "const" in schema else [])
+    return bool(choices) and all(isinstance(choice, str) for choice in choices)
+
+
+def _refused(properties: Mapping[str, Any]) -> str:
+    """Return the words for properties that may not stand here, where there are only such."""
+    parts: Iterable[Any] = properties.values()
+    words = {
+        part.get("x-allowed", "")
+        for part in parts
+        if isinstance(part, dict) and part.get("not") == {}
+    }
+    return words.pop() if len(words) == 1 else ""

@@ -1,0 +1,157 @@
+"""The files of VS Code in a content repository: schemas, and the settings that name them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from shopwindow.content.schema import Schemas
+from shopwindow.editor.schemas import Association, associations
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Failure
+
+FOLDER = ".vscode"
+SCHEMAS = f"{FOLDER}/schemas"
+SETTINGS = f"{FOLDER}/settings.json"
+EXTENSION = "redhat.vscode-yaml"
+"""The extension that holds the YAML language server."""
+
+ASSOCIATIONS = "yaml.schemas"
+"""The setting that says which files a schema is for."""
+
+_PLACE = r"^(?:\S*/)?(content/[^:]+):(\d+):(\d+): (.*)$"
+_FILE = r"^(?:\S*/)?(content/[^:]+\.(?:yaml|yml|json|jsonl|gz|zst)): (.*)$"
+
+
+def files(interface: Interface, schemas: Schemas, content: str) -> dict[str, bytes]:
+    """Return the files below .vscode: path → bytes. ``content`` is the content folder's path
+    in the repository, with slashes.
+    """
+    listed = associations(interface, schemas)
+    written = {f"{SCHEMAS}/{name}": data for name, data in schema_files(listed).items()}
+    settings = {
+        ASSOCIATIONS: patterns(listed, SCHEMAS, content),
+        "yaml.schemaStore.enable": False,  # schemas of other projects, by the names of files
+    }
+    return {
+        **written,
+        SETTINGS: encoded(settings),
+        f"{FOLDER}/extensions.json": encoded({"recommendations": [EXTENSION]}),
+        f"{FOLDER}/tasks.json": encoded(_tasks(content)),
+    }
+
+
+def schema_files(listed: Iterable[Association]) -> dict[str, bytes]:
+    """Return the files of some schemas: name → bytes."""
+    return {f"{each.name}.json": orjson.dumps(each.schema) + b"\n" for each in listed}
+
+
+def patterns(listed: Iterable[Association], folder: str, content: str) -> dict[str, list[str]]:
+    """Return the setting `yaml.schemas`: a schema's path, relative to the repository, and the
+    files that it is for.
+    """
+    result = {}
+    for each in listed:
+        globs = [
+            f"!{content}/{pattern[1:]}" if pattern.startswith("!") else f"{content}/{pattern}"
+            for pattern in each.patterns
+        ]
+        result[f"./{folder}/{each.name}.json"] = globs
+    return result
+
+
+def renewed(existing: bytes | None, settings: bytes) -> bytes:
+    """Return settings.json with our schemas in place of those that an earlier run named, and
+    everything else as it is.
+
+    Raises Failure where it is not plain JSON: its comments would be lost.
+    """
+    ours = json.loads(settings)
+    if existing is None:
+        return settings
+    try:
+        theirs = json.loads(existing)
+        named = theirs.get(ASSOCIATIONS, {})
+        others = {key: globs for key, globs in named.items() if not _is_ours(key)}
+    except (ValueError, AttributeError):
+        raise Failure(
+            f"{SETTINGS} holds more than plain JSON, such as comments; remove them, or write the"
+            f" schemas to a folder of their own with `shopwindow schemas --editor DIR` and name"
+            f" them under {ASSOCIATIONS}"
+        ) from None
+    return encoded({**ours, **theirs, ASSOCIATIONS: {**others, **ours[ASSOCIATIONS]}})
+
+
+def _is_ours(schema: str) -> bool:
+    return schema.startswith(f"./{SCHEMAS}/")
+
+
+def encoded(value: Any) -> bytes:
+    """Return JSON as a person reads it."""
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def write(root: Path, written: Mapping[str, bytes]) -> list[Path]:
+    """Write the files of an editor again: schemas and settings; return their paths.
+
+    The settings keep what is not ours. Other files are written where they are missing. A schema
+    whose kind is gone goes, too.
+    """
+    settings = root / SETTINGS
+    there = settings.read_bytes() if settings.is_file() else None
+    merged = {**written, SETTINGS: renewed(there, written[SETTINGS])}
+    changed = []
+    for name, data in merged.items():
+        path = root / name
+        if not (name == SETTINGS or name.startswith(f"{SCHEMAS}/")) and path.exists():
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        changed.append(path)
+    for path in sorted((root / SCHEMAS).glob("*.json")):
+        if f"{SCHEMAS}/{path.name}" not in written:
+            path.unlink()
+    return changed
+
+
+def _tasks(content: str) -> dict[str, Any]:
+    """Return tasks.json: check and build, with a problem matcher for what they print.
+
+    A problem stands at a line and a column, or at a file alone.
+    """
+    at_place = {"regexp": _PLACE, "file": 1, "line": 2, "column": 3, "message": 4}
+    at_file = {"regexp": _FILE, "kind": "file", "file": 1, "message": 2}
+    matchers = [
+        {
+            "owner": "shopwindow",
+            "source": "shopwindow",
+            "severity": "error",
+            "fileLocation": ["relative", "${workspaceFolder}"],
+            "pattern": _named(pattern, content),
+        }
+        for pattern in (at_place, at_file)
+    ]
+    return {
+        "version": "2.0.0",
+        "tasks": [
+            {
+                "label": f"shopwindow {command}",
+                "type": "shell",
+                "command": f"shopwindow {command}",
+                "group": group,
+                "presentation": {"reveal": "silent", "revealProblems": "onProblem"},
+                "problemMatcher": matchers,
+            }
+            for command, group in (
+                ("check", {"kind": "test", "isDefault": True}),
+                ("build", {"kind": "build", "isDefault": True}),
+            )
+        ],
+    }
+
+
+def _named(pattern: Mapping[str, Any], content: str) -> dict[str, Any]:
+    """Return a matcher's pattern for a content folder of another name."""
+    return {**pattern, "regexp": str(pattern["regexp"]).replace("content/", f"{content}/")}
