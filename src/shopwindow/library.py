@@ -34,6 +34,7 @@ from shopwindow.edge import nginx, openapi
 from shopwindow.edge.nginx import EdgeLimits
 from shopwindow.edge.rules import digest, rules
 from shopwindow.editor import vscode
+from shopwindow.editor.files import write_schemas
 from shopwindow.editor.schemas import associations
 from shopwindow.interface.answer import Response
 from shopwindow.interface.collections import Declared, schemas_with
@@ -138,14 +139,7 @@ def editor_schemas(
         files = vscode.files(prepared.interface, prepared.schemas, name)
         return vscode.write(root, files), []
     listed = associations(prepared.interface, prepared.schemas)
-    folder = Path(editor)
-    folder.mkdir(parents=True, exist_ok=True)
-    relative = os.path.relpath(folder.absolute(), root).replace(os.sep, "/")
-    globs = vscode.patterns(listed, relative, name)
-    files = {**vscode.schema_files(listed), "associations.json": vscode.encoded(globs)}
-    for file_name, data in files.items():
-        (folder / file_name).write_bytes(data)
-    return [folder / file_name for file_name in files], []
+    return write_schemas(Path(editor), listed, root, name), []
 
 
 # -- content -----------------------------------------------------------------------------------

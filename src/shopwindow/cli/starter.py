@@ -52,6 +52,7 @@ def init(
         click.echo(f"  cd {shlex.quote(str(folder))}")
     click.echo("  shopwindow check")
     click.echo("  shopwindow build")
+    click.echo("  shopwindow preview")
 
 
 @click.command()

@@ -132,8 +132,10 @@ def _admits(schema: Mapping[str, Any], word: str) -> bool:
     if not schema.get("minLength", 0) <= len(word) <= schema.get("maxLength", len(word)):
         return False
     pattern = schema.get("pattern")
+    if not isinstance(pattern, str) or _FOREIGN.search(pattern):
+        return True
     try:
-        return not isinstance(pattern, str) or re.search(pattern, word) is not None
+        return re.search(pattern, word) is not None
     except re.error:
         return True
 

@@ -1,14 +1,13 @@
 """The files of VS Code in a content repository: schemas, and the settings that name them."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from shopwindow.content.schema import Schemas
-from shopwindow.editor.schemas import Association, associations
+from shopwindow.editor.files import encoded, patterns, schema_files
+from shopwindow.editor.schemas import associations
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure
 
@@ -43,25 +42,6 @@ def files(interface: Interface, schemas: Schemas, content: str) -> dict[str, byt
     }
 
 
-def schema_files(listed: Iterable[Association]) -> dict[str, bytes]:
-    """Return the files of some schemas: name → bytes."""
-    return {f"{each.name}.json": orjson.dumps(each.schema) + b"\n" for each in listed}
-
-
-def patterns(listed: Iterable[Association], folder: str, content: str) -> dict[str, list[str]]:
-    """Return the setting `yaml.schemas`: a schema's path, relative to the repository, and the
-    files that it is for.
-    """
-    result = {}
-    for each in listed:
-        globs = [
-            f"!{content}/{pattern[1:]}" if pattern.startswith("!") else f"{content}/{pattern}"
-            for pattern in each.patterns
-        ]
-        result[f"./{folder}/{each.name}.json"] = globs
-    return result
-
-
 def renewed(existing: bytes | None, settings: bytes) -> bytes:
     """Return settings.json with our schemas in place of those that an earlier run named, and
     everything else as it is.
@@ -86,11 +66,6 @@ def renewed(existing: bytes | None, settings: bytes) -> bytes:
 
 def _is_ours(schema: str) -> bool:
     return schema.startswith(f"./{SCHEMAS}/")
-
-
-def encoded(value: Any) -> bytes:
-    """Return JSON as a person reads it."""
-    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 def write(root: Path, written: Mapping[str, bytes]) -> list[Path]:

@@ -6,6 +6,7 @@ says.
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import requires
@@ -67,7 +68,7 @@ def program_line() -> int:
 def _pinned() -> Iterator[str]:
     """Yield the lines of the lock file that pin what the plain program needs."""
     entries = dict(_entries(_lock().read_text(encoding="utf-8")))
-    needed = set(_direct(requires(PROGRAM) or ()))
+    needed = set(_direct(_required()))
     while more := {name for name, (_, users) in entries.items() if users & needed} - needed:
         needed |= more
     for name, (pins, _) in entries.items():
@@ -94,7 +95,23 @@ def _direct(requirements: Iterable[str]) -> Iterator[str]:
             yield name.group().lower()
 
 
+def _required() -> list[str]:
+    """Return the requirements of the program, those of its extras among them: as it was
+    installed, or as a checkout says, whose installation may be older.
+    """
+    project = Path(__file__).parents[3] / "pyproject.toml"
+    if _inside().is_file() or not project.is_file():
+        return requires(PROGRAM) or []
+    declared: list[str] = tomllib.loads(project.read_text(encoding="utf-8"))["project"][
+        "dependencies"
+    ]
+    return declared
+
+
 def _lock() -> Path:
     """Return the lock file: in the wheel, or on top of a checkout."""
-    inside = Path(__file__).parent / LOCK
-    return inside if inside.is_file() else Path(__file__).parents[3] / LOCK
+    return _inside() if _inside().is_file() else Path(__file__).parents[3] / LOCK
+
+
+def _inside() -> Path:
+    return Path(__file__).parent / LOCK
