@@ -7,6 +7,7 @@ carrier's, with one customer in each /64.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ class Origin(NamedTuple):
     times: int
 
 
+@lru_cache(maxsize=1024)  # one customer's requests follow each other, and parsing takes 3 µs
 def origins(address: str) -> Sequence[Origin]:
     """What an address is counted by, the narrowest first.
 
