@@ -94,3 +94,11 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("out")
     built(write(folder / "content", conformance.documents()), folder / "dist", at=conformance.AT)
     return folder / "dist"
+
+
+@pytest.fixture(scope="session")
+def sample_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of releases with one of the sample content, at the instant AT. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("sample") / "dist"
+    built(SAMPLE, folder)
+    return folder

@@ -54,11 +54,9 @@ Json = Any
 
 
 @pytest.fixture(scope="module")
-def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def out(sample_out: Path) -> Path:
     """A release of the sample content."""
-    folder = tmp_path_factory.mktemp("dist")
-    built(SAMPLE, folder)
-    return folder
+    return sample_out
 
 
 @pytest.fixture(scope="module")

@@ -280,11 +280,9 @@ def queries(given: dict[str, str]) -> list[dict[str, str]]:
 
 
 @pytest.fixture(scope="module")
-def sampled(tmp_path_factory: pytest.TempPathFactory, schemas: Schemas) -> Application:
+def sampled(sample_out: Path, schemas: Schemas) -> Application:
     """The service over the sample content, which the examples are of."""
-    folder = tmp_path_factory.mktemp("sampled")
-    built(SAMPLE, folder / "dist")
-    return application(partial(constant, load(folder / "dist", INTERFACE, schemas)))
+    return application(partial(constant, load(sample_out, INTERFACE, schemas)))
 
 
 def test_examples_are_answered(examples: dict[str, dict[str, str]], sampled: Application) -> None:

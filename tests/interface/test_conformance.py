@@ -131,12 +131,10 @@ def keys_of_the_sample() -> dict[str, str]:
     return {line[0]: line[1] for line in lines if line and line[0] != "#"}
 
 
-def test_every_prerendered_file_of_the_sample_is_the_live_answer(tmp_path: Path) -> None:
-    out = tmp_path / "dist"
-    built(SAMPLE, out)
-    keys, release = keys_of_the_sample(), out / "current"
+def test_every_prerendered_file_of_the_sample_is_the_live_answer(sample_out: Path, tmp_path: Path) -> None:
+    keys, release = keys_of_the_sample(), sample_out / "current"
     files = manifest(release)["files"]
-    with granian(tmp_path / "server", out, "--workers", "1") as server:
+    with granian(tmp_path / "server", sample_out, "--workers", "1") as server:
         connection = server.connect()
         other = [
             entry["path"] for entry in files if live_answer(connection, entry, keys) != prerendered(release, entry)

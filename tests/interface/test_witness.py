@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from examples import examples
-from releases import SAMPLE, built, manifest
+from releases import manifest
 from shopwindow.content.schema import Schemas
 from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
@@ -42,11 +42,9 @@ ROOTS = {
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def release(sample_out: Path) -> Path:
     """A release of the sample content."""
-    out = tmp_path_factory.mktemp("dist")
-    built(SAMPLE, out)
-    return out / "current"
+    return sample_out / "current"
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,9 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sampled(sample_out: Path) -> Path:
     """A release of the sample content, in a fresh output directory."""
-    out = tmp_path_factory.mktemp("sample") / "dist"
-    return out / "releases" / built(SAMPLE, out)
+    return sample_out / "releases" / current(sample_out)
 
 
 def mtime(digest: str) -> int:

@@ -1002,14 +1002,13 @@ def test_a_key_for_an_unknown_application_is_refused() -> None:
     assert (ran.status, ran.out, ran.err.splitlines()[-1]) == (2, "", words)
 
 
-def test_a_keys_file_may_begin_with_a_byte_order_mark(tmp_path: Path, out: Path) -> None:
-    built(SAMPLE, out)
+def test_a_keys_file_may_begin_with_a_byte_order_mark(tmp_path: Path, sample_out: Path) -> None:
     lines = [line for line in (SAMPLE / "sample-keys.txt").read_text().splitlines() if not line.startswith("#")]
     keys = tmp_path / "keys"
     ran = []
     for encoding in ("utf-8", "utf-8-sig"):
         keys.write_text("\n".join(lines), encoding=encoding)
-        ran.append(shopwindow("edge", "nginx", "--content", SAMPLE, "--out", out, "--keys", keys))
+        ran.append(shopwindow("edge", "nginx", "--content", SAMPLE, "--out", sample_out, "--keys", keys))
     assert (ran[0].status, ran[0].err, ran[1]) == (0, "", ran[0])
 
 
