@@ -15,7 +15,7 @@ import pytest
 from consents import NOW, choose, devices
 from engines import Engine
 from releases import Ran, shopwindow
-from shopwindow.cli.database import NOT_REACHED
+from shopwindow.cli.optins import NOT_REACHED
 from shopwindow.problems import Failure
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import Database, open_database

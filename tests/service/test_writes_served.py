@@ -17,7 +17,7 @@ from nginx import ADDRESS
 from optins import PATH, devices, post
 from releases import shopwindow
 from served import Server, granian, gunicorn
-from shopwindow.cli.database import DATABASE
+from shopwindow.cli.steps import DEFAULT_DATABASE
 
 SUCCESS = b'{"success":true}'
 
@@ -138,7 +138,7 @@ def test_the_default_store_is_made_where_the_service_starts(out: Path, tmp_path:
     before = os.getcwd()
     os.chdir(tmp_path)
     try:
-        with granian(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=DATABASE) as server:
+        with granian(tmp_path / "server", out, "--workers", "1", SHOPWINDOW_DATABASE=DEFAULT_DATABASE) as server:
             assert post(server).status == 200
     finally:
         os.chdir(before)

@@ -1,5 +1,9 @@
-"""The commands: each parses, calls one function and returns a status. What one needs, it
-imports itself.
+"""The commands: each parses, calls one function, prints and returns a status.
+
+How this works. A command's module is imported when the command is called, and not before: the
+table COMMANDS has what the overview shows. So `shopwindow --help` is quick, and `check` needs
+none of what only the service needs. Exit statuses are decided here for what every command may
+meet: wrong use and failures.
 """
 
 import os
@@ -12,37 +16,35 @@ COMMANDS = {
     "init": ("starter", "Begin a content repository."),
     "new": ("starter", "Begin a document: a file with what it needs."),
     "schemas": ("editor", "Write schemas for an editor."),
-    "check": ("content", "Say everything that is wrong with the content."),
-    "show": ("content", "Print what an app would get, from the working tree."),
+    "check": ("content", "Report everything that is wrong with the content."),
+    "show": ("content", "Print what an app would get, from the content folder as it is."),
     "preview": ("preview", "Show the content folder in a browser."),
-    "calendar": ("calendar", "What goes live, ends, starts and expires, and when."),
+    "calendar": ("calendar", "List what goes live, ends, starts and expires, and when."),
     "build": ("releases", "Check the content, write a release and activate it."),
     "releases": ("releases", "List the releases, the newest first."),
     "rollback": ("releases", "Activate an earlier release, and pin it."),
     "activate": ("releases", "Make a release the current one, and unpin."),
-    "diff": ("releases", "What changes between two releases, and the URLs to purge."),
+    "diff": ("releases", "Print what changes between two releases, and the URLs to purge."),
     "prune": ("releases", "Delete old releases."),
     "verify": ("releases", "Compare every file of a release with its digest."),
-    "catalog": ("catalog", "The product catalog: feeds imported."),
+    "catalog": ("catalog", "Convert feeds of the product catalog."),
     "serve": ("service", "Answer requests from the current release."),
     "migrate": ("database", "Bring the database to this program's form."),
     "backup": ("database", "Copy a SQLite database, also while it is in use."),
     "restore": ("database", "Put a backup in a SQLite database's place."),
-    "prune-database": ("database", "Remove what the database keeps for a while only."),
+    "prune-database": ("database", "Remove what the database keeps only for a while."),
     "maintain": ("maintain", "Build, mail, back up and prune: what a timer calls."),
-    "optins": ("database", "Who opted in or out."),
+    "optins": ("optins", "Export who opted in or out; forget a person."),
     "mail": ("mail", "Send the mails of the outbox."),
-    "logs": ("logs", "The mobile log."),
-    "codes": ("codes", "Single-use codes: issue, import, report."),
-    "key": ("edge", "API keys."),
-    "edge": ("edge", "What stands in front of the files."),
+    "logs": ("logs", "Read the mobile log."),
+    "codes": ("codes", "Issue, import and count single-use codes."),
+    "key": ("edge", "Make API keys."),
+    "edge": ("edge", "Print the configuration of what serves the files."),
 }
-"""Command → the module that holds it, and its line in the overview: `shopwindow --help` imports
-none of them.
-"""
+"""Command → the module that holds it, and its line in the overview."""
 
 ALIASES = {"switch": "activate", "prune-store": "prune-database"}
-"""Names that commands had before, and still answer to; no overview lists them."""
+"""Former names of commands, which still work; no overview lists them."""
 
 FAILED = 4
 """Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use, is
@@ -51,7 +53,7 @@ click's.
 
 
 class _Commands(click.Group):
-    """Commands in the order of use; a Failure is a sentence, not a traceback."""
+    """The commands in the order of use. A Failure is printed as a sentence, not a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -80,8 +82,8 @@ class _Commands(click.Group):
             option = f"--{misuse.argument} " if misuse.argument else ""
             raise click.UsageError(f"{option}{misuse}") from None
         except (Failure, OSError) as failure:
-            said = in_words(failure) if isinstance(failure, OSError) else str(failure)
-            click.echo(f"shopwindow: {said}", err=True)
+            message = in_words(failure) if isinstance(failure, OSError) else str(failure)
+            click.echo(f"shopwindow: {message}", err=True)
             ctx.exit(FAILED)
 
 

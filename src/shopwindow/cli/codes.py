@@ -1,4 +1,10 @@
-"""`codes`: single-use codes, issued, imported and counted."""
+"""`codes`: single-use codes are issued, imported and counted.
+
+What these commands need of the shop and the service they import when they are called, so that
+`--help` needs none of it.
+"""
+
+from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, BinaryIO
@@ -6,24 +12,39 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from shopwindow.cli import audit
-from shopwindow.cli.database import database_option, opened, require
-from shopwindow.cli.steps import OUT, PROBLEMS, interface
+from shopwindow.cli.database import opened, require
+from shopwindow.cli.steps import DATABASE_URL, OUT, PROBLEMS, interface
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from shopwindow.service.database.database import Database
 
-TOGETHER = 10_000
+CODES_IN_A_BATCH = 10_000
 """Codes that are issued in one transaction: the service need not wait for more."""
 
-MOST_SHOWN = 100
+MAX_LISTED_LINES = 100
+"""Bad lines of an import that are printed; of the others only their number is."""
+
+MAX_LISTED_PROMOTIONS = 40
+"""Promotions that a message names where none of those wanted is there."""
+
+REPORT_HEADINGS = (
+    "promotion",
+    "issued",
+    "used",
+    "first issued",
+    "last issued",
+    "first used",
+    "last used",
+)
 
 
 @click.group()
 def codes() -> None:
-    """Single-use codes. Issue and import need the secret SHOPWINDOW_CODE_SECRET, the same that
-    the service has.
+    """Issue, import and count single-use codes.
+
+    To issue and to import, SHOPWINDOW_CODE_SECRET must hold the secret that the service has.
     """
 
 
@@ -33,16 +54,21 @@ def codes() -> None:
     required=True,
     type=click.IntRange(1),
     metavar="ID",
-    help="Its promoId in the current release.",
+    help="The promoId of a promotion in the current release.",
 )
 @click.option(
-    "--count", required=True, type=click.IntRange(1, 10_000_000), metavar="N", help="How many."
+    "--count",
+    required=True,
+    type=click.IntRange(1, 10_000_000),
+    metavar="N",
+    help="How many codes are issued.",
 )
-@database_option
+@DATABASE_URL
 @OUT
 def issue(promotion: int, count: int, database: str, out: str) -> None:
-    """Make codes that nobody can guess and print them, one a line: this once, for only digests
-    are kept.
+    """Make codes that nobody can guess, and print them, one a line.
+
+    They are printed this once: the database holds only digests.
     """
     import secrets
 
@@ -55,13 +81,15 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
         raise Failure(f"--promotion {promotion}: {fault}")
     data, issued = _open(database), 0
     try:
-        for start in range(0, count, TOGETHER):
-            made = [new_code(secrets.token_bytes) for _ in range(min(TOGETHER, count - start))]
-            keep(data, {promotion: [digest(code, secret) for code in made]}, secret, data.now())
-            click.echo("\n".join(made))
+        for start in range(0, count, CODES_IN_A_BATCH):
+            number = min(CODES_IN_A_BATCH, count - start)
+            batch = [new_code(secrets.token_bytes) for _ in range(number)]
+            digests = [digest(code, secret) for code in batch]
+            keep(data, {promotion: digests}, secret, data.now())
+            click.echo("\n".join(batch))
             sys.stdout.flush()
-            issued += len(made)
-    finally:
+            issued += number
+    finally:  # what was issued before a failure is recorded, too
         data.close()
         audit.record("codes issue", promotion=promotion, issued=issued)
     click.echo(f"issued {count:,} code{'s' * (count > 1)} of promotion {promotion}", err=True)
@@ -73,15 +101,16 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
     "--promotion",
     type=click.IntRange(1),
     metavar="ID",
-    help="The promoId of all of them; else each line says it.",
+    help="The promoId of all codes; without it each line names its own.",
 )
-@database_option
+@DATABASE_URL
 @OUT
 def import_codes(file: BinaryIO, promotion: int | None, database: str, out: str) -> None:
-    """Take over codes made elsewhere. All of them, or none.
+    """Take over codes that were made elsewhere: all of them, or none.
 
-    FILE (-: standard input) holds one a line: the promoId, a comma or blank, and the code; with
-    --promotion the code.
+    FILE (-: standard input) has one code a line: the promoId, a comma or space, and the code;
+    with --promotion only the code. Exit status 0: all are imported; 1: some lines are bad, and
+    nothing was imported.
     """
     from collections import defaultdict
 
@@ -91,58 +120,65 @@ def import_codes(file: BinaryIO, promotion: int | None, database: str, out: str)
 
     secret = _secret()
     lines, bad = read_lines(file.read(), promotion)
-    wanted = {of for of, _ in lines.values()} if promotion is None else {promotion}
-    faults = _promotions(sorted(wanted), out)
+    promotions = {of for of, _ in lines.values()} if promotion is None else {promotion}
+    faults = _promotions(sorted(promotions), out)
     if promotion in faults:
         raise Failure(f"--promotion {promotion}: {faults[promotion]}")
-    bad |= {
-        number: f"promotion {of}: {faults[of]}"
-        for number, (of, _) in lines.items()
-        if of in faults
-    }
-    digests: dict[str, int] = {}
-    by_promotion: dict[int, list[str]] = defaultdict(list)
+    for number, (of, _) in lines.items():
+        if of in faults:
+            bad[number] = f"promotion {of}: {faults[of]}"
+
+    line_of: dict[str, int] = {}
+    digests: dict[int, list[str]] = defaultdict(list)
     for number, (of, code) in lines.items():
-        made = digest(code, secret)
-        digests[made] = number
-        by_promotion[of].append(made)
-    if not bad and lines:
+        code_digest = digest(code, secret)
+        line_of[code_digest] = number
+        digests[of].append(code_digest)
+
+    if lines and not bad:
         data = _open(database)
         try:
-            keep(data, by_promotion, secret, data.now())
-            counts = {str(of): len(made_of) for of, made_of in by_promotion.items()}
+            keep(data, digests, secret, data.now())
+            counts = {str(of): len(its_digests) for of, its_digests in digests.items()}
             audit.record("codes import", imported=counts)
-        except CodesExist as known:
-            bad = {
-                digests[each]: "the database has this code already" for each in known.digests
-            }
+        except CodesExist as existing:
+            fault = "the database has this code already"
+            bad = {line_of[code_digest]: fault for code_digest in existing.digests}
         finally:
             data.close()
-    for number, fault in sorted(bad.items())[:MOST_SHOWN]:
-        click.echo(f"{file.name}:{number}: {fault}")
-    if len(bad) > MOST_SHOWN:
-        click.echo(f"and {len(bad) - MOST_SHOWN:,} lines more")
     if bad:
-        click.echo(
-            f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True
-        )
+        _print_bad_lines(file.name, bad)
         sys.exit(PROBLEMS)
+
     _warn_of_guessable(lines.values())
-    for of, made_of in sorted(by_promotion.items()):
-        click.echo(
-            f"imported {len(made_of):,} code{'s' * (len(made_of) != 1)} of promotion {of}"
-        )
+    for of, its_digests in sorted(digests.items()):
+        count = len(its_digests)
+        click.echo(f"imported {count:,} code{'s' * (count != 1)} of promotion {of}")
     if not lines:
         click.echo("imported 0 codes")
 
 
+def _print_bad_lines(name: str, bad: Mapping[int, str]) -> None:
+    """Print what is wrong with lines of a file, by their number."""
+    for number, fault in sorted(bad.items())[:MAX_LISTED_LINES]:
+        click.echo(f"{name}:{number}: {fault}")
+    if len(bad) > MAX_LISTED_LINES:
+        click.echo(f"and {len(bad) - MAX_LISTED_LINES:,} lines more")
+    click.echo(f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True)
+
+
 @codes.command("report")
-@database_option
+@DATABASE_URL
 @click.option(
-    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="A table for people, or a list of JSON objects.",
 )
 def report(database: str, form: str) -> None:
-    """Say of each promotion how many codes were issued and used, and when (UTC)."""
+    """Print how many codes of each promotion were issued and used, and when (UTC)."""
     import json
     from dataclasses import asdict
 
@@ -151,38 +187,26 @@ def report(database: str, form: str) -> None:
     with opened(database) as data:
         require(data, SINGLE_USE_CODES)
         issues = data.read(lambda tables: tables[SINGLE_USE_CODES].report())
+    promotions = [asdict(issue) for issue in issues]
     if form == "json":
-        click.echo(json.dumps([asdict(each) for each in issues], indent=1))
+        click.echo(json.dumps(promotions, indent=1))
         return
+    cells = (counts.values() for counts in promotions)
     rows = [
-        (
-            "promotion",
-            "issued",
-            "used",
-            "first issued",
-            "last issued",
-            "first used",
-            "last used",
-        )
-    ]
-    rows += [
-        tuple("-" if value is None else str(value) for value in asdict(each).values())  # type: ignore[misc]
-        for each in issues
+        list(REPORT_HEADINGS),
+        *(["-" if value is None else str(value) for value in row] for row in cells),
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        click.echo(
-            "  ".join(
-                text.ljust(width) for text, width in zip(row, widths, strict=True)
-            ).rstrip()
-        )
+        padded = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        click.echo("  ".join(padded).rstrip())
 
 
 # -- what they share ---------------------------------------------------------------------------
 
 
 def _secret() -> bytes:
-    """The secret of the environment. Raises Failure."""
+    """Return the secret that the environment holds. Raises Failure."""
     import os
 
     from shopwindow.interface.secret import SECRET, read_secret
@@ -194,29 +218,30 @@ def _secret() -> bytes:
         raise Failure(str(error)) from None
 
 
-def _warn_of_guessable(codes: "Iterable[tuple[int, str]]") -> None:
-    """Warn of promotions, each with its codes, that somebody may guess."""
+def _warn_of_guessable(lines: Iterable[tuple[int, str]]) -> None:
+    """Warn of promotions whose codes somebody may guess. ``lines``: promotion and code."""
     from collections import defaultdict
 
     from shopwindow.retail.codes.text import SAFE_BITS, bits
 
-    by_promotion: dict[int, list[str]] = defaultdict(list)
-    for of, code in codes:
-        by_promotion[of].append(code)
-    for of, its_codes in sorted(by_promotion.items()):
+    codes_of: dict[int, list[str]] = defaultdict(list)
+    for promotion, code in lines:
+        codes_of[promotion].append(code)
+    for promotion, its_codes in sorted(codes_of.items()):
         held = bits(its_codes)
         if held < SAFE_BITS:
             click.echo(
-                f"shopwindow: the codes of promotion {of} hold at most {held:.0f} bits of chance, fewer than"
-                f" {SAFE_BITS}: somebody may guess them; 12 random letters and digits hold 60,"
-                " `shopwindow codes issue` makes 80",
+                f"shopwindow: the codes of promotion {promotion} hold at most {held:.0f} bits of"
+                f" chance, fewer than {SAFE_BITS}: somebody may guess them; 12 random letters and"
+                " digits hold 60, `shopwindow codes issue` makes 80",
                 err=True,
             )
 
 
-def _promotions(ids: "Sequence[int]", out: str) -> dict[int, str]:
-    """What is wrong with those that the current release has not; warns of such as are none of
-    single-use codes.
+def _promotions(ids: Sequence[int], out: str) -> dict[int, str]:
+    """Return what is wrong with those promotions that the current release has not.
+
+    It warns of those that are there and have no single-use codes.
     """
     from pathlib import Path
 
@@ -225,29 +250,26 @@ def _promotions(ids: "Sequence[int]", out: str) -> dict[int, str]:
 
     releases = Releases(Path(out))
     content = content_of(releases.path(releases.find("current")), interface())
-    single = [
-        str(each["promoId"]) for each in content.documents("promotion") if each.get("singleUse")
-    ]
-    known = (
-        f"those with single-use codes are {', '.join(single[:40])}"
-        if single
-        else "none has single-use codes"
-    )
+    promotions = content.documents("promotion")
+    single_use = [str(each["promoId"]) for each in promotions if each.get("singleUse")]
+    there_are = "none has single-use codes"
+    if single_use:
+        listed = ", ".join(single_use[:MAX_LISTED_PROMOTIONS])
+        there_are = f"those with single-use codes are {listed}"
+
     faults = {}
     for id in ids:
         promotion = content.document("promotion", "promoId", id)
         if promotion is None:
-            faults[id] = f"the current release in {out} has no such promotion; {known}"
+            faults[id] = f"the current release in {out} has no such promotion; {there_are}"
         elif not promotion.get("singleUse"):
-            click.echo(
-                f"shopwindow: promotion {id} does not say `singleUse: true` in content",
-                err=True,
-            )
+            does_not_say = f"promotion {id} does not say `singleUse: true` in content"
+            click.echo(f"shopwindow: {does_not_say}", err=True)
     return faults
 
 
-def _open(url: str) -> "Database":
-    """Return the database, in this program's form. Raises Failure."""
+def _open(url: str) -> Database:
+    """Return the database, brought to this program's form. Raises Failure."""
     from shopwindow.retail.codes.table import SINGLE_USE_CODES
     from shopwindow.service.database.database import open_database
 

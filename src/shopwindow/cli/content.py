@@ -1,4 +1,4 @@
-"""`check` and `show`: what editors run."""
+"""`check` and `show`: what editors run before anything is built."""
 
 import gc
 import sys
@@ -28,7 +28,8 @@ from shopwindow.cli.steps import (
 @click.option(
     "--against",
     metavar="RELEASE",
-    help="A release, or an archive of one: what changed needs a new configVersion.",
+    help="A release to compare with (a folder, .zip or .tar): a configuration that has changed "
+    "needs another configVersion.",
 )
 @MAX_PROBLEMS
 @MAX_UNPACKED
@@ -38,14 +39,16 @@ from shopwindow.cli.steps import (
     type=click.Choice(["text", "json", "github", "sarif"]),
     default="text",
     show_default=True,
+    help="How problems are printed: for people, as JSON, as GitHub's annotations, or as SARIF.",
 )
 def check(
     content: str, jobs: int | None, against: str | None, most: int, unpacked: int, form: str
 ) -> None:
-    """Say everything that is wrong with the content. Exit 0: nothing; 1: problems; 2: wrong
-    use.
+    """Report everything that is wrong with the content. Nothing is written.
+
+    Exit status 0: nothing is wrong; 1: there are problems; 2: wrong use.
     """
-    gc.disable()  # as in a build
+    gc.disable()  # for the reason that `build` names
     checked = library.check(
         interface(),
         Path(content),
@@ -67,14 +70,23 @@ def check(
 @click.argument("request")
 @CONTENT
 @AT
-@click.option("--app", metavar="NAME", help="The application that asks; default: the first.")
 @click.option(
-    "--as", "form", default="json", show_default=True, metavar="FORMAT", help="json or xml."
+    "--app", metavar="NAME", help="The app that asks; default: the first of the content."
+)
+@click.option(
+    "--as",
+    "form",
+    default="json",
+    show_default=True,
+    metavar="FORMAT",
+    help="The format of the response: json or xml.",
 )
 def show(request: str, content: str, at: str | None, app: str | None, form: str) -> None:
-    """Print what an app would get for REQUEST, from the working tree.
+    """Print what an app would get for REQUEST, from the content folder as it is now.
 
-    REQUEST is a path and query below the base URL, or the whole URL.
+    REQUEST is a path and query below the base URL, such as v1/stores, or a whole URL. Nothing is
+    built. Exit status 0: the response has status 200; 1: it has another, or the content has
+    problems.
     """
     library.require_format(form)  # before the content is read
     documents = documents_of(content)

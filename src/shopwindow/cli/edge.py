@@ -1,4 +1,4 @@
-"""`key` and `edge`: keys, and what stands in front of the files."""
+"""`key` and `edge`: API keys, and the configuration of what serves the files."""
 
 import json
 from pathlib import Path
@@ -13,15 +13,17 @@ from shopwindow.edge.nginx import TEMPLATE, EdgeLimits, write
 
 @click.group()
 def key() -> None:
-    """API keys."""
+    """Make API keys."""
 
 
 @key.command("new")
 @click.argument("app")
 @CONTENT
 def new_key(app: str, content: str) -> None:
-    """Make an API key for the application APP. It is printed once; content holds only its
-    digest.
+    """Make an API key for the application APP, and print it with its digest.
+
+    The key is printed this once: content holds only digests. The app and the edge's file of keys
+    need the key; the application's apiKeys need the digest.
     """
     made = library.new_key(interface(), Path(content), app)
     if not made.application_checked:
@@ -30,16 +32,14 @@ def new_key(app: str, content: str) -> None:
         click.echo(f"shopwindow: {problems}, so {not_looked_up}", err=True)
     audit.record("key new", application=app)
     click.echo(f"{app} {made.key}")
-    click.echo(
-        "give the key to the app and to the edge's keys file; add its digest to apiKeys in the content:",
-        err=True,
-    )
+    give = "give the key to the app and to the edge's keys file"
+    click.echo(f"{give}; add its digest to apiKeys in the content:", err=True)
     click.echo(f"  - {made.digest}", err=True)
 
 
 @click.group()
 def edge() -> None:
-    """What stands in front of the files."""
+    """Print the configuration of what serves the files."""
 
 
 @edge.command("nginx")
@@ -56,10 +56,14 @@ def edge() -> None:
     default="127.0.0.1:8000",
     show_default=True,
     metavar="HOST:PORT",
-    help="What answers the rest.",
+    help="The address of `shopwindow serve`, which answers what no file does.",
 )
 @click.option(
-    "--listen", default="80", show_default=True, metavar="ADDRESS", help="Where nginx listens."
+    "--listen",
+    default="80",
+    show_default=True,
+    metavar="ADDRESS",
+    help="The address and parameters of nginx's `listen`.",
 )
 @click.option(
     "--rate",
@@ -67,7 +71,8 @@ def edge() -> None:
     default=50,
     show_default=True,
     metavar="N",
-    help="Requests a second that one client may send to the service; 0: no limit. Files are not counted.",
+    help="Requests a second that one client may send to the service; 0: no limit. Requests for "
+    "files are not counted.",
 )
 @click.option(
     "--burst",
@@ -75,7 +80,7 @@ def edge() -> None:
     default=200,
     show_default=True,
     metavar="N",
-    help="How many above the rate are let through at once.",
+    help="How many requests above the rate are let through at once.",
 )
 @click.option(
     "--requests",
@@ -83,18 +88,20 @@ def edge() -> None:
     default=64,
     show_default=True,
     metavar="N",
-    help="Requests of one client at work in the service at the same time; 0: no limit.",
+    help="Requests of one client that the service handles at the same time; 0: no limit.",
 )
 @click.option(
     "--templates",
     metavar="DIR",
-    help="A folder whose nginx.conf is used instead of the program's own. It is yours: content brings none.",
+    help="A folder of yours whose nginx.conf is used instead of the program's own. One in the "
+    "content is never used.",
 )
 @click.option(
     "--write",
     "target",
     metavar="FILE",
-    help="Write it there, readable by its owner alone, whole or not at all; without this it is printed.",
+    help="Replace this file, which only its owner can read; without this option the "
+    "configuration is printed.",
 )
 def edge_nginx(
     content: str,
@@ -108,18 +115,15 @@ def edge_nginx(
     templates: str | None,
     target: str | None,
 ) -> None:
-    """Print nginx's configuration for the current release (for its http context), or write it
-    to a file.
+    """Print nginx's configuration for the current release, or write it to a file.
 
-    It holds API keys: use --write, or see to it that nobody else may read what it is printed
-    to.
+    It belongs into nginx's http context, such as conf.d/. It holds API keys: use --write, or
+    make sure that nobody else can read what it is printed to.
     """
     own = Path(content) / "templates" / TEMPLATE
     if own.exists() and not templates:
-        click.echo(
-            f"shopwindow: {own} is not used: a template for nginx comes from --templates DIR alone",
-            err=True,
-        )
+        from_option = "a template for nginx comes from --templates DIR alone"
+        click.echo(f"shopwindow: {own} is not used: {from_option}", err=True)
     text, warnings = library.nginx_configuration(
         interface(),
         Path(content),
@@ -145,7 +149,7 @@ def edge_nginx(
 def edge_openapi(content: str, out: str) -> None:
     """Print the interface as an OpenAPI 3.1 document, with examples from the current release.
 
-    Schemas of the content folder, where it is there, come before the program's own.
+    Where --content has schemas, they come before the program's own.
     """
     document = library.openapi_document(interface(), Path(content), Path(out))
     click.echo(json.dumps(document, indent=1, ensure_ascii=False))

@@ -1,40 +1,41 @@
-"""`logs`."""
+"""`logs`: the mobile log, as JSON."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 import click
 
+from shopwindow.cli.steps import PROBLEMS
+
 
 @click.group()
 def logs() -> None:
-    """The mobile log."""
+    """Read the mobile log."""
 
 
 @logs.command("parse")
 @click.argument("file", type=click.File("rb"), default="-")
 def read(file: BinaryIO) -> None:
-    """Print each entry of a log FILE (standard input without one) as a line of JSON, with every
-    value as it was sent.
+    """Print each entry of a log FILE as a line of JSON, with every value as it was sent.
 
-    Exit 1 where a line is no entry; it is named on standard error, and the others are printed
-    all the same.
+    Without FILE it is standard input. Exit status 0; 1: some line is no entry, as standard error
+    says, and the others were printed.
     """
     import sys
 
     out, wrong = sys.stdout.buffer, 0
-    for number, found in enumerate(_parsed(file), 1):
-        if isinstance(found, bytes):
-            out.write(found)
+    for number, entry in enumerate(_entries(file), 1):
+        if isinstance(entry, bytes):
+            out.write(entry)
         else:
             wrong += 1
-            click.echo(f"line {number}: {found}", err=True)
+            click.echo(f"line {number}: {entry}", err=True)
     out.flush()
-    sys.exit(1 if wrong else 0)
+    sys.exit(PROBLEMS if wrong else 0)
 
 
-def _parsed(lines: Iterable[bytes]) -> Iterator[bytes | ValueError]:
-    """Each line as JSON, or what is wrong with it."""
+def _entries(lines: Iterable[bytes]) -> Iterator[bytes | ValueError]:
+    """Yield each line as JSON, or what is wrong with it."""
     import json
 
     from shopwindow.retail.mobilelog import line as logline
@@ -54,4 +55,5 @@ def _parsed(lines: Iterable[bytes]) -> Iterator[bytes | ValueError]:
             "logLevel": entry.log_level,
             "logMessage": entry.log_message,
         }
-        yield json.dumps(value).encode() + b"\n"  # orjson refuses what is half of a pair
+        # Not orjson: it refuses half of a surrogate pair, which a phone may have sent.
+        yield json.dumps(value).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""`mail`."""
+"""`mail`: sends the mails of the outbox, and looks after those that could not be sent."""
 
 import os
 import signal
@@ -10,8 +10,8 @@ import click
 import orjson
 
 from shopwindow.cli import audit
-from shopwindow.cli.database import database_option, opened, require, templates_option
-from shopwindow.cli.steps import interface
+from shopwindow.cli.database import opened, require
+from shopwindow.cli.steps import DATABASE_URL, TEMPLATES, interface
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure
 from shopwindow.service.letters import Letters
@@ -20,14 +20,15 @@ from shopwindow.service.smtp import smtp_server
 
 
 @click.command()
-@database_option
-@templates_option
+@DATABASE_URL
+@TEMPLATES
 @click.option(
     "--connections",
     type=click.IntRange(1, 64),
     default=2,
     show_default=True,
-    help="To the mail server.",
+    metavar="N",
+    help="How many connections to the mail server are used at once.",
 )
 @click.option(
     "--lease",
@@ -35,19 +36,20 @@ from shopwindow.service.smtp import smtp_server
     default=900,
     show_default=True,
     metavar="SECONDS",
-    help="After this long another sender takes what one that was killed had begun.",
+    help="How long a mail belongs to the sender that took it. After that another may take it, "
+    "as when the first was killed.",
 )
-@click.option("--once", is_flag=True, help="Send what is due, and end.")
+@click.option("--once", is_flag=True, help="Send the mails that are due, and end.")
 @click.option(
     "--list-dead",
     is_flag=True,
-    help="Print the mails that were given up, a line of JSON each, and why.",
+    help="Send nothing; print each dead-lettered mail as a line of JSON, with why it was given up.",
 )
 @click.option(
     "--retry-dead",
     multiple=True,
     metavar="ID|all",
-    help="Try mails again that were given up; repeatable.",
+    help="Send nothing; put a dead-lettered mail, or all, back among those that are due; repeatable.",
 )
 def mail(
     database: str,
@@ -58,10 +60,11 @@ def mail(
     list_dead: bool,
     retry_dead: tuple[str, ...],
 ) -> None:
-    """Send the mails of the outbox until SIGTERM; several senders share the work.
+    """Send the mails of the outbox until SIGTERM.
 
-    The server is named by SHOPWINDOW_SMTP_HOST, and SHOPWINDOW_SMTP_PORT, _TLS (starttls,
-    implicit or none), _USER, _PASSWORD and _CA.
+    Several of these may run: they share the work. Environment variables name the mail server:
+    SHOPWINDOW_SMTP_HOST, SHOPWINDOW_SMTP_PORT, SHOPWINDOW_SMTP_TLS (starttls, implicit or none),
+    SHOPWINDOW_SMTP_USER, SHOPWINDOW_SMTP_PASSWORD and SHOPWINDOW_SMTP_CA.
     """
     if not (retry_dead or list_dead):
         _send(database, templates, connections, lease, once=once)
@@ -75,8 +78,8 @@ def mail(
             audit.record("mail --retry-dead", mails=number)
             click.echo(f"{number} to be tried again")
         else:
-            for each in data.read(lambda tables: tables[OUTBOX].dead()):
-                sys.stdout.buffer.write(orjson.dumps(each) + b"\n")
+            for letter in data.read(lambda tables: tables[OUTBOX].dead()):
+                sys.stdout.buffer.write(orjson.dumps(letter) + b"\n")
             audit.record("mail --list-dead")
 
 
@@ -89,15 +92,16 @@ def _send(database: str, templates: str, connections: int, lease: float, *, once
         require(data, OUTBOX)
         senders = Senders(data, server, letters, connections, Patience(lease=lease))
         if not once:
-            _until_told(senders)
+            _send_until_stopped(senders)
         elif not senders.send_what_is_due():
             raise Failure("what is due was not sent; `shopwindow mail` tries again later")
 
 
-def _until_told(senders: Senders) -> None:
-    ended = threading.Event()
+def _send_until_stopped(senders: Senders) -> None:
+    """Send until a signal comes; what a sender has begun it ends first."""
+    stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
+        signal.signal(number, lambda *_: stopped.set())
     senders.start()
-    ended.wait()
+    stopped.wait()
     senders.stop()

@@ -1,6 +1,5 @@
-"""`maintain`: what a timer calls."""
+"""`maintain`: what a timer calls, so that nothing that has to be done again is forgotten."""
 
-import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,20 +7,23 @@ from pathlib import Path
 import click
 
 from shopwindow.cli import FAILED
-from shopwindow.cli.database import database_option, log_dir_option, templates_option
-from shopwindow.cli.steps import CONTENT, OUT
-from shopwindow.interface.loading import DEFAULT, VARIABLE
-from shopwindow.service.maintenance import Plan, write_metrics
+from shopwindow.cli.steps import (
+    BAGS_DAYS,
+    CONTENT,
+    DATABASE_URL,
+    LOG_DIR,
+    LOGS_DAYS,
+    MAILS_DAYS,
+    OUT,
+    TEMPLATES,
+    hand_on_interface,
+)
+from shopwindow.service.maintenance import MAINTENANCE_JOBS, Plan, write_metrics
 from shopwindow.service.maintenance import maintain as run
-
-NAMES = ("build", "mail", "backup", "prune", "prune-database")
-"""The jobs, as service.maintenance has them: `--help` imports nothing of it."""
-
-DAYS = click.IntRange(1, 3650)
 
 
 @click.command()
-@click.argument("jobs", nargs=-1, type=click.Choice(NAMES), metavar="[JOB]...")
+@click.argument("jobs", nargs=-1, type=click.Choice(list(MAINTENANCE_JOBS)), metavar="[JOB]...")
 @CONTENT
 @OUT
 @click.option(
@@ -30,7 +32,8 @@ DAYS = click.IntRange(1, 3650)
     type=click.Choice(["due", "always"]),
     default="due",
     show_default=True,
-    help="Build when the content changes by itself (nextChange), or look at the content each time.",
+    help="due: build once the content changes by itself, as at the end of a publish window; "
+    "always: build each time.",
 )
 @click.option(
     "--keep",
@@ -38,28 +41,21 @@ DAYS = click.IntRange(1, 3650)
     default=10,
     show_default=True,
     metavar="N",
-    help="Releases to keep.",
+    help="How many of the newest releases stay.",
 )
-@database_option
-@log_dir_option
-@templates_option
-@click.option("--bags", type=DAYS, metavar="DAYS", help="As `prune-database`.")
-@click.option("--mails", type=DAYS, metavar="DAYS", help="As `prune-database`.")
-@click.option(
-    "--logs",
-    type=DAYS,
-    default=30,
-    show_default=True,
-    metavar="DAYS",
-    help="As `prune-database`.",
-)
+@DATABASE_URL
+@LOG_DIR
+@TEMPLATES
+@BAGS_DAYS
+@MAILS_DAYS
+@LOGS_DAYS
 @click.option(
     "--backups",
     default="",
     metavar="DIR",
     envvar="SHOPWINDOW_BACKUPS",
     show_envvar=True,
-    help="Where a copy of a SQLite database is put each day; without it there is none.",
+    help="A folder for one backup of a SQLite database each day; without it there are none.",
 )
 @click.option(
     "--copies",
@@ -67,7 +63,7 @@ DAYS = click.IntRange(1, 3650)
     default=14,
     show_default=True,
     metavar="N",
-    help="Backups to keep.",
+    help="How many of the newest backups stay.",
 )
 @click.option(
     "--timeout",
@@ -75,7 +71,7 @@ DAYS = click.IntRange(1, 3650)
     default=3600,
     show_default=True,
     metavar="SECONDS",
-    help="How long a job may take.",
+    help="How long one job may take.",
 )
 @click.option(
     "--wait",
@@ -83,14 +79,14 @@ DAYS = click.IntRange(1, 3650)
     default=600,
     show_default=True,
     metavar="SECONDS",
-    help="How long another `maintain` is waited for.",
+    help="How long to wait for another `maintain` that is at work.",
 )
 @click.option(
     "--metrics",
     metavar="FILE",
     envvar="SHOPWINDOW_JOB_METRICS",
     show_envvar=True,
-    help="Write how the jobs ended there, for node_exporter's textfile collector.",
+    help="A file to write how the jobs ended, for the textfile collector of Prometheus' node_exporter.",
 )
 def maintain(
     jobs: tuple[str, ...],
@@ -110,17 +106,19 @@ def maintain(
     wait: float,
     metrics: str | None,
 ) -> None:
-    """Do what has to be done again and again; without JOB, all of it. Made for a timer, however
-    often it comes.
+    """Do each JOB that is due; without JOB, all of them. A timer may call it as often as it likes.
 
-    JOB: build (once the content changes by itself), mail (send what is due), backup (a SQLite
-    database), prune (releases), prune-database. Each is reported in one line, and one that
-    fails does not stop the others. Exit 0; 4: a job failed, and standard error has all that it
-    said.
+    \b
+    build           write and activate a release, once the content changes by itself
+    mail            send the mails that are due
+    backup          copy a SQLite database, once a day
+    prune           delete old releases
+    prune-database  remove what the database and the mobile log keep only for a while
+
+    Each job is reported on one line, and one that fails does not stop the others. Exit status 0;
+    4: a job failed, and standard error has all that it printed.
     """
-    os.environ[VARIABLE] = click.get_current_context().meta.get(
-        VARIABLE, DEFAULT
-    )  # each job is a process
+    hand_on_interface()  # each job is a process of its own
     plan = Plan(
         Path(content),
         Path(out),
@@ -139,14 +137,10 @@ def maintain(
     )
     reports = []
     now = datetime.now(UTC)
-    for report in run(plan, jobs or NAMES, now):
+    for report in run(plan, jobs or tuple(MAINTENANCE_JOBS), now):
         click.echo(str(report))
-        if report.printed:
-            click.echo(
-                "".join(f"  {line}\n" for line in report.printed.splitlines()),
-                err=True,
-                nl=False,
-            )
+        for line in report.printed.splitlines():
+            click.echo(f"  {line}", err=True)
         reports.append(report)
     if metrics:
         write_metrics(Path(metrics), reports, datetime.now(UTC))

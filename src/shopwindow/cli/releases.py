@@ -1,4 +1,4 @@
-"""`build` and what operates releases."""
+"""`build`, and what lists, activates, compares, verifies and deletes releases."""
 
 import gc
 import json
@@ -34,13 +34,15 @@ from shopwindow.release.build import Built
 from shopwindow.release.changes import Change
 from shopwindow.release.order import MAX_FILES
 
-SHOWN = 10
-"""Ids of changed documents that a build prints for each kind: a line of a terminal holds some
-ten.
-"""
+LISTED_IDS = 10
+"""Ids of changed documents that a build prints for each kind: a line of a terminal holds ten."""
 
-MAX_VALUE = 200
+MAX_PRINTED_VALUE = 200
 """Characters of a value that `diff` prints: two of them are a few lines of a terminal."""
+
+REASON = click.option(
+    "--reason", default="", metavar="TEXT", help="Why; goes into the history."
+)
 
 EDGE_CHANGED = "the edge's configuration must be written and reloaded (shopwindow edge nginx)"
 
@@ -56,10 +58,12 @@ EDGE_CHANGED = "the edge's configuration must be written and reloaded (shopwindo
     "--list",
     "listing",
     is_flag=True,
-    help="Each operation: pre-rendered, with its number of files, or dynamic. Writes nothing.",
+    help="Only print each operation: how many files are pre-rendered of it, or why it is dynamic.",
 )
 @click.option(
-    "--no-cache", is_flag=True, help="Read and write everything again; the release is the same."
+    "--no-cache",
+    is_flag=True,
+    help="Take nothing over from earlier builds; the release is the same.",
 )
 @click.option(
     "--allow-files",
@@ -68,7 +72,7 @@ EDGE_CHANGED = "the edge's configuration must be written and reloaded (shopwindo
     default=MAX_FILES,
     show_default=True,
     metavar="N",
-    help="How many files the release may have.",
+    help="Fail where the release would have more files than this.",
 )
 def build(
     content: str,
@@ -81,10 +85,13 @@ def build(
     no_cache: bool,
     allowed: int,
 ) -> None:
-    """Check the content, write a release and activate it. Exit 0; 1: problems; 3: written, but
-    `current` is pinned.
+    """Check the content, write a release and activate it.
+
+    Exit status 0: the release is current; 1: the content has problems, and nothing was written;
+    3: the release was written, but a rollback has pinned `current`.
     """
-    gc.disable()  # a build makes much and throws away little; the collector would only walk it again and again
+    # A build creates many objects and drops few: the collector would walk them over and over.
+    gc.disable()
     if listing:
         _list_operations(content, at, jobs)
         return
@@ -112,16 +119,13 @@ def build(
 
 
 def _outcome(done: Build, built: Built) -> str:
-    """Return what became of `current`, in words."""
+    """Return what became of `current`, and what the operator has to do."""
     if done.activated:
         return f"current; {EDGE_CHANGED}" if built.edge_changed else "current"
     if done.current == built.id:
         what = "nothing to do" if built.existed else "its files were written again"
-        pin = (
-            "; `current` is pinned, builds activate nothing until `shopwindow activate` does"
-            if done.pinned
-            else ""
-        )
+        unpins = "builds activate nothing until `shopwindow activate` does"
+        pin = f"; `current` is pinned, {unpins}" if done.pinned else ""
         return f"it is current already: {what}{pin}"
     unpins = f"`shopwindow activate {built.id[:12]}` activates and unpins"
     return f"not activated: `current` is pinned to {(done.current or '')[:12]}; {unpins}"
@@ -130,12 +134,13 @@ def _outcome(done: Build, built: Built) -> str:
 def _print_built(built: Built, outcome: str) -> None:
     click.echo(f"release {built.id[:12]}: {built.files} files, {outcome}")
     if not built.existed:
-        click.echo(
-            f"  {built.written} written, {built.files - built.written} linked, {built.removed} removed"
-        )
+        linked = built.files - built.written
+        click.echo(f"  {built.written} written, {linked} linked, {built.removed} removed")
     for kind, ids in built.documents.items():
-        more = f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else ""
-        click.echo(f"  changed: {kind}{'s' * (len(ids) > 1)} {', '.join(ids[:SHOWN])}{more}")
+        more = f" and {len(ids) - LISTED_IDS} more" if len(ids) > LISTED_IDS else ""
+        click.echo(
+            f"  changed: {kind}{'s' * (len(ids) > 1)} {', '.join(ids[:LISTED_IDS])}{more}"
+        )
     click.echo(f"  changes by itself next at {built.next_change}")
 
 
@@ -144,28 +149,26 @@ def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
     for operation, files in library.counted(
         interface(), Path(content), documents, at=at, jobs=jobs
     ):
-        where = (
-            f"dynamic: {_why_dynamic(operation)}"
-            if files is None
-            else f"pre-rendered, {files} files"
-        )
+        is_dynamic = files is None
+        where = _why_dynamic(operation) if is_dynamic else f"pre-rendered, {files} files"
         click.echo(f"{operation.method} {operation.path}  {where}")
 
 
 def _why_dynamic(operation: Operation) -> str:
     if isinstance(operation.source, FromContent):
-        return "it names no entries to pre-render"
-    return (
-        "it is in the database"
-        if isinstance(operation.source, FromStore)
-        else "only the running service knows"
-    )
+        return "dynamic: it names no entries to pre-render"
+    if isinstance(operation.source, FromStore):
+        return "dynamic: it is in the database"
+    return "dynamic: only the running service knows"
 
 
 @click.command()
 @OUT
 def releases(out: str) -> None:
-    """List the releases, the newest first."""
+    """List the releases, the newest first: id, when it was built, files, size.
+
+    Marks say which one is current, which is pinned and which is damaged.
+    """
     listed = library.releases(Path(out))
     if not listed:
         click.echo(f"{out}: there is no release; `shopwindow build` makes one", err=True)
@@ -180,9 +183,13 @@ def releases(out: str) -> None:
 @click.command()
 @click.argument("id", required=False)
 @OUT
-@click.option("--reason", default="", help="Why, for the history.")
+@REASON
 def rollback(id: str | None, out: str, reason: str) -> None:
-    """Activate release ID, or the newest that was never rolled back from, and pin it."""
+    """Make an earlier release the current one, and pin it.
+
+    Without ID it is the newest release that was never rolled back from. While it is pinned,
+    builds write releases but activate none; `shopwindow activate` ends that.
+    """
     _print_activated(library.roll_back(Path(out), id, reason))
     click.echo("pinned: builds activate nothing until `shopwindow activate` does")
 
@@ -190,11 +197,13 @@ def rollback(id: str | None, out: str, reason: str) -> None:
 @click.command()
 @click.argument("id", required=False)
 @OUT
-@click.option("--latest", is_flag=True, help="The release of the last build.")
-@click.option("--reason", default="", help="Why, for the history.")
+@click.option("--latest", is_flag=True, help="Take the release of the last build.")
+@REASON
 def activate(id: str | None, out: str, latest: bool, reason: str) -> None:
-    """Make release ID, or that of the last build, the current one, and unpin. `switch` is the
-    same command.
+    """Make release ID the current one, and unpin. (`switch` is the command's former name.)
+
+    ID is the beginning of a release's id, of 8 digits or more. Exit status 0; 4: the release is
+    damaged, and nothing has changed.
     """
     if (id is None) != latest:
         raise click.UsageError("name a release, or say --latest")
@@ -216,10 +225,13 @@ def _print_activated(done: Activated) -> None:
     "--urls",
     "only_urls",
     is_flag=True,
-    help="Only the URLs to purge, one a line; needs only the manifests.",
+    help="Only print the URLs to purge, one a line; this reads only the manifests.",
 )
 def diff(a: str, b: str, out: str, only_urls: bool) -> None:
-    """What changes from release A to release B, by document, and the URLs to purge."""
+    """Print what changes from release A to release B, and the URLs to purge from caches.
+
+    A and B are ids of releases, of which 8 digits do, or `current`.
+    """
     if only_urls:
         for url in library.urls_to_purge(Path(out), a, b):
             click.echo(url)
@@ -231,35 +243,25 @@ def diff(a: str, b: str, out: str, only_urls: bool) -> None:
     for url in differing.urls:
         click.echo(f"  {url}")
     if differing.urls:
-        kept = f"within {differing.lifetime} s"
-        click.echo(
-            f"dynamic responses, to other queries, leave the caches by themselves {kept}"
-        )
+        dynamic = "dynamic responses, to other queries,"
+        click.echo(f"{dynamic} leave the caches by themselves within {differing.lifetime} s")
 
 
 def _sentence(change: Change) -> str:
     name = f"{change.kind} {change.id}"
+    place = f"{name}: {pointer_text(change.pointer)}" if change.pointer else name
     if isinstance(change.old, dict) and isinstance(change.new, dict):
-        return ": ".join(
-            (
-                name,
-                *filter(None, [pointer_text(change.pointer)]),
-                "its keys stand in another order",
-            )
-        )
+        return f"{place}: its keys stand in another order"
     if not change.pointer:
         return f"{name}: {'appears' if change.old is None else 'disappears'}"
-    return (
-        f"{name}: {pointer_text(change.pointer)}: {_value(change.old)} -> {_value(change.new)}"
-    )
+    return f"{place}: {_value(change.old)} -> {_value(change.new)}"
 
 
 def _value(value: Any) -> str:
-    """Return a value as `diff` prints it; what is not there says so, for null never stands in
-    content.
-    """
+    """Return a value as `diff` prints it. None is a value that is not there: content has no null."""
     text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…"
+    is_short = len(text) <= MAX_PRINTED_VALUE
+    return text if is_short else text[: MAX_PRINTED_VALUE - 1] + "…"
 
 
 @click.command()
@@ -269,10 +271,13 @@ def _value(value: Any) -> str:
     type=click.IntRange(min=1),
     required=True,
     metavar="N",
-    help="How many of the newest to keep.",
+    help="How many of the newest releases stay.",
 )
 def prune(out: str, keep: int) -> None:
-    """Delete old releases; never the current one, nor one that was current in the last hour."""
+    """Delete old releases.
+
+    The current one stays, and so does one that was current in the last hour.
+    """
     deleted, kept = library.prune(Path(out), keep)
     audit.record("prune", out=out, deleted=deleted)
     click.echo(f"{len(deleted)} releases deleted, {kept} kept")
@@ -284,15 +289,17 @@ def prune(out: str, keep: int) -> None:
 @click.option(
     "--repair",
     is_flag=True,
-    help="Set times and modes again that a copy has lost (cp, rsync without -t): both follow from the bytes.",
+    help="First set the times and modes of files again, which a copy may have lost (cp, rsync without -t).",
 )
 def verify(id: str, out: str, repair: bool) -> None:
-    """Compare every file of a release (default: the current one) with its digest."""
+    """Compare every file of release ID with what was built; default: the current one.
+
+    Exit status 0: the release is intact; 1: it is not, and each line names a file.
+    """
     if repair:
         number = library.repair(Path(out), id)
-        click.echo(
-            f"{number:,} files had another time or mode than their bytes give; they are set again"
-        )
+        had_another = "had another time or mode than their bytes give"
+        click.echo(f"{number:,} files {had_another}; they are set again")
     release, wrong = library.verify(Path(out), id)
     for line in wrong:
         click.echo(line)

@@ -1,4 +1,9 @@
-"""Problems in print: for a terminal, for programs, for GitHub's annotations, as SARIF."""
+"""Problems, printed: for a terminal, for programs, as GitHub's annotations, as SARIF.
+
+Each format is a function of the problems, the content folder and how many problems are not
+listed; REPORT_FORMATS names them. Only `lines` reads files: it shows the line that a problem is
+about, with carets below the place.
+"""
 
 import json
 import os
@@ -11,14 +16,18 @@ from urllib.parse import quote
 
 from shopwindow.problems import Place, Problem, one_line, pointer_text, sentence
 
-ANNOTATIONS = 10
-"""GitHub shows this many annotations of a kind a step, and drops the rest without a word."""
+MAX_ANNOTATIONS = 10
+"""GitHub shows this many errors of one step as annotations, and drops the rest silently."""
 
-EXCERPT = 120
-"""So many characters of a line are shown around a place."""
+EXCERPT_LENGTH = 120
+"""Characters of a line that are shown around a place."""
 
 MAX_REPORT_LINE = 1024 * 1024
+"""Characters of a line that is read for an excerpt; a file with a longer one gets no more."""
+
 UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
+"""Stands for a character that a terminal might obey."""
+
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -29,14 +38,15 @@ def _where(problem: Problem, root: Path) -> str:
 
 @dataclass(frozen=True)
 class More:
-    """How many problems are not listed; ``at_least``: perhaps even more than that."""
+    """How many problems are not listed; ``at_least``: there may be even more."""
 
     count: int = 0
     at_least: bool = False
 
     def __str__(self) -> str:
         least = "at least " * self.at_least
-        return f"and {least}{self.count:,} more problem{'s' * (self.count != 1)}; --max-problems N lists N of them"
+        problems = f"{self.count:,} more problem{'s' * (self.count != 1)}"
+        return f"and {least}{problems}; --max-problems N lists N of them"
 
 
 NO_MORE = More()
@@ -45,28 +55,32 @@ NO_MORE = More()
 def lines(
     problems: Sequence[Problem], root: Path, more: More = NO_MORE, *, excerpts: bool
 ) -> str:
-    """A line a problem; with ``excerpts`` the source line and a caret below it."""
+    """Return a line for each problem; with ``excerpts`` also the line that it is about, and
+    carets below the place.
+    """
     sources = _sources(problems, root) if excerpts else {}
     printed = []
     for problem in problems:
         printed.append(f"{_where(problem, root)}: {sentence(problem)}")
-        if (
-            problem.place
-            and (line := sources.get((problem.path, problem.place.line))) is not None
-        ):
-            printed += _excerpt(problem.place, line)
-    return "\n".join([*printed, str(more)] if more.count else printed)
+        if place := problem.place:
+            line = sources.get((problem.path, place.line))
+            if line is not None:
+                printed += _excerpt(place, line)
+    if more.count:
+        printed.append(str(more))
+    return "\n".join(printed)
 
 
 def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], str]:
-    """The lines that problems are about, by path and number; each file is read once, and only
-    as far as needed.
+    """Return the lines that problems are about, by path and number.
+
+    Each file is read once, and only as far as needed. One that cannot be read has no lines.
     """
     wanted: dict[str, set[int]] = {}
     for problem in problems:
         if problem.place:
             wanted.setdefault(problem.path, set()).add(problem.place.line)
-    found: dict[tuple[str, int], str] = {}
+    lines: dict[tuple[str, int], str] = {}
     for path, numbers in wanted.items():
         ends = "\n" if path.endswith(".jsonl") else None
         try:
@@ -76,22 +90,22 @@ def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], s
                 for number in range(1, max(numbers) + 1):
                     line = file.readline(MAX_REPORT_LINE)
                     if line and number in numbers:
-                        found[path, number] = line.rstrip("\r\n")
+                        lines[path, number] = line.rstrip("\r\n")
                     if not line or len(line) == MAX_REPORT_LINE:
                         break
         except OSError:
             continue
-    return found
+    return lines
 
 
 def _excerpt(place: Place, line: str) -> list[str]:
-    """The part of a line around a place, and carets below it."""
+    """Return the part of a line around a place, and a line of carets below it."""
     last = place.end_column - 1 if place.end_line == place.line else len(line.rstrip())
     first = place.column - 1
     if first > len(line):  # the line was cut, or is another by now
         return []
-    start = max(0, first - EXCERPT // 2)
-    end = min(len(line), start + EXCERPT)
+    start = max(0, first - EXCERPT_LENGTH // 2)
+    end = min(len(line), start + EXCERPT_LENGTH)
     before, after = "…" * (start > 0), "…" * (end < len(line))
     blanks = " " * len(before) + "".join(
         "\t" if char == "\t" else " " * _width(char) for char in line[start:first]
@@ -105,23 +119,25 @@ def _excerpt(place: Place, line: str) -> list[str]:
 
 
 def _width(char: str) -> int:
-    """How many columns of a terminal a character takes (UAX #11)."""
+    """Return how many columns of a terminal a character takes (UAX #11)."""
     if not char.isprintable():
-        return 1  # shown as one
-    return (
-        0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
-    )
+        return 1  # UNPRINTABLE stands for it
+    if unicodedata.combining(char):
+        return 0
+    is_wide = unicodedata.east_asian_width(char) in "WF"
+    return 2 if is_wide else 1
 
 
 def text(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
+    """Return a line for each problem."""
     return lines(problems, root, more, excerpts=False)
 
 
 def as_json(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
-    """`{"problems": […]}`: every problem's data, positions from 1, the end exclusive.
+    """Return `{"problems": […]}`: lines and columns count from 1, and the end is exclusive.
 
-    Where not all are listed, `more` says how many there are besides, and `moreAtLeast` whether
-    there may be others yet.
+    Where not all are listed, `more` is how many there are besides, and `moreAtLeast` whether
+    there may be even more.
     """
     value: dict[str, Any] = {"problems": [_plain(problem, root) for problem in problems]}
     if more.count:
@@ -150,16 +166,16 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
 
 
 def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
-    """Workflow commands for annotations: the first ten, then how many more; then all of them as
-    plain lines.
+    """Return workflow commands for annotations: the first ten, then how many more there are.
+
+    The others follow as plain lines, for the log.
     """
-    printed = [_annotation(problem, root) for problem in problems[:ANNOTATIONS]]
-    if len(problems) > ANNOTATIONS:
-        rest = len(problems) - ANNOTATIONS
-        printed.append(
-            f"::warning title=shopwindow::{rest} more problem{'s' * (rest > 1)}: see this step's log"
-        )
-        printed.append(text(problems[ANNOTATIONS:], root))
+    printed = [_annotation(problem, root) for problem in problems[:MAX_ANNOTATIONS]]
+    if len(problems) > MAX_ANNOTATIONS:
+        rest = len(problems) - MAX_ANNOTATIONS
+        message = f"{rest} more problem{'s' * (rest > 1)}: see this step's log"
+        printed.append(f"::warning title=shopwindow::{message}")
+        printed.append(text(problems[MAX_ANNOTATIONS:], root))
     if more.count:
         printed.append(f"::warning title=shopwindow::{_escaped(str(more), '')}")
     return "\n".join(printed)
@@ -167,9 +183,8 @@ def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str
 
 def _annotation(problem: Problem, root: Path) -> str:
     path = os.path.join(root, problem.path)
-    values = {
-        "file": "".join(char if char in "\r\n" else one_line(char) for char in path)
-    }  # those GitHub reads back
+    # `_escaped` writes line ends so that GitHub reads them back; they stay as they are.
+    values = {"file": "".join(char if char in "\r\n" else one_line(char) for char in path)}
     if place := problem.place:
         values |= {"line": str(place.line), "col": str(place.column)}
         if place.end_line == place.line:
@@ -183,14 +198,14 @@ def _annotation(problem: Problem, root: Path) -> str:
 
 
 def _escaped(value: str, more: str) -> str:
-    """GitHub's own escapes for workflow commands."""
+    """Return a value with GitHub's escapes for workflow commands; ``more``: what else to escape."""
     for char in "%\r\n" + more:
         value = value.replace(char, f"%{ord(char):02X}")
     return value
 
 
 def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
-    """SARIF 2.1.0, for code scanning."""
+    """Return a log of SARIF 2.1.0, for code scanning."""
     from importlib.metadata import version
 
     rules = sorted({problem.rule for problem in problems})
@@ -209,14 +224,10 @@ def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     }
     if more.count:
         notice = {"level": "warning", "message": {"text": str(more)}}
-        run["invocations"] = [
-            {"executionSuccessful": True, "toolExecutionNotifications": [notice]}
-        ]
-    return json.dumps(
-        {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]},
-        ensure_ascii=False,
-        indent=1,
-    )
+        invocation = {"executionSuccessful": True, "toolExecutionNotifications": [notice]}
+        run["invocations"] = [invocation]
+    log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, ensure_ascii=False, indent=1)
 
 
 def _result(problem: Problem, root: Path, rules: list[str]) -> dict[str, Any]:

@@ -1,14 +1,17 @@
-"""`serve`."""
+"""`serve`: the service that answers from the current release."""
 
 import os
 from pathlib import Path
 
 import click
 
-from shopwindow.cli.database import DATABASE, log_dir_option, templates_option
-from shopwindow.cli.steps import Setting
-from shopwindow.interface.loading import DEFAULT as DEFAULT_INTERFACE
-from shopwindow.interface.loading import VARIABLE
+from shopwindow.cli.steps import (
+    DEFAULT_DATABASE,
+    LOG_DIR,
+    TEMPLATES,
+    Setting,
+    hand_on_interface,
+)
 from shopwindow.interface.secret import SECRET, read_secret
 from shopwindow.problems import Failure
 from shopwindow.service import server
@@ -23,6 +26,7 @@ from shopwindow.service.processors import processors
     metavar="DIR",
     envvar="SHOPWINDOW_OUT",
     show_envvar=True,
+    help="The output directory, whose current release is served.",
 )
 @click.option(
     "--bind",
@@ -31,6 +35,7 @@ from shopwindow.service.processors import processors
     metavar="HOST:PORT",
     envvar="SHOPWINDOW_BIND",
     show_envvar=True,
+    help="The address that requests come to.",
 )
 @click.option(
     "--admin",
@@ -40,7 +45,7 @@ from shopwindow.service.processors import processors
     metavar="HOST:PORT",
     envvar="SHOPWINDOW_ADMIN",
     show_envvar=True,
-    help="Where /healthz, /readyz and /metrics are; empty: nowhere.",
+    help="The address of /healthz, /readyz and /metrics; empty: there is none.",
 )
 @click.option(
     "--workers",
@@ -48,7 +53,8 @@ from shopwindow.service.processors import processors
     metavar="N",
     envvar="SHOPWINDOW_WORKERS",
     show_envvar=True,
-    help="Processes; by default as many as the processors that the service may use, by its cgroup's quota, too.",
+    help="How many processes answer; default: one for each processor that this process and its "
+    "cgroup may use.",
 )
 @click.option(
     "--threads",
@@ -58,7 +64,8 @@ from shopwindow.service.processors import processors
     metavar="N",
     envvar="SHOPWINDOW_THREADS",
     show_envvar=True,
-    help="Of a worker, at most. A write waits in one; what waits together is brought to the disk together.",
+    help="How many requests a worker handles at once. Writes that wait at the same time are "
+    "brought to the disk together.",
 )
 @click.option(
     "--memo",
@@ -68,17 +75,18 @@ from shopwindow.service.processors import processors
     metavar="MIB",
     envvar="SHOPWINDOW_MEMO",
     show_envvar=True,
-    help="Memory of a worker for answers that it has given; 0: none.",
+    help="Memory in which a worker caches responses; 0: none.",
 )
 @click.option(
     "--database",
     cls=Setting,
-    default=DATABASE,
+    default=DEFAULT_DATABASE,
     show_default=True,
     metavar="URL",
     envvar="SHOPWINDOW_DATABASE",
     show_envvar=True,
-    help="Where writes are kept: sqlite:///PATH or postgresql://…; empty: nowhere, and writes are refused.",
+    help="The database that writes go to: sqlite:///PATH or postgresql://…; empty: there is "
+    "none, and writes are refused.",
 )
 @click.option(
     "--connections",
@@ -88,25 +96,26 @@ from shopwindow.service.processors import processors
     metavar="N",
     envvar="SHOPWINDOW_CONNECTIONS",
     show_envvar=True,
-    help="Of a worker to PostgreSQL, at most.",
+    help="How many connections to PostgreSQL a worker opens at most.",
 )
-@log_dir_option
+@LOG_DIR
 @click.option(
     "--mail/--no-mail",
     default=True,
     show_default=True,
     envvar="SHOPWINDOW_MAIL",
     show_envvar=True,
-    help="Send shared promotions, where SHOPWINDOW_SMTP_HOST names a mail server (see `shopwindow mail`).",
+    help="Also send the mails of the outbox, where SHOPWINDOW_SMTP_HOST names a mail server "
+    "(see `shopwindow mail`).",
 )
-@templates_option
+@TEMPLATES
 @click.option(
     "--pin/--no-pin",
     default=False,
     show_default=True,
     envvar="SHOPWINDOW_PIN",
     show_envvar=True,
-    help="Keep each worker on a processor of its own: for a machine that does little else.",
+    help="Keep each worker on a processor of its own; for a machine that does little else.",
 )
 @click.option(
     "--http",
@@ -115,7 +124,8 @@ from shopwindow.service.processors import processors
     show_default=True,
     envvar="SHOPWINDOW_HTTP",
     show_envvar=True,
-    help="Versions of HTTP; auto: both. With auto or 2, only a proxy in front closes connections that stay silent.",
+    help="The version of HTTP; auto: both. With 2 or auto the service itself closes no silent "
+    "connections, so a proxy must stand in front.",
 )
 @click.option(
     "--clients",
@@ -125,7 +135,8 @@ from shopwindow.service.processors import processors
     metavar="N",
     envvar="SHOPWINDOW_CLIENTS",
     show_envvar=True,
-    help="Connections that a worker keeps open, at most; further ones wait. Each takes an open file and some memory.",
+    help="How many connections a worker keeps open at most; others wait. Each takes an open "
+    "file and some memory.",
 )
 def serve(
     out: str,
@@ -143,11 +154,12 @@ def serve(
     http: str,
     clients: int,
 ) -> None:
-    """Answer requests from the current release, following activations, until SIGTERM."""
+    """Answer requests from the current release until SIGTERM.
 
-    os.environ[VARIABLE] = click.get_current_context().meta.get(
-        VARIABLE, DEFAULT_INTERFACE
-    )  # the workers read it
+    A release that becomes the current one meanwhile is served from then on. Writes need a
+    database, which `shopwindow migrate` makes.
+    """
+    hand_on_interface()  # to the workers
     try:
         addresses = server.address(bind), server.address(admin) if admin else None
         if os.environ.get(SECRET):
@@ -173,6 +185,5 @@ def serve(
         server.serve(options)
     except ModuleNotFoundError as error:
         install = "install shopwindow with the extra serve, as the README says"
-        raise Failure(
-            f"{error.name} is not installed, and the service needs it: {install}"
-        ) from None
+        is_missing = f"{error.name} is not installed, and the service needs it"
+        raise Failure(f"{is_missing}: {install}") from None

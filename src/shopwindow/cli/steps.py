@@ -19,17 +19,45 @@ from shopwindow.problems import pointer_text
 PROBLEMS, NOT_ACTIVATED = 1, 3
 """Exit statuses beside those of every command."""
 
+DEFAULT_DATABASE = "sqlite:///store/shopwindow.sqlite"
+
+REDRAW_SECONDS = 0.1
+"""Between two drawings of a progress bar: often enough to look like motion."""
+
+BAR_WIDTH = 30
+"""Characters of a progress bar: with its words and numbers it fits on a line of 80."""
+
+DAYS = click.IntRange(1, 3650)
+"""How long something may be kept: at most ten years, which is what bookkeeping asks for."""
+
+
+class Setting(click.Option):
+    """An option whose environment variable may be empty, which means: none.
+
+    Click takes an empty variable for one that is not set.
+    """
+
+    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
+        return os.environ.get(str(self.envvar))
+
+
+# -- options -----------------------------------------------------------------------------------
+
 CONTENT = click.option(
     "--content", default="content", show_default=True, metavar="DIR", help="The content folder."
 )
 OUT = click.option(
-    "--out", default="dist", show_default=True, metavar="DIR", help="Where the releases are."
+    "--out",
+    default="dist",
+    show_default=True,
+    metavar="DIR",
+    help="The output directory, which holds the releases.",
 )
 JOBS = click.option(
     "--jobs",
     type=click.IntRange(1, 256),
     metavar="N",
-    help="Processes; default: one a processor.",
+    help="How many processes share the work; default: one for each processor.",
 )
 MAX_PROBLEMS = click.option(
     "--max-problems",
@@ -38,7 +66,7 @@ MAX_PROBLEMS = click.option(
     default=1000,
     show_default=True,
     metavar="N",
-    help="Problems to list; of the others only their number is reported.",
+    help="List at most N problems; the others are only counted.",
 )
 MAX_UNPACKED = click.option(
     "--max-unpacked",
@@ -47,12 +75,60 @@ MAX_UNPACKED = click.option(
     default=16,
     show_default=True,
     metavar="GIB",
-    help="How much a feed of the catalog may hold, unpacked if it is compressed.",
+    help="How much one feed of the catalog may hold once it is unpacked.",
 )
 AT = click.option(
     "--at",
     metavar="INSTANT",
-    help="The instant whose content counts (RFC 3339, or a day); default: now.",
+    help="Publish what is live at this instant: 2026-11-27, 2026-11-27 06:00 or RFC 3339; default: now.",
+)
+DATABASE_URL = click.option(
+    "--database",
+    default=DEFAULT_DATABASE,
+    show_default=True,
+    metavar="URL",
+    envvar="SHOPWINDOW_DATABASE",
+    show_envvar=True,
+    help="The service's database: sqlite:///PATH or postgresql://….",
+)
+LOG_DIR = click.option(
+    "--log-dir",
+    cls=Setting,
+    default="store/log",
+    show_default=True,
+    metavar="DIR",
+    envvar="SHOPWINDOW_LOG_DIR",
+    show_envvar=True,
+    help="The folder of the mobile log; empty: there is none, and `serve` refuses its entries.",
+)
+TEMPLATES = click.option(
+    "--templates",
+    default="content/templates",
+    show_default=True,
+    metavar="DIR",
+    envvar="SHOPWINDOW_TEMPLATES",
+    show_envvar=True,
+    help="A folder with templates of mails, used instead of the program's own.",
+)
+BAGS_DAYS = click.option(
+    "--bags",
+    type=DAYS,
+    metavar="DAYS",
+    help="How long a bag is kept that nobody changes; default: 90 days.",
+)
+MAILS_DAYS = click.option(
+    "--mails",
+    type=DAYS,
+    metavar="DAYS",
+    help="How long a mail is kept that could not be sent; default: 30 days.",
+)
+LOGS_DAYS = click.option(
+    "--logs",
+    type=DAYS,
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="How long a file of the mobile log is kept after its last entry.",
 )
 
 
@@ -71,22 +147,26 @@ def interface_option() -> click.Option:
         show_envvar=True,
         expose_value=False,
         callback=_choose_interface,
-        help="The interface to publish.",
+        help="What is published: an Interface, by its Python module and name.",
     )
 
 
 def interface() -> Interface:
-    """Return the Interface that the current command was given. Raises Failure."""
-    return load(click.get_current_context().meta.get(VARIABLE, DEFAULT))
+    """Return the Interface that the current command's option names. Raises Failure."""
+    return load(_interface_name())
 
 
-class Setting(click.Option):
-    """An option whose environment variable may be empty, which says: none. Click takes that for
-    no variable.
-    """
+def hand_on_interface() -> None:
+    """Let the processes that this command starts use its Interface, too."""
+    os.environ[VARIABLE] = _interface_name()
 
-    def resolve_envvar_value(self, ctx: click.Context) -> str | None:
-        return os.environ.get(str(self.envvar))
+
+def _interface_name() -> str:
+    name: str = click.get_current_context().meta.get(VARIABLE, DEFAULT)
+    return name
+
+
+# -- steps -------------------------------------------------------------------------------------
 
 
 def documents_of(content: str) -> Documents:
@@ -99,6 +179,10 @@ def documents_of(content: str) -> Documents:
 
 
 def print_problems(checked: Checked, root: Path, form: str) -> None:
+    """Print the problems of a content folder; on a terminal with the lines that they are about.
+
+    ``form`` is a name of `report.REPORT_FORMATS`.
+    """
     problems, more = checked.problems, report.More(checked.more, checked.at_least)
     if form == "text" and sys.stdout.isatty():
         printed = report.lines(problems, root, more, excerpts=True)
@@ -108,36 +192,38 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
         click.echo(printed)
     if problems and form == "text":
         count = len(problems) + more.count
-        click.echo(f"{'at least ' * more.at_least}{count} problem{'s' * (count > 1)}", err=True)
+        least = "at least " * more.at_least
+        click.echo(f"{least}{count} problem{'s' * (count > 1)}", err=True)
 
 
 def print_placeholders(checked: Checked, content: str) -> None:
-    if checked.placeholders:
-        count = len(checked.placeholders)
-        click.echo(f"{count} value{'s' * (count > 1)} still say{'s' * (count == 1)} TBD:")
-        for path, place, pointer in checked.placeholders:
-            where = (
-                f"{content}/{path}:{place.line}:{place.column}"
-                if place
-                else f"{content}/{path}"
-            )
-            click.echo(f"  {where}: {pointer_text(pointer)}")
+    """Print where values still say TBD, if any do."""
+    count = len(checked.placeholders)
+    if not count:
+        return
+    click.echo(f"{count} value{'s' * (count > 1)} still say{'s' * (count == 1)} TBD:")
+    for path, place, pointer in checked.placeholders:
+        where = f"{content}/{path}"
+        if place:
+            where += f":{place.line}:{place.column}"
+        click.echo(f"  {where}: {pointer_text(pointer)}")
 
 
-def progress_bar(word: str) -> Progress | None:
-    """A bar on a terminal that tells how far a step has come; nothing in CI."""
+def progress_bar(step: str) -> Progress | None:
+    """Return what draws how far a step has come, on a terminal; None elsewhere, as in CI."""
     if not sys.stderr.isatty():
         return None
-    shown = 0.0
+    drawn = 0.0
 
     def progress(done: int, total: int) -> None:
-        nonlocal shown
+        nonlocal drawn
         now = time.monotonic()
         if done >= total:
             click.echo("\r\x1b[K", nl=False, err=True)
-        elif now - shown > 0.1:
-            shown = now
-            bar = "#" * (30 * done // total)
-            click.echo(f"\r{word} [{bar:<30}] {done:,} of {total:,}\x1b[K", nl=False, err=True)
+        elif now - drawn > REDRAW_SECONDS:
+            drawn = now
+            bar = "#" * (BAR_WIDTH * done // total)
+            counts = f"{done:,} of {total:,}"
+            click.echo(f"\r{step} [{bar:<{BAR_WIDTH}}] {counts}\x1b[K", nl=False, err=True)
 
     return progress

@@ -1,0 +1,114 @@
+"""A foreign feed becomes documents: one row after the other, by a mapping file.
+
+Each row is read (`foreign`), mapped (`mapping`) and held against the schema of its kind. A row
+that fails in one of these is reported with its place and left out; whether the others are written
+is for the caller to decide. Nothing but the keys of rows is held in memory, so a feed may have
+millions.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from shopwindow.catalog import foreign, mapping
+from shopwindow.catalog.mapping import BadRow, FeedRow, Mapped
+from shopwindow.content.characters import not_xml
+from shopwindow.content.finding import Finding, shown
+from shopwindow.content.schema import Schemas
+from shopwindow.content.yaml import Json, Malformed
+from shopwindow.problems import Problem, sentence
+
+
+class FeedImport:
+    """One feed that is read.
+
+    ``report`` is called with the place and a description of each bad row. The counts grow as
+    `documents` goes on: rows ``read``, documents ``written``, rows ``skipped`` as the mapping
+    says, and ``bad`` rows.
+    """
+
+    def __init__(
+        self, feed: Path, mapped: Mapped, schemas: Schemas, report: Callable[[str, str], None]
+    ) -> None:
+        self._feed, self._mapped, self._schemas = feed, mapped, schemas
+        self._report = report
+        self.read = self.written = self.skipped = self.bad = 0
+
+    def documents(self) -> Iterator[Json]:
+        """Yield the documents of the good rows, in the order of the feed.
+
+        Raises Failure for a feed that cannot be read, and UnusableMapping for a mapping that does
+        not fit it.
+        """
+        names = self._names()
+        seen: set[str] = set()
+        for where, row in foreign.rows(self._feed, self._mapped):
+            if self.written == self._mapped.limit:
+                break
+            self.read += 1
+            if isinstance(row, Malformed):
+                self._bad(where, f"{row.found}; allowed: {row.allowed}")
+                continue
+            if not isinstance(row, dict):
+                self._bad(where, f"{shown(row)} where an object should be")
+                continue
+            try:
+                if self._mapped.skipped(row) or self._is_repeated(row, seen):
+                    self.skipped += 1
+                    continue
+                document = self._mapped.document(row, names)
+            except BadRow as bad:
+                self._bad(where, str(bad))
+                continue
+            if faults := self._faults(document):
+                self._bad(where, "; ".join(faults))
+                continue
+            self.written += 1
+            yield document
+
+    def _names(self) -> frozenset[Json]:
+        """Return what the rows call themselves, where one may name another.
+
+        That is the value that `id` is made from. The feed is read once more for it.
+        """
+        if not self._mapped.references:
+            return frozenset()
+        name_of = mapping.path(self._mapped.own, ())
+        rows = foreign.rows(self._feed, self._mapped)
+        names = (name_of(row) for _, row in rows if isinstance(row, dict))
+        return frozenset(name for name in names if isinstance(name, (str, int)))
+
+    def _is_repeated(self, row: FeedRow, seen: set[str]) -> bool:
+        """Return whether a row's key, of which the mapping wants the first alone, came before."""
+        if not self._mapped.once:
+            return False
+        key = json.dumps(self._mapped.once(row), sort_keys=True)
+        if key in seen:
+            return True
+        seen.add(key)
+        return False
+
+    def _faults(self, document: Json) -> list[str]:
+        """Return what is wrong with a document by its schema, and characters that XML lacks."""
+        findings = self._schemas.findings(f"catalog/{self._mapped.kind}.json", document)
+        faults = [sentence(_problem(finding)) for finding in findings]
+        for pointer, fault, _ in not_xml(document):
+            faults.append(f"{'/'.join(map(str, pointer))}: {fault}")
+        return faults
+
+    def _bad(self, where: str, fault: str) -> None:
+        self.bad += 1
+        self._report(where, fault)
+
+
+def _problem(finding: Finding) -> Problem:
+    """Return a finding as a problem without a file, for the words of its message."""
+    return Problem(
+        finding.rule,
+        "",
+        finding.found,
+        allowed=finding.allowed,
+        about=finding.about,
+        nearest=finding.nearest,
+        pointer=finding.pointer,
+    )
