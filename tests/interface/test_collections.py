@@ -12,7 +12,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from releases import AT, SAMPLE, Ran, app, built, manifest, shopwindow, site, write
-from shopwindow.content import collections
+from shopwindow.content import collections, declarations
 from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.documents import live
 from shopwindow.interface.bind import bind
@@ -258,7 +258,7 @@ def test_releases_with_and_without_a_collection_are_compared(content: Path, tmp_
         printed = shopwindow("diff", old, new, "--out", out).out
         assert [f"banner {id}: {words}" in printed for id in (1, 2, 3)] == [True] * 3
         assert "https://api.shop.example/v1/banners/2" in printed
-    assert not (out / "releases" / second / collections.SCHEMA).exists()
+    assert not (out / "releases" / second / declarations.SCHEMA).exists()
 
 
 def test_check_compares_with_a_release_whose_collection_had_another_id(content: Path, tmp_path: Path) -> None:

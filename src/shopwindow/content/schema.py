@@ -18,7 +18,7 @@ from urllib.parse import urldefrag
 
 import orjson
 
-from shopwindow.content import own_schemas
+from shopwindow.content import own_schema_faults, own_schemas
 from shopwindow.content.explaining import Enough, counted, explaining
 from shopwindow.content.finding import Finding, NumberAt
 from shopwindow.content.listing import below
@@ -126,7 +126,7 @@ class Schemas:
             name: own_schemas.linear(file.schema) | {"$id": BASE + name}
             for name, file in own.items()
         }
-        problems += own_schemas.faults(own, self._files, BASE, whole=not problems)
+        problems += own_schema_faults.faults(own, self._files, BASE, whole=not problems)
         for name, file in own.items():
             data = file.text.encode()
             digest.update(f"{name}\0{len(data)}\0".encode() + data)

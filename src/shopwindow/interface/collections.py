@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from shopwindow.content import collections
+from shopwindow.content import collection_schemas, collections, declarations
 from shopwindow.content.collections import Collection, by_id, texts_of
 from shopwindow.content.documents import Content
 from shopwindow.content.schema import Schemas
@@ -206,7 +206,7 @@ def schemas_with(schemas: Schemas, interface: Interface) -> Schemas:
     """
     files: dict[str, Any] = {}
     for each in interface.collections:
-        files[each.written_schema] = collections.written(each)
+        files[each.written_schema] = collection_schemas.as_written(each.schema)
         files[f"responses/{_response(each)}.json"] = _answer(each)
     lifetimes = schemas[SITE_SCHEMA]["properties"]["lifetimes"]
     reads = [
@@ -254,11 +254,11 @@ def declared(folder: Path, interface: Interface, schemas: Schemas) -> Declared:
     already.
     """
     paths = {operation.name: operation.path for operation in interface.operations}
-    declarations = collections.read(folder, schemas, interface.kinds, paths)
-    extended = with_collections(interface, declarations.collections)
+    declared_ones = declarations.read(folder, schemas, interface.kinds, paths)
+    extended = with_collections(interface, declared_ones.collections)
     return Declared(
         extended,
         schemas_with(schemas, extended),
-        tuple(declarations.problems),
-        tuple(declarations.unread),
+        tuple(declared_ones.problems),
+        tuple(declared_ones.unread),
     )
