@@ -52,6 +52,7 @@ class Charge(NamedTuple):
 
     @property
     def seconds(self) -> int:
+        """The time in which the rate admits ``rate.most``."""
         return self.rate.minutes * 60
 
     @property

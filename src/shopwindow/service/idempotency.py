@@ -29,7 +29,7 @@ GUEST_PARAMETERS = ("userId", "bagId", "bagGuid")
 def retry_of(call: Call, request: Request) -> Retry | None:
     """Return what identifies a request that may be repeated; None for one without a key.
 
-    Only POST may have a key: PUT and DELETE can be repeated as they are. ``sender`` of the
+    Only a POST may have a key; with other methods the header means nothing. ``sender`` of the
     result is a text, of which the caller makes a keyed digest. Raises Refusal for a key that is
     malformed.
     """

@@ -149,15 +149,18 @@ class DatabaseMeter:
 
     @never_raises
     def wrote(self, actions: int, seconds: float) -> None:
+        """Count a transaction that was committed, and its actions."""
         BATCHES.observe(actions)
         WRITE_SECONDS.observe(seconds)
 
     @never_raises
     def failed(self, actions: int) -> None:
+        """Count actions that could not be stored."""
         FAILURES.inc(actions)
 
     @never_raises
     def restarted(self) -> None:
+        """Count a writer thread that had to be started again."""
         WRITERS.inc()
 
 

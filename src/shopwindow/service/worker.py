@@ -152,6 +152,7 @@ class Link:
             self._channel.send(state, socket.MSG_DONTWAIT)
 
     def _run(self) -> None:
+        """Report once a second until the parent orders an end or has ended; then end."""
         self._channel.settimeout(PULSE_SECONDS)
         order: bytes | None = None
         while order is None:
