@@ -26,7 +26,7 @@ from shopwindow.content.documents import Content, Documents, live
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
-from shopwindow.content.remembered import Remembered
+from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.schedule import instant
 from shopwindow.content.schema import Schemas
 from shopwindow.edge import keys as api_keys
@@ -171,7 +171,7 @@ def check(
     most: int = MAX_PROBLEMS,
     unpacked: int = MAX_UNPACKED_BYTES,
     steps: Steps = no_steps,
-    remembered: Remembered | None = None,
+    remembered: RememberedFiles | None = None,
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 

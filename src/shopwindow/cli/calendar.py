@@ -31,7 +31,7 @@ def calendar(content: str, start: str | None, end: str | None, form: str) -> Non
     """List what goes live, ends, starts and expires, and where nothing is live."""
     documents = documents_of(content)
     listed = library.calendar(interface(), Path(content), documents, start=start, end=end)
-    click.echo(FORMATS[form](listed, documents.zone), nl=form == "text")
+    click.echo(CALENDAR_FORMATS[form](listed, documents.zone), nl=form == "text")
 
 
 def _text(listed: Calendar, zone: ZoneInfo) -> str:
@@ -94,7 +94,7 @@ def _event(happening: Happening) -> Any:
     return event
 
 
-FORMATS: dict[str, Callable[[Calendar, ZoneInfo], str | bytes]] = {
+CALENDAR_FORMATS: dict[str, Callable[[Calendar, ZoneInfo], str | bytes]] = {
     "text": _text,
     "json": _json,
     "ics": _ics,

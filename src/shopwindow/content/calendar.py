@@ -88,7 +88,7 @@ def calendar(
 
 def _happenings(documents: Documents, kind: Kind) -> Iterator[Happening]:
     site = documents.zone
-    zones = _Zones(documents, kind)
+    zones = Zones(documents, kind)
     for document in documents.of(kind.name):
         name, title = identity(kind, document.value), titled(kind, document.value)
         window = schedule.window(document.value, site)
@@ -106,7 +106,7 @@ def identity(kind: Kind, value: Mapping[str, Any]) -> str:
     return str(value[kind.identity]) if kind.identity else ""
 
 
-class _Zones:
+class Zones:
     """The zones in which the dates of a kind's documents are read (Kind.zone_of_dates)."""
 
     def __init__(self, documents: Documents, kind: Kind) -> None:

@@ -33,7 +33,7 @@ from shopwindow.content.listing import Source
 from shopwindow.content.locating import Locator
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
-from shopwindow.content.remembered import Remembered
+from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.schema import Schemas
 from shopwindow.content.tree import Parsed
 from shopwindow.content.yaml import Json, Malformed
@@ -85,7 +85,7 @@ class CheckOptions:
     unpacked: int = MAX_UNPACKED_BYTES
     problems: Sequence[Problem] = ()
     unread: Sequence[str] = ()
-    remembered: Remembered | None = None
+    remembered: RememberedFiles | None = None
 
 
 class Checkable(Protocol):

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from shopwindow.content.listing import RACY_NS, Source
 from shopwindow.content.tree import Parsed
 
-Read = Callable[[list[Source]], list[Parsed]]
+ReadFresh = Callable[[list[Source]], list[Parsed]]
 """Reads files, and returns them in their order."""
 
 
 @dataclass(slots=True)
-class Remembered:
+class RememberedFiles:
     """The files that were read, as of one state of everything that their meaning depends on.
 
     ``key`` stands for that state: the schemas, and the names that site.yaml gives to
@@ -28,7 +28,7 @@ class Remembered:
     key: str = ""
     files: dict[str, tuple[Parsed, int]] = field(default_factory=dict)
 
-    def read(self, sources: Sequence[Source], key: str, fresh: Read) -> list[Parsed]:
+    def read(self, sources: Sequence[Source], key: str, fresh: ReadFresh) -> list[Parsed]:
         """Return the files in the order of ``sources``; ``fresh`` reads those that changed.
 
         A file has not changed while its size, time and inode are the same, unless it was

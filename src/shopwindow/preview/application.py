@@ -29,13 +29,22 @@ from shopwindow.content import schedule
 from shopwindow.content.listing import shipped
 from shopwindow.preview import guard
 from shopwindow.preview.guard import Guard
-from shopwindow.preview.pages import ask, calendar, compare, documents, problems, releases
+from shopwindow.preview.pages import (
+    applications,
+    ask,
+    calendar,
+    compare,
+    documents,
+    offers,
+    problems,
+    releases,
+)
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.preview.workspace import Workspace
 
 STATIC = Path(__file__).parent / "static"
 
-LOOK_SECONDS = 0.05
+SNAPSHOT_LOOK_SECONDS = 0.05
 """Between two looks for a new snapshot: less than a person notices."""
 
 STILL_HERE_SECONDS = 15.0
@@ -48,22 +57,29 @@ PageOf = Callable[[Visit], Page | None]
 
 
 @dataclass(frozen=True)
-class Item:
-    """An entry of the menu: its address, its label, and whether it is on this page."""
+class MenuPage:
+    """A page that stands in the menu. Without ``kind`` it is there for every interface, else
+    only for one that has this kind of document.
+    """
 
     path: str
     label: str
+    draw: PageOf
+    kind: str = ""
 
 
-PAGES: tuple[tuple[str, str, PageOf], ...] = (
-    ("/", "Documents", documents.overview),
-    ("/problems", "Problems", problems.problems),
-    ("/calendar", "Calendar", calendar.page),
-    ("/compare", "Compare", compare.page),
-    ("/ask", "Ask", ask.page),
-    ("/releases", "Releases", releases.page),
+PAGES = (
+    MenuPage("/", "Documents", documents.overview),
+    MenuPage("/problems", "Problems", problems.problems),
+    MenuPage("/applications", "Applications", applications.page, applications.KIND),
+    MenuPage("/events", "Events", offers.events, "event"),
+    MenuPage("/promotions", "Promotions", offers.promotions, "promotion"),
+    MenuPage("/calendar", "Calendar", calendar.page),
+    MenuPage("/compare", "Compare", compare.page),
+    MenuPage("/ask", "Ask", ask.page),
+    MenuPage("/releases", "Releases", releases.page),
 )
-"""Address, label in the menu, and function of each page that stands in the menu."""
+"""The pages of the menu, in its order."""
 
 PARTS: tuple[tuple[str, PageOf], ...] = (
     ("/documents/{kind}", documents.listing),
@@ -75,10 +91,8 @@ PARTS: tuple[tuple[str, PageOf], ...] = (
 def application(workspace: Workspace, door: Guard) -> ASGIApp:
     """Return the ASGI application that shows a workspace to those whom ``door`` admits."""
     drawing = _Drawing(workspace)
-    routes = [
-        Route(path, drawing.endpoint(page), methods=["GET"])
-        for path, page in [*((path, page) for path, _, page in PAGES), *PARTS]
-    ]
+    pages = [(page.path, page.draw) for page in drawing.menu] + list(PARTS)
+    routes = [Route(path, drawing.endpoint(draw), methods=["GET"]) for path, draw in pages]
     routes += [
         Route("/changes", drawing.changes, methods=["GET"]),
         Route("/enter", _enter(door, drawing), methods=["GET", "POST"]),
@@ -132,6 +146,8 @@ class _Drawing:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
+        kinds = workspace.interface.kind
+        self.menu = [page for page in PAGES if not page.kind or page.kind in kinds]
         self.templates = Environment(
             loader=FileSystemLoader(shipped("templates") / "preview"),
             autoescape=True,
@@ -175,13 +191,12 @@ class _Drawing:
 
     def _html(self, visit: Visit, page: Page) -> Response:
         template = self.templates.get_template(page.template)
-        menu = [Item(path, label) for path, label, _ in PAGES]
         text = template.render(
             **page.values,
             page_title=page.title,
             visit=visit,
             snapshot=visit.snapshot,
-            menu=menu,
+            menu=self.menu,
         )
         return HTMLResponse(text, page.status)
 
@@ -195,8 +210,8 @@ class _Drawing:
             number, quiet = self.workspace.snapshot.number, 0.0
             yield ": open\n\n"
             while not await request.is_disconnected():
-                await asyncio.sleep(LOOK_SECONDS)
-                quiet += LOOK_SECONDS
+                await asyncio.sleep(SNAPSHOT_LOOK_SECONDS)
+                quiet += SNAPSHOT_LOOK_SECONDS
                 if self.workspace.snapshot.number != number:
                     number, quiet = self.workspace.snapshot.number, 0.0
                     yield f"event: changed\ndata: {number}\n\n"

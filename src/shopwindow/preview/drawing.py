@@ -22,7 +22,7 @@ MAX_ROWS = 400
 
 
 @dataclass(frozen=True)
-class Row:
+class ValueRow:
     """One value of a document. ``depth`` says how far it is nested; a value that holds others
     has no text. ``path`` and ``line`` say where it was written; ``hidden`` are the places that
     it hides: the same value of bases. ``link`` leads to the document that it names.
@@ -40,7 +40,7 @@ class Row:
     differs: bool = False
 
 
-def rows(document: Document, kind: Kind, files: Files, released: Json | None) -> list[Row]:
+def rows(document: Document, kind: Kind, files: Files, released: Json | None) -> list[ValueRow]:
     """Return a row for each value of a document, in the order in which it is written.
 
     ``released`` is the same document in the current release; a value that differs from it is
@@ -71,14 +71,14 @@ def _row(
     files: Files,
     linked: dict[Pointer, tuple[str, str]],
     released: Json | None,
-) -> Row:
+) -> ValueRow:
     places = [
         (layer.path, place.line if (place := files.place(layer, pointer)) else 0)
         for layer in sayers(document, pointer)
     ]
     path, line = places[0] if places else ("", 0)
     holds_others = isinstance(value, dict | list)
-    return Row(
+    return ValueRow(
         name=str(pointer[-1]),
         depth=len(pointer) - 1,
         pointer=pointer_text(pointer),
@@ -91,6 +91,40 @@ def _row(
         differs=released is not None
         and not holds_others
         and value != _released(released, pointer),
+    )
+
+
+@dataclass(frozen=True)
+class Sourced:
+    """A value as a page of a family shows it, with the file and line that set it.
+
+    ``is_own``: the document's own file says it, not a base. ``differs``: the current release
+    has another value.
+    """
+
+    text: str
+    path: str
+    line: int
+    is_own: bool
+    differs: bool
+
+
+def sourced(
+    document: Document, pointer: Pointer, files: Files, released: Json | None
+) -> Sourced | None:
+    """Return the value at ``pointer``; None where the document has none there."""
+    try:
+        value = at(document.value, pointer)
+    except (KeyError, IndexError):
+        return None
+    layer = next(sayers(document, pointer), None)
+    place = files.place(layer, pointer) if layer else None
+    return Sourced(
+        text_of(value),
+        layer.path if layer else "",
+        place.line if place else 0,
+        layer is not None and layer is document.layers[-1] and len(document.layers) > 1,
+        released is not None and value != _released(released, pointer),
     )
 
 

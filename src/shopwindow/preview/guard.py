@@ -21,7 +21,7 @@ COOKIE = "shopwindow_preview"
 CODE_DIGITS = 6
 """Ten tries at a million codes: one guess in 100,000 of a whole set of tries succeeds."""
 
-MAX_WRONG_CODES = 10
+MAX_WRONG_TRIES = 10
 
 CONTENT_SECURITY_POLICY = "; ".join(
     (
@@ -109,7 +109,7 @@ class Guard:
         """Return a new token for a browser that knows the code; None for a wrong one."""
         if not hmac.compare_digest(code.strip().encode(), self.code.encode()):
             self._wrong += 1
-            if self._wrong >= MAX_WRONG_CODES:
+            if self._wrong >= MAX_WRONG_TRIES:
                 self._renew()
             return None
         token = secrets.token_urlsafe(24)

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content import schedule
 from shopwindow.content.documents import Content
-from shopwindow.preview.workspace import Files, Snapshot, Workspace
+from shopwindow.preview.workspace import Files, Released, Snapshot, Workspace
+from shopwindow.problems import Failure
 
 DAYS_AHEAD = 90
 """Days that the bar's slider covers."""
@@ -162,6 +163,14 @@ class Visit:
     def content(self) -> Content | None:
         """The documents that are live at the chosen instant."""
         return self.workspace.content(self.snapshot, self.moment)
+
+    @cached_property
+    def released(self) -> Released | None:
+        """The current release; None where there is none, or where it cannot be read."""
+        try:
+            return self.workspace.released()
+        except Failure:
+            return None
 
     @cached_property
     def files(self) -> Files:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from shopwindow import library
 from shopwindow.content import tree
@@ -21,12 +22,16 @@ from shopwindow.content.documents import (
     boundaries,
     live,
 )
+from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
-from shopwindow.content.remembered import Remembered
+from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.yaml import Malformed, Spot, spot
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure, Misuse, Place, Pointer
+from shopwindow.release.changes import content_of
+from shopwindow.release.publish import Releases
+from shopwindow.release.stored import interface_of
 
 CONTENTS_KEPT = 8
 """Contents of other instants that stay in memory: as many as a person moves between."""
@@ -77,6 +82,20 @@ class Snapshot:
         return boundaries(self.documents, self.interface.kinds) if self.documents else []
 
 
+@dataclass(frozen=True)
+class Released:
+    """The current release: its id, and the documents that it was built from."""
+
+    id: str
+    content: Content
+
+    def document(self, kind: Kind, id: Any) -> Any:
+        """Return the document of a kind with this identity; None where the release has none."""
+        if kind.identity is None or kind.name not in self.content.kinds:
+            return None
+        return self.content.document(kind.name, kind.identity, id)
+
+
 class Workspace:
     """Checks a content folder, and tells who waits when there is something new.
 
@@ -85,10 +104,11 @@ class Workspace:
 
     def __init__(self, interface: Interface, folder: Path, out: Path) -> None:
         self.interface, self.folder, self.out = interface, folder, out
-        self._remembered = Remembered()
+        self._remembered = RememberedFiles()
         self._checking = threading.Lock()
         self._changed = threading.Condition()
         self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
+        self._released: Released | None = None
         self._snapshot = self._check(None)
 
     # -- checks --------------------------------------------------------------------------------
@@ -139,6 +159,19 @@ class Workspace:
         return Snapshot(number, declared, checked, documents, good_at, seconds, failure)
 
     # -- what pages read -----------------------------------------------------------------------
+
+    def released(self) -> "Released | None":
+        """Return the current release; None where none is. Raises Failure where it is damaged."""
+        releases = Releases(self.out)
+        id = releases.current()
+        if id is None:
+            return None
+        if self._released is None or self._released.id != id:
+            folder = releases.path(id)
+            self._released = Released(
+                id, content_of(folder, interface_of(folder, self.interface))
+            )
+        return self._released
 
     def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
         """Return the documents that are live at ``moment``; None while nothing can be shown."""

@@ -12,7 +12,7 @@ from shopwindow.interface.operation import FromContent, Operation, Parameter
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
 
-PREFIX = "p."
+FIELD_PREFIX = "p."
 """Before the names of an operation's parameters in the page's own query."""
 
 MAX_SHOWN = 200_000
@@ -70,7 +70,7 @@ def page(visit: Visit) -> Page:
 def _fields(visit: Visit, operation: Operation) -> list[Field]:
     fields = []
     for parameter in operation.parameters:
-        name = PREFIX + parameter.name
+        name = FIELD_PREFIX + parameter.name
         in_path = parameter.name in operation.in_path
         example = parameter.example if in_path and "send" not in visit.query else ""
         text = visit.query.get(name, example)

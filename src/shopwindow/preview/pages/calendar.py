@@ -18,7 +18,7 @@ FIRST_YEAR, LAST_YEAR = 1900, 2900
 
 
 @dataclass(frozen=True)
-class Day:
+class MonthDay:
     """A day of the month's table: ``count`` things happen, of which some are shown."""
 
     date: date
@@ -70,14 +70,14 @@ def _by_day(visit: Visit, happenings: Any) -> dict[date, list[Happening]]:
     return dict(days)
 
 
-def _weeks(visit: Visit, listed: Calendar, first: date) -> list[list[Day]]:
+def _weeks(visit: Visit, listed: Calendar, first: date) -> list[list[MonthDay]]:
     """Return the weeks of a month, each from Sunday to Saturday, as calendars in the US have."""
     by_day = _by_day(visit, listed.happenings)
     today = visit.moment.astimezone(visit.zone).date()
     weeks = months.Calendar(months.SUNDAY).monthdatescalendar(first.year, first.month)
     return [
         [
-            Day(
+            MonthDay(
                 day,
                 day.month == first.month,
                 day == today,

@@ -11,9 +11,7 @@ from shopwindow.content.kinds import titled
 from shopwindow.preview.drawing import text_of
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Failure, pointer_text
-from shopwindow.release.changes import content_of, differences
-from shopwindow.release.publish import Releases
-from shopwindow.release.stored import interface_of
+from shopwindow.release.changes import differences
 
 MAX_DOCUMENTS = 200
 """Documents that the page shows with their values; of more, only their number."""
@@ -71,16 +69,13 @@ def _other(visit: Visit) -> tuple[Content | None, str, str]:
         except (ValueError, OverflowError):
             return None, "", f"{text} is no date and time in {visit.zone.key}."
         return visit.workspace.content(visit.snapshot, moment), _instant(moment, visit), ""
-    releases = Releases(visit.workspace.out)
     try:
-        current = releases.current()
-        if current is None:
-            return None, "", "There is no current release to compare with."
-        folder = releases.path(current)
-        interface = interface_of(folder, visit.workspace.interface)
-        return content_of(folder, interface), f"release {current[:12]}", ""
+        released = visit.workspace.released()
     except Failure as failure:
         return None, "", str(failure)
+    if released is None:
+        return None, "", "There is no current release to compare with."
+    return released.content, f"release {released.id[:12]}", ""
 
 
 def _instant(moment: datetime, visit: Visit) -> str:

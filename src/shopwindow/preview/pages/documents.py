@@ -15,7 +15,7 @@ PER_PAGE = 100
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListedDocument:
     """A document in a list."""
 
     id: str
@@ -78,14 +78,14 @@ def plural(kind: Kind) -> str:
     return kind.folder.rpartition("/")[2].replace("-", " ").capitalize()
 
 
-def _entries(visit: Visit, kind: Kind) -> Iterator[Entry]:
+def _entries(visit: Visit, kind: Kind) -> Iterator[ListedDocument]:
     documents = visit.snapshot.documents
     if documents is None:
         return
     for document in sorted(
         documents.of(kind.name), key=lambda document: kind.place(document.value)
     ):
-        yield Entry(
+        yield ListedDocument(
             id=str(document.value[kind.identity]) if kind.identity else "",
             title=titled(kind, document.value),
             stay=drawing.stay(document.value, documents.zone, visit.moment),
@@ -93,7 +93,7 @@ def _entries(visit: Visit, kind: Kind) -> Iterator[Entry]:
         )
 
 
-def _matches(entry: Entry, words: list[str]) -> bool:
+def _matches(entry: ListedDocument, words: list[str]) -> bool:
     text = f"{entry.id} {entry.title} {entry.path}".casefold()
     return all(word in text for word in words)
 
@@ -107,12 +107,15 @@ def card(visit: Visit) -> Page | None:
     document = visit.snapshot.by_id.get(kind.name, {}).get(visit.values["id"])
     if document is None:
         return None
+    released = None
+    if visit.released and kind.identity:
+        released = visit.released.document(kind, document.value[kind.identity])
     values = {
         "kind": kind,
         "id": visit.values["id"],
         "stay": drawing.stay(document.value, documents.zone, visit.moment),
         "dates": dates(kind, document, visit),
-        "rows": drawing.rows(document, kind, visit.files, None),
+        "rows": drawing.rows(document, kind, visit.files, released),
         "path": document.layers[-1].path,
         "line": visit.files.line(document),
         "bases": [layer.path for layer in document.layers[:-1]],

@@ -1,0 +1,83 @@
+"""The configuration of each application, as its phone would show it: a frame for each.
+
+A page for the kind `app` of a retailer: its sections, features and messages (interface 5).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from shopwindow.content.documents import Document
+from shopwindow.preview.drawing import Sourced, sourced
+from shopwindow.preview.visit import Page, Visit
+from shopwindow.problems import Pointer
+
+KIND = "app"
+
+CONFIG = "config"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the phone's menu, with the features that it leads to."""
+
+    name: str
+    title: Sourced | None
+    icon: Sourced | None
+    features: tuple[tuple[str, Sourced | None], ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One application: ``order`` is where the order of its sections is set."""
+
+    name: str
+    path: str
+    order: Sourced | None
+    sections: tuple[Section, ...]
+    groups: tuple[tuple[str, tuple[tuple[str, Sourced], ...]], ...]
+
+
+GROUPS = (
+    ("Versions", "appVersionInfo"),
+    ("Error messages", "errorMessages"),
+    ("Poor network", "poorNetwork"),
+    ("Endpoints", "serviceEndPoints"),
+    ("Web addresses", "webServletEndPoints"),
+    ("Logging", "loggingInfo"),
+)
+"""What stands below the phone's menu: a heading, and the part of the configuration."""
+
+
+def page(visit: Visit) -> Page:
+    """Return the page of all applications."""
+    documents = visit.snapshot.documents
+    frames = [_frame(visit, each) for each in documents.of(KIND)] if documents else []
+    return Page("applications.html", "Applications", {"frames": frames})
+
+
+def _frame(visit: Visit, app: Document) -> Frame:
+    name = str(app.value["name"])
+    kind = visit.snapshot.interface.kind[KIND]
+    released = visit.released.document(kind, name) if visit.released else None
+
+    def value(*pointer: str | int) -> Sourced | None:
+        return sourced(app, (CONFIG, *pointer), visit.files, released)
+
+    config = app.value[CONFIG]
+    sections = []
+    for section in config["appLayout"]:
+        named: Pointer = ("appConfig", section)
+        features = tuple(
+            (feature, value("featureConfig", feature, "landingUrl"))
+            for feature in config["appConfig"].get(section, {}).get("featureLayout", ())
+        )
+        title, icon = value(*named, "appDisplayName"), value(*named, "appIcon")
+        sections.append(Section(section, title, icon, features))
+    groups = tuple((heading, _group(config, part, value)) for heading, part in GROUPS)
+    path = app.layers[-1].path
+    return Frame(name, path, value("appLayout"), tuple(sections), groups)
+
+
+def _group(config: dict[str, Any], part: str, value: Any) -> tuple[tuple[str, Sourced], ...]:
+    listed = ((name, value(part, name)) for name in config.get(part, {}))
+    return tuple((name, each) for name, each in listed if each is not None)

@@ -1,0 +1,148 @@
+"""Events and promotions as a customer reads them: cards, by what is live, to come and ended.
+
+Pages for the kinds `event` and `promotion` of a retailer (interface 2.4, 2.5, 3).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from shopwindow.content import schedule
+from shopwindow.content.calendar import Zones
+from shopwindow.content.documents import Document
+from shopwindow.content.schedule import Window
+from shopwindow.preview import drawing
+from shopwindow.preview.pages.documents import PER_PAGE, number
+from shopwindow.preview.visit import Page, Visit
+
+STATES = ("live", "to come", "ended")
+
+
+@dataclass(frozen=True)
+class Card:
+    """An event or a promotion. ``start`` and ``end`` are in ``zone``; an open end is None.
+
+    ``state`` is that of its dates; ``stay`` that of its publish window.
+    """
+
+    id: str
+    value: dict[str, Any]
+    start: datetime | None
+    end: datetime | None
+    zone: ZoneInfo
+    state: str
+    stay: drawing.Stay
+    path: str
+    line: int
+
+
+def events(visit: Visit) -> Page:
+    """Return the page of events. Parameters: ``store`` is any of a store's three numbers,
+    ``state`` is live, to come or ended.
+    """
+    return _page(visit, "event", "id", _event_dates, "events.html", "Events")
+
+
+def promotions(visit: Visit) -> Page:
+    """Return the page of promotions, with their coupons. Parameters: ``store`` is not one of
+    them; ``state`` is live, to come or ended.
+    """
+    return _page(
+        visit, "promotion", "promoId", _promotion_dates, "promotions.html", "Promotions"
+    )
+
+
+def _page(
+    visit: Visit, kind: str, identity: str, dates: Any, template: str, title: str
+) -> Page:
+    store, state = visit.query.get("store", "").strip(), visit.query.get("state", "")
+    words = visit.query.get("q", "").casefold().split()
+    numbers = _numbers(visit, store)
+    cards = [
+        card
+        for card in _cards(visit, kind, identity, dates)
+        if (not state or card.state == state)
+        and (numbers is None or _is_at(card.value, numbers))
+        and all(word in str(card.value).casefold() for word in words)
+    ]
+    order = {name: place for place, name in enumerate(STATES)}
+    cards.sort(key=lambda card: (order[card.state], card.start or schedule.BEGINNING, card.id))
+    pages = max(1, -(-len(cards) // PER_PAGE))
+    page = min(max(1, number(visit.query.get("page", "1"))), pages)
+    first = (page - 1) * PER_PAGE
+    values = {
+        "cards": list(islice(cards, first, first + PER_PAGE)),
+        "count": len(cards),
+        "page": page,
+        "pages": pages,
+        "store": store,
+        "state": state,
+        "states": STATES,
+        "q": visit.query.get("q", ""),
+    }
+    return Page(template, title, values)
+
+
+def _cards(visit: Visit, kind: str, identity: str, dates: Any) -> Iterator[Card]:
+    documents = visit.snapshot.documents
+    if documents is None:
+        return
+    zones = Zones(documents, visit.snapshot.interface.kind[kind])
+    for document in documents.of(kind):
+        zone = zones.of(document)[0]
+        start, end = dates(document.value, zone)
+        window = Window(start or schedule.BEGINNING, end or schedule.END)
+        state = "live" if visit.moment in window else "ended"
+        if visit.moment < window.start:
+            state = "to come"
+        yield Card(
+            str(document.value[identity]),
+            document.value,
+            start,
+            end,
+            zone,
+            state,
+            drawing.stay(document.value, documents.zone, visit.moment),
+            document.layers[-1].path,
+            _line(visit, document),
+        )
+
+
+def _line(visit: Visit, document: Document) -> int:
+    """Return a line near the document: a page of a hundred cards does not read each file."""
+    return 1 if document.layers[-1].index is None else visit.files.line(document)
+
+
+def _event_dates(value: dict[str, Any], zone: ZoneInfo) -> tuple[datetime, datetime]:
+    return schedule.local_time(value["start"], zone), schedule.local_time(value["finish"], zone)
+
+
+def _promotion_dates(
+    value: dict[str, Any], zone: ZoneInfo
+) -> tuple[datetime | None, datetime | None]:
+    start = value.get("effective")
+    end = value.get("expiry")
+    return (
+        schedule.instant(start, zone) if start else None,
+        schedule.instant(end, zone, ends=True) if end else None,
+    )
+
+
+def _numbers(visit: Visit, text: str) -> dict[str, Any] | None:
+    """Return the three numbers of the store that a text names; None where it names none."""
+    documents = visit.snapshot.documents
+    if not text or documents is None:
+        return None
+    names = ("storeId", "storeNumber", "locationNumber")
+    for store in documents.of("store"):
+        if any(str(store.value.get(name)) == text for name in names):
+            return {name: store.value.get(name) for name in names}
+    return {}
+
+
+def _is_at(value: dict[str, Any], numbers: dict[str, Any]) -> bool:
+    stores = value.get("stores", {})
+    return any(number in stores.get(name, ()) for name, number in numbers.items())
