@@ -1,15 +1,12 @@
-"""The mobile log: requests append lines and bring them to the disk; files rotate.
+"""The mobile log: each request appends its lines and brings them to the disk; files rotate.
 
-How this works. Requests that want to log at the same time go together: the first writes and
-syncs the lines of all that wait by then, a batch, and wakes them; then the first of those that
-came meanwhile does the same. A disk takes as long for one line as for a hundred.
+How this works. Threads and processes take turns by a lock file, for as long as an append takes.
+The sync to the disk comes after the turn, so that others can append meanwhile and one sync
+serves several of them.
 
-Processes take turns by a lock file, for as long as an append takes. The sync to the disk comes
-after the turn, so that others can append meanwhile and one sync serves several of them.
-
-Each batch opens the log for itself. Linux reports a failed write-back once to each open file.
-With a shared one, the first of two that sync at once would be told of the failure, and the
-second would promise lines that are lost (fsync(2), errseq_t).
+Each request opens the log for itself. Linux reports a failed write-back once to each open file.
+With a shared one, the first of two requests that sync at once would be told of the failure, and
+the second would promise lines that are lost (fsync(2), errseq_t).
 
 No line is ever half there for long: what a full disk left of an append is cut off at once, and
 what a killed writer left is cut off by the next append.
@@ -17,9 +14,7 @@ what a killed writer left is cut off by the next append.
 
 import fcntl
 import os
-import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -42,20 +37,6 @@ _LOG_RETRY_AFTER = (("Retry-After", "5"),)
 """Seconds. A fault of a disk, such as too little room, rarely passes sooner."""
 
 
-class _Appending:
-    """The lines of one request, on their way into the file."""
-
-    def __init__(self, data: bytes, keeping: LogKeeping) -> None:
-        self.data = data
-        self.keeping = keeping
-        self.is_settled = False
-        """Whether the lines are stored, or cannot be, because of ``error``."""
-        self.error: Exception | None = None
-        self.turn = threading.Lock()
-        """Released once the lines are settled, or it is this request that writes a batch."""
-        self.turn.acquire()
-
-
 class LogFile:
     """The port LogWriter (interface.running) on `mobile.log` in a folder.
 
@@ -67,62 +48,16 @@ class LogFile:
         self._folder = folder
         self._path = folder / CURRENT_LOG
         self._doubtful: os.stat_result | None = None
-        self._begin()
-        # nobody would release a lock that a fork inherits
-        os.register_at_fork(after_in_child=self._begin)
-
-    def _begin(self) -> None:
-        self._lock = threading.Lock()
-        # those of a batch stay here until it is written; the first of all writes it
-        self._waiting: deque[_Appending] = deque()
 
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
         data = "".join([f"{line}\n" for line in lines]).encode()
-        own = _Appending(data, keeping)
-        with self._lock:
-            self._waiting.append(own)
-            is_first = self._waiting[0] is own
-        if not is_first:
-            own.turn.acquire()
-        if not own.is_settled:
-            self._write_batch()
-        if isinstance(own.error, OSError):
-            journal.error("log_unavailable", f"{self._path}: {own.error.strerror}")
-            metrics.count_log_failure()
-            raise Refusal("unavailable", _CANNOT_WRITE, _LOG_RETRY_AFTER) from own.error
-        if own.error is not None:
-            raise own.error
-        metrics.count_log_lines(len(lines))
-
-    def _write_batch(self) -> None:
-        """Write the lines of all that wait, as far as they fit into one file."""
-        batch, error = self._batch(), None
         try:
-            self._store(b"".join([appending.data for appending in batch]), batch[0].keeping)
-        except Exception as failure:
-            error = failure
-
-        with self._lock:
-            for _ in batch:
-                self._waiting.popleft()
-            released = batch[1:] + list(self._waiting)[:1]
-        for appending in batch:
-            appending.error = error
-            appending.is_settled = True
-        for appending in released:
-            appending.turn.release()
-
-    def _batch(self) -> list[_Appending]:
-        """Return the first that waits, and those behind it that fit into the same file."""
-        with self._lock:
-            first, *others = self._waiting
-        batch, size = [first], len(first.data)
-        for appending in others:
-            size += len(appending.data)
-            if appending.keeping != first.keeping or size > first.keeping.max_bytes:
-                break
-            batch.append(appending)
-        return batch
+            self._store(data, keeping)
+        except OSError as error:
+            journal.error("log_unavailable", f"{self._path}: {error.strerror}")
+            metrics.count_log_failure()
+            raise Refusal("unavailable", _CANNOT_WRITE, _LOG_RETRY_AFTER) from error
+        metrics.count_log_lines(len(lines))
 
     def count_refused(self, application: str, reason: str, number: int) -> None:
         metrics.count_log_refused(application, reason, number)
