@@ -274,6 +274,7 @@ class _QuietHandler(WSGIRequestHandler):
     timeout = IDLE_SECONDS
 
     def handle(self) -> None:
+        """Answer the requests of a connection, until it ends."""
         with suppress(OSError):  # the client is silent for too long, or has gone
             super().handle()
 

@@ -135,6 +135,7 @@ def _exchange(
 
 
 def _no_release(format: Format) -> Response:
+    """Return the 503 of a service that has no release yet."""
     refusal = Refusal("unavailable", (Fault("", "no release is being served yet"),))
     return _with_common_headers(refuse(refusal, format, shipped_schemas()), ", ".join(VARY))
 
@@ -220,6 +221,7 @@ def is_damaged(error: Exception) -> bool:
 
 
 def _response(call: Call, request: Request, serving: Serving, backstage: Backstage) -> Response:
+    """Answer a Call from content, or perform its action. Raises Refusal."""
     if isinstance(call.operation.source, FromContent):
         return answer(call, serving.content, serving.schemas)
     outcome = backstage.perform(call, request, serving.content, serving.status)

@@ -50,6 +50,7 @@ class LogFile:
         self._doubtful: os.stat_result | None = None
 
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
+        """Append lines, and return when they are stored. Raises Refusal if they cannot be."""
         data = "".join([f"{line}\n" for line in lines]).encode()
         try:
             self._store(data, keeping)
@@ -60,9 +61,11 @@ class LogFile:
         metrics.count_log_lines(len(lines))
 
     def count_refused(self, application: str, reason: str, number: int) -> None:
+        """Count entries that an operation did not admit."""
         metrics.count_log_refused(application, reason, number)
 
     def _store(self, data: bytes, keeping: LogKeeping) -> None:
+        """Append in a turn, and sync after it: others may append meanwhile."""
         with _turn(self._folder) as lock:
             file = self._append(data, keeping, lock)
         try:

@@ -55,11 +55,13 @@ class RunningService:
 
     @property
     def log(self) -> LogWriter:
+        """The mobile log. Raises Refusal where the service has none."""
         if self.writer is None:
             raise unavailable("this service has no mobile log")
         return self.writer
 
     def status(self) -> dict[str, Any]:
+        """Return how the last build ended."""
         return self.read_status()
 
 
