@@ -129,6 +129,14 @@ def test_a_server_is_given_the_interface_by_its_name(out: Path, tmp_path: Path) 
         assert (taken.status, json.loads(taken.body)["seatsLeft"]) == (200, 37)
 
 
+def test_an_editor_is_offered_no_settings_of_the_department_store(tmp_path: Path) -> None:
+    ran = shopwindow("schemas", "--editor", tmp_path, "--content", EXAMPLE / "content", env=USING)
+    assert ran.status == 0, ran
+    settings = json.loads((tmp_path / "site.json").read_bytes())["properties"].keys()
+    assert settings.isdisjoint(("bags", "catalog", "mobile_log", "share"))
+    assert {"base_url", "time_zone", "lifetimes"} <= settings
+
+
 def test_openapi_names_no_refusal_for_want_of_a_key(out: Path) -> None:
     ran = shopwindow("edge", "openapi", "--content", EXAMPLE / "content", "--out", out, env=USING)
     components = json.loads(ran.out)["components"]

@@ -12,9 +12,8 @@ from shopwindow import cli
 def main() -> None:
     """Run a command and end with its status."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(
-            stream, TextIOWrapper
-        ):  # an encoding that lacks a character shall not end a command
+        if isinstance(stream, TextIOWrapper):
+            # A terminal whose encoding lacks a character must not end a command.
             stream.reconfigure(errors="backslashreplace")
     try:
         cli.main(prog_name="shopwindow")
@@ -24,8 +23,9 @@ def main() -> None:
 
 
 def _flush(stream: TextIO) -> None:
-    """Nobody reads any more, or the disk is full: then Python shall not try again at the end,
-    and print a traceback.
+    """Write what is left, so that Python does not try it at its end and print a traceback.
+
+    Where that fails, because the reader has gone or the disk is full, the rest is dropped.
     """
     try:
         stream.flush()

@@ -180,7 +180,8 @@ def _days_by_name(
     multiple=True,
     metavar="NAME=DAYS",
     callback=_days_by_name,
-    help="How long rows are kept that a table of the interface gives this name, such as bags=90; repeatable.",
+    help="How long the rows are kept that a table of the interface calls NAME, such as bags=90; "
+    "repeatable.",
 )
 @BAGS_DAYS
 @MAILS_DAYS

@@ -43,13 +43,15 @@ from shopwindow.service.smtp import smtp_server
 @click.option(
     "--list-dead",
     is_flag=True,
-    help="Send nothing; print each dead-lettered mail as a line of JSON, with why it was given up.",
+    help="Send nothing; print each dead-lettered mail, and why it was given up, as a line of "
+    "JSON.",
 )
 @click.option(
     "--retry-dead",
     multiple=True,
     metavar="ID|all",
-    help="Send nothing; put a dead-lettered mail, or all, back among those that are due; repeatable.",
+    help="Send nothing; put a dead-lettered mail, or all of them, back among those that are "
+    "due; repeatable.",
 )
 def mail(
     database: str,

@@ -86,7 +86,8 @@ from shopwindow.service.maintenance import maintain as run
     metavar="FILE",
     envvar="SHOPWINDOW_JOB_METRICS",
     show_envvar=True,
-    help="A file to write how the jobs ended, for the textfile collector of Prometheus' node_exporter.",
+    help="A file to write how the jobs ended, for the textfile collector of Prometheus' "
+    "node_exporter.",
 )
 def maintain(
     jobs: tuple[str, ...],

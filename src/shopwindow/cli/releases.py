@@ -258,7 +258,7 @@ def _sentence(change: Change) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a value as `diff` prints it. None is a value that is not there: content has no null."""
+    """Return a value as `diff` prints it. None is one that is not there: content has no null."""
     text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
     is_short = len(text) <= MAX_PRINTED_VALUE
     return text if is_short else text[: MAX_PRINTED_VALUE - 1] + "…"
@@ -289,7 +289,8 @@ def prune(out: str, keep: int) -> None:
 @click.option(
     "--repair",
     is_flag=True,
-    help="First set the times and modes of files again, which a copy may have lost (cp, rsync without -t).",
+    help="First set the times and modes of files again, which a copy may have lost (cp, rsync "
+    "without -t).",
 )
 def verify(id: str, out: str, repair: bool) -> None:
     """Compare every file of release ID with what was built; default: the current one.

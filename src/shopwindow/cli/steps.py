@@ -80,7 +80,8 @@ MAX_UNPACKED = click.option(
 AT = click.option(
     "--at",
     metavar="INSTANT",
-    help="Publish what is live at this instant: 2026-11-27, 2026-11-27 06:00 or RFC 3339; default: now.",
+    help="Take the content that is live at this instant: 2026-11-27, 2026-11-27 06:00 or "
+    "RFC 3339; default: now.",
 )
 DATABASE_URL = click.option(
     "--database",

@@ -226,7 +226,7 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
 def _shapes(
     operation: Operation, content: Content
 ) -> Iterator[tuple[Arguments, tuple[str, ...]]]:
-    """Yield the arguments of pre-rendered Calls, each combination once, and the stand-ins in them.
+    """Yield the arguments of pre-rendered Calls, each combination once, with their stand-ins.
 
     A stand-in takes the place of an id, and stands for any other id.
     """
