@@ -129,10 +129,10 @@ def test_what_ages_out_is_removed_when_its_time_has_come_and_no_sooner(database:
     condition = re.fullmatch(r"(\w+) = '(\w+)'", aging.where)
     more: dict[str, object] = {condition[1]: condition[2]} if condition else {}
     for number, seconds in enumerate((-1, 1)):
-        instant = NOW - aging.kept + timedelta(seconds=seconds)
+        instant = NOW - aging.lifetime + timedelta(seconds=seconds)
         plant(database, aging.rows, number, **{aging.column: aging.stored(instant)}, **more)
     if condition:
-        plant(database, aging.rows, 2, **{aging.column: aging.stored(NOW - aging.kept - timedelta(days=1))})
+        plant(database, aging.rows, 2, **{aging.column: aging.stored(NOW - aging.lifetime - timedelta(days=1))})
     removed = dict(prune(database, NOW))
     assert removed == {each.called: int(each is aging) for each in AGING}
     name = aging.key[-1]

@@ -18,7 +18,7 @@ from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.service.database.database import DATABASE_SECONDS, OUTCOME_UNKNOWN, Load
-from shopwindow.service.database.sqlite import LOOK_SECONDS, UNKNOWN_AFTER, SQLite
+from shopwindow.service.database.sqlite import UNKNOWN_AFTER, WRITER_CHECK_SECONDS, SQLite
 from shopwindow.service.database.tables import declared
 from shopwindow.shop import INTERFACE
 
@@ -105,7 +105,7 @@ def test_what_waits_when_a_writer_thread_ends_is_written_by_the_next_one(ending:
 
 
 def test_a_write_is_answered_before_nginx_gives_up() -> None:
-    assert UNKNOWN_AFTER * DATABASE_SECONDS + LOOK_SECONDS < SERVICE_TIMEOUT_SECONDS
+    assert UNKNOWN_AFTER * DATABASE_SECONDS + WRITER_CHECK_SECONDS < SERVICE_TIMEOUT_SECONDS
 
 
 def test_who_waits_for_a_transaction_that_does_not_end_is_answered(tmp_path: Path) -> None:

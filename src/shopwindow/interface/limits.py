@@ -13,8 +13,8 @@ from math import ceil
 from shopwindow.interface.table import Aging, Session, Step, Table, microseconds, written
 
 COUNTED_FOR = timedelta(days=31)
-"""After so long a row is pruned: longer than any window, for site.yaml sets 43,200 minutes (30 days)
-at most.
+"""After so long a row is pruned. That is longer than any window: site.yaml sets 43,200 minutes (30
+days) at most.
 """
 
 
@@ -99,7 +99,8 @@ LIMITS = Table(
     steps=(
         Step(
             """
-            -- What is admitted so many times in a while: when it was of late, as milliseconds since 1970.
+            -- What is admitted so many times in so many seconds. `times`: when it was admitted
+            -- last, as milliseconds since 1970.
             CREATE TABLE limits (
                 name TEXT NOT NULL PRIMARY KEY,
                 times TEXT NOT NULL,
@@ -111,14 +112,14 @@ LIMITS = Table(
         ),
         Step(
             """
-            -- The key of digests for services that have no secret of their own: there is one row at most.
+            -- The key of digests for services that have no secret of their own: one row at most.
             CREATE TABLE digest_keys (
                 id INTEGER NOT NULL PRIMARY KEY,
                 value TEXT NOT NULL
             );
-            -- Until here attempts were counted under digests of mail addresses that nobody needed a key to try
-            -- addresses on, and under network addresses as they are. Counting begins again. What an older program
-            -- still adds is pruned in 31 days.
+            -- Before this step attempts were counted under digests without a key, on which
+            -- anybody could try mail addresses, and under network addresses as they are. Counting
+            -- begins again. What an older program still adds is pruned in 31 days.
             DELETE FROM limits;
             """,
             formerly=5,

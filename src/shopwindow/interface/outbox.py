@@ -180,9 +180,9 @@ OUTBOX = Table(
     steps=(
         Step(
             """
-            -- Mail that is to be sent: a row a recipient, deleted once a server has accepted it. `due`: when it may be
-            -- tried, and while a sender has it, until when nobody else may. `lease` is that sender's. `deferred`: how
-            -- often it was put off.
+            -- Mail that is to be sent: a row a recipient, deleted once a server has accepted it.
+            -- `due`: when it may be tried, and while a sender has it, until when nobody else may.
+            -- `lease` is that sender's. `deferred`: how many times it was put off.
             CREATE TABLE outbox (
                 id TEXT NOT NULL PRIMARY KEY,
                 recipient TEXT NOT NULL,

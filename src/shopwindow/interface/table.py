@@ -100,7 +100,7 @@ class Aging:
     """Rows that are removed some time after the instant in one of their columns.
 
     ``rows`` is the SQL table and ``key`` its primary key. ``column`` holds the instant, as
-    ``stored`` writes it. A row stays for ``kept`` after its instant; an operator may set another
+    ``stored`` writes it. A row stays for ``lifetime`` after its instant; an operator may set another
     time where there is an ``option``, a name for `prune-database --keep NAME=DAYS`. ``where`` is
     SQL that narrows the rows, and ``called`` is what removed rows are reported as.
     """
@@ -108,7 +108,7 @@ class Aging:
     rows: str
     key: tuple[str, ...]
     column: str
-    kept: timedelta
+    lifetime: timedelta
     called: str
     option: str = ""
     where: str = ""

@@ -31,7 +31,7 @@ NOT_ACTIVATED = 3
 pinned.
 """
 
-MAX_LINE = 300
+MAX_REPORT_LINE = 300
 """Characters of a job's line in a report. A terminal and a journal show that many well."""
 
 LOCK_FILE = ".maintain"
@@ -150,7 +150,7 @@ def _summary(lines: Sequence[str], status: int, *, is_done: bool) -> str:
 
 
 def _one_line(lines: Sequence[str]) -> str:
-    return cut("; ".join(" ".join(line.split()) for line in lines), MAX_LINE)
+    return cut("; ".join(" ".join(line.split()) for line in lines), MAX_REPORT_LINE)
 
 
 def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:

@@ -27,7 +27,7 @@ claims a mail for 15 minutes in all.
 """
 
 MAX_ANSWER = 300
-"""Characters of a server's answer that are stored with a mail and logged: it may send any number."""
+"""Characters of a server's answer that are stored with a mail and logged; a server may send more."""
 
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
 """By SHOPWINDOW_SMTP_TLS: submission (RFC 6409), submissions (RFC 8314 §7.3), and plain SMTP."""

@@ -94,8 +94,11 @@ on an idle connection, and after 15 s (milliseconds here) where something was se
 """
 
 _CONFIGURE = """
-SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')
-UNION ALL SELECT set_config('statement_timeout', '10s', false) WHERE current_setting('statement_timeout') = '0'
+SELECT set_config('synchronous_commit', 'on', false)
+WHERE current_setting('synchronous_commit') IN ('off', 'local')
+UNION ALL
+SELECT set_config('statement_timeout', '10s', false)
+WHERE current_setting('statement_timeout') = '0'
 """
 """What each connection sets. A response promises that a write is durable, whatever the server's
 default is. And no request waits for a lock for ever, unless an operator has set another limit.
@@ -407,7 +410,7 @@ class PostgreSQL:
             pool.putconn(connection)
 
     def _pool(self) -> Pool:
-        """The pool, opened by the first request that needs it, and so in the process that uses it."""
+        """The pool. The first request that needs it opens it, in the process that uses it."""
         pool = self._opened
         if pool is None:
             with self._opening:

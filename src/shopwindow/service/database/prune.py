@@ -18,42 +18,42 @@ does not notice.
 
 
 def prune(
-    database: Database, now: datetime, kept: Mapping[str, timedelta] | None = None
+    database: Database, now: datetime, chosen: Mapping[str, timedelta] | None = None
 ) -> Iterator[tuple[str, int]]:
     """Remove all rows of all tables that are too old at an instant.
 
-    ``kept`` says for how long rows stay, by the option of their Aging, where an operator wants
+    ``chosen`` says for how long rows stay, by the option of their Aging, where an operator wants
     another time than their table has.
 
     Yields what was removed, as the table calls it, and how many rows of it.
 
-    Raises Failure, and removes nothing, where no rows go by a name in ``kept``.
+    Raises Failure, and removes nothing, where no rows go by a name in ``chosen``.
     """
-    by_option = lifetimes(database.tables, kept or {})
+    by_option = lifetimes(database.tables, chosen or {})
     for table in database.tables.values():
         for aging in table.aging:
-            before = now - by_option.get(aging.option, aging.kept)
+            before = now - by_option.get(aging.option, aging.lifetime)
             total = 0
             while removed := _remove_batch(database, aging, before):
                 total += removed
             yield aging.called, total
 
 
-def lifetimes(declared: TablesByName, kept: Mapping[str, timedelta]) -> dict[str, timedelta]:
-    """Return for how long rows stay, by the option of their Aging: as ``kept`` says, or else as
+def lifetimes(declared: TablesByName, chosen: Mapping[str, timedelta]) -> dict[str, timedelta]:
+    """Return for how long rows stay, by the option of their Aging: as ``chosen`` says, or else as
     their table does.
 
-    Raises Failure where no rows go by a name in ``kept``.
+    Raises Failure where no rows go by a name in ``chosen``.
     """
     agings = [aging for table in declared.values() for aging in table.aging]
-    usual = {aging.option: aging.kept for aging in agings if aging.option}
-    for name in kept:
+    usual = {aging.option: aging.lifetime for aging in agings if aging.option}
+    for name in chosen:
         if name not in usual:
             allowed = (
                 ", ".join(sorted(usual)) or "none; all rows of this interface have a fixed time"
             )
             raise Failure(f"--keep {name}=…: no rows go by that name; allowed: {allowed}")
-    return {**usual, **kept}
+    return {**usual, **chosen}
 
 
 def _remove_batch(database: Database, aging: Aging, before: datetime) -> int:

@@ -76,8 +76,9 @@ RATES = Table(
     steps=(
         Step(
             """
-            -- How much of a rate is used up: at `full_at` (microseconds since 1970) all of it is there again. A row
-            -- whose time has come says nothing any more, and is pruned. `name` is a keyed digest.
+            -- How much of a rate is used up: at `full_at` (microseconds since 1970) all of it is
+            -- available again. A row whose time has come says nothing any more, and is pruned.
+            -- `name` is a keyed digest.
             CREATE TABLE rates (
                 name TEXT NOT NULL PRIMARY KEY,
                 full_at BIGINT NOT NULL

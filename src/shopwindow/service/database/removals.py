@@ -46,8 +46,8 @@ REMOVALS = Table(
         ),
         Step(
             """
-            -- `removed` holds a JSON object, so that it can name the rows of any table. The first table had a column
-            -- for each of two; it stays for older programs.
+            -- `removed` holds a JSON object, so that it can name the rows of any table. The first
+            -- table had a column for each of two; it stays for older programs.
             CREATE TABLE removals (
                 id TEXT NOT NULL PRIMARY KEY,
                 known_by TEXT NOT NULL,
@@ -55,7 +55,8 @@ REMOVALS = Table(
                 at TEXT NOT NULL
             );
             INSERT INTO removals (id, known_by, removed, at)
-                SELECT id, known_by, '{"choices":' || choices || ',"kept answers":' || answers || '}', at
+                SELECT id, known_by,
+                    '{"choices":' || choices || ',"kept answers":' || answers || '}', at
                 FROM forgotten;
             """
         ),

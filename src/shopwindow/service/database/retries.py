@@ -63,9 +63,12 @@ class Retries:
         """
         scope = retry.scope
         new = self._run(
-            "INSERT INTO retries (application, method, path, idempotency_key, digest, outcome, device, user_id, at)"
-            " VALUES (?, ?, ?, ?, ?, '', ?, ?, ?) ON CONFLICT (application, method, path, idempotency_key) DO UPDATE"
-            " SET digest = excluded.digest, outcome = '', device = excluded.device, user_id = excluded.user_id,"
+            "INSERT INTO retries"
+            " (application, method, path, idempotency_key, digest, outcome, device, user_id, at)"
+            " VALUES (?, ?, ?, ?, ?, '', ?, ?, ?)"
+            " ON CONFLICT (application, method, path, idempotency_key) DO UPDATE"
+            " SET digest = excluded.digest, outcome = '',"
+            " device = excluded.device, user_id = excluded.user_id,"
             " at = excluded.at WHERE retries.at <= ? RETURNING 1",
             *(
                 *scope,
@@ -96,7 +99,8 @@ class Retries:
         """Store the answer of a request for which `begin` returned None."""
         text = orjson.dumps({"value": outcome.value, "etag": outcome.etag}).decode()
         self._run(
-            "UPDATE retries SET outcome = ? WHERE application = ? AND method = ? AND path = ? AND idempotency_key = ?",
+            "UPDATE retries SET outcome = ?"
+            " WHERE application = ? AND method = ? AND path = ? AND idempotency_key = ?",
             *(text, *retry.scope),
         )
 

@@ -44,7 +44,7 @@ BATCH_ACTIONS = 256
 waits for a second turn.
 """
 
-LOOK_SECONDS = 1.0
+WRITER_CHECK_SECONDS = 1.0
 """How often a request that waits looks whether there is a writer thread at all."""
 
 UNKNOWN_AFTER = 2
@@ -248,7 +248,7 @@ class SQLite:
         """Return once it is certain what became of an action. Raises Refusal where that takes too
         long.
         """
-        pause = min(LOOK_SECONDS, self._patience)
+        pause = min(WRITER_CHECK_SECONDS, self._patience)
         while not waiting.done.acquire(timeout=pause):
             waited = time.monotonic() - waiting.since
             with self._wake:
