@@ -1,5 +1,7 @@
-"""What views ask an opened catalog, and what it returns. The index implements it
-(catalog.index.opened).
+"""What views ask of an opened catalog, and what it returns.
+
+Views know only this module. The index implements it (`catalog.index.opened`), and the tests
+compare it with a plain implementation of the same protocol.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +12,10 @@ from shopwindow.content.yaml import Json
 from shopwindow.retail.articles import Status
 
 Range = tuple[float | None, float | None]
-"""Prices from one to another, both included; None where there is no limit."""
+"""The lowest and the highest price in dollars, both included; None where there is no limit."""
 
 Part = Literal["element", "rest3", "detail4"]
-"""A piece of a product's answers in JSON; catalog.parts says what each holds, and renders it.
-"""
+"""A part of a product's responses that the index stores rendered; `catalog.parts` renders it."""
 
 PRICE = "PRICE"
 """The facet whose values are ranges."""
@@ -22,12 +23,16 @@ PRICE = "PRICE"
 
 @dataclass(frozen=True)
 class ProductQuery:
-    """Which of a list of products are asked for, and what of them.
+    """Which page of a list of products is wanted, and how the list is narrowed and ordered.
 
-    ``filters``: facet name → values, any of which a product has; all facets must fit.
-    ``price``: any of some ranges, compared with what a product costs now. ``sort``: a key of
-    SORTS; None: the list's own order. ``page`` counts from 1. ``facets`` and ``products`` say
-    whether they are wanted at all.
+    Attributes:
+        filters: values by facet; a product must have one of the values of every facet.
+        price: ranges, one of which holds what a product costs now.
+        sort: one of SORTS; None: the list's own order.
+        page: counts from 1.
+        perpage: products on a page.
+        facets: whether facets are wanted.
+        products: whether the products themselves are wanted.
     """
 
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -51,18 +56,17 @@ SORTS = (
     "bestseller_ascending",  # the best first, as rank 1 is
     "bestseller_descending",
 )
-"""How products can be listed; equals, and those without the value, by id, those without it
-last.
-"""
+"""How products can be ordered. Products without the value come last; equals are in order of id."""
 
 
 @dataclass(frozen=True)
 class Facet:
-    """What a result can be narrowed by. Values: text with its count, the most frequent first,
-    then by name.
+    """What a result can be narrowed by.
 
-    ``ranges``, of the facet PRICE alone: low, high (None: no limit) and count, from the lowest.
-    Counts are of the whole result; a facet's own filter is not applied to its own counts.
+    ``values`` are (text, count), the most frequent first, then by name. The facet PRICE has
+    ``ranges`` instead: (low, high, count) from the lowest; high None is no limit. Counts are of
+    all pages. A facet's own filter does not apply to its own counts, so that a shopper sees what
+    other values would find.
     """
 
     name: str
@@ -73,9 +77,10 @@ class Facet:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of products, how many there are on all pages, and their facets.
+    """A page of products.
 
-    ``corrected``: the search phrase that was answered, where it is another than the one given.
+    ``total`` counts those on all pages, and ``facets`` are of all pages. ``corrected`` is the
+    phrase that was searched for, if it is not the one that was typed.
     """
 
     total: int
@@ -86,8 +91,9 @@ class Page:
 
 @dataclass(frozen=True)
 class Reviews:
-    """A page of a product's reviews, newest first; ``counts`` of those with 1 to 5 stars, on
-    all pages.
+    """A page of a product's reviews, the newest first.
+
+    ``average``, ``total`` and ``counts`` (of 1, 2, 3, 4 and 5 stars) are of all pages.
     """
 
     average: float
@@ -97,81 +103,93 @@ class Reviews:
 
 
 class Catalog(Protocol):
-    """The catalog of one release. Documents are as editors write them, with computed members
-    beside.
+    """The catalog of one release.
 
-    A product has `rating` (one decimal; left out without reviews), `reviewCount`, `available`
-    (to be sent: if it is active, and if it has UPCs one of the active ones is), `onsale`,
-    `priceLow` and `priceHigh` (what it costs now), `brandId` (where a brand document names its
-    brand), and each of its UPCs `available`. A category has `children` and `parent` as ids
-    (None: it is a root), `depth` (1 for a root), and no category inside it. Ids and UPCs may be
-    asked for in any order, and what does not exist is left out. Facets are named in upper case:
-    an attribute Heel_height is the facet HEEL_HEIGHT.
+    Ids and UPCs may come in any order. What does not exist is left out of the result. Documents
+    are as editors write them, with computed members beside.
+
+    Computed members of a product: `reviewCount`; `rating`, one decimal, left out without
+    reviews; `onsale`; `priceLow` and `priceHigh`, what it costs now; `brandId`, if a brand
+    document has the name of its brand; `available`, whether it can be sent: it is active, and
+    one of its active UPCs is available, if it has UPCs. Each of its UPCs has `available`, too.
+
+    A category has `children` and `parent` as ids (parent None: it is a root) and `depth` (1 for
+    a root), and no categories inside it. Facets are named in upper case: the attribute
+    Heel_height is the facet HEEL_HEIGHT.
     """
 
-    def product(self, id: int) -> Json | None: ...
+    def product(self, id: int) -> Json | None:
+        """Return a product, active or not; or None."""
 
     def products(self, ids: Sequence[int]) -> Mapping[int, Json]:
-        """Those that exist, active or not."""
+        """Return products by id, active or not."""
 
     def rendered(self, ids: Sequence[int], part: Part) -> Mapping[int, Json]:
-        """A part of each product that exists."""
+        """Return a rendered part of products by id, active or not."""
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
-        """The product ids of the UPCs that exist."""
+        """Return product ids by UPC."""
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
-        """The product and its UPC entry whose sku (the bags' upcId) this is."""
+        """Return (product, its UPC entry) by the entry's sku, the upcId of a bag; or None."""
 
     def product_ids(
         self, since: str | None = None, offset: int = 0, limit: int | None = None
     ) -> tuple[int, list[int]]:
-        """How many active products there are, and their ids in order; ``since``: updated at
-        this instant or later.
+        """Return how many active products there are, and a page of their ids in order.
 
-        ``since`` is UTC, as `2026-11-24T12:00:00.000Z`. A product that does not say when it was
-        updated is always among them.
+        With ``since``, an instant as `2026-11-24T12:00:00.000Z`, only those updated then or
+        later count. A product that does not say when it was updated always counts.
         """
 
     def featured(self) -> Sequence[int]:
-        """The ids of the active products that are `featured`, in order."""
+        """Return the ids of the active products that are `featured`, in order."""
 
     def families(self, ids: Sequence[int]) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
-        """Of those that are collections or stand in one: their members as written, and the
-        collections by id.
+        """Return (members, collections) by id, for products that have one or the other.
+
+        Members are in the order of the document, collections in order of id.
         """
 
-    def category(self, id: int) -> Json | None: ...
+    def category(self, id: int) -> Json | None:
+        """Return a category, or None."""
 
     def roots(self) -> Sequence[int]:
-        """The categories that have no parent, in their order."""
+        """Return the ids of the categories without a parent, in their order."""
 
     def browse(self, category: int, query: ProductQuery) -> Page:
-        """The active products of a category and its descendants; in their own order: best
-        sellers, then by id.
+        """Return active products of a category and its descendants.
+
+        Their own order is by best sellers, then by id.
         """
 
     def search(self, phrase: str, query: ProductQuery) -> Page:
-        """The active products that a phrase finds; in their own order: the best match first."""
+        """Return the active products that a phrase finds.
+
+        Their own order has the best match first.
+        """
 
     def brands(
         self, categories: Sequence[int], reference: int | None = None
     ) -> Sequence[tuple[str, str]]:
-        """Name and URL of the brands of active products in some categories or their
-        descendants, by name.
+        """Return (name, URL) of the brands of active products, by name.
 
-        ``reference``: and at the same time in this category or its descendants. A brand without
-        URL is left out.
+        The products are in one of the categories or their descendants, and, if ``reference`` is
+        a category, at the same time in that or its descendants. A brand without a URL is left
+        out.
         """
 
-    def reviews(self, product: int, page: int, number: int) -> Reviews: ...
+    def reviews(self, product: int, page: int, number: int) -> Reviews:
+        """Return a page of ``number`` reviews."""
 
     def recommended(self, product: int, number: int) -> Sequence[int]:
-        """Active products beside this one: those given, then of the same home category and
-        brand; never itself.
+        """Return ids of active products to show beside this one, which is not among them.
+
+        First come the recommendations that editors gave, then products of the same home
+        category and brand.
         """
 
     def availability(
         self, upcs: Sequence[str], locations: Sequence[int]
     ) -> Mapping[tuple[str, int], Status]:
-        """What stores have of UPCs. A pair that is left out is UNAVAILABLE."""
+        """Return what stores have, by (UPC, location). A pair that is left out is UNAVAILABLE."""

@@ -1,9 +1,13 @@
-"""The catalog of a release: the verbs of catalog.protocol.Catalog, from one read-only SQLite
-file.
+"""The catalog of a release, read from one SQLite file: `catalog.protocol.Catalog` implemented.
 
-The file never changes, so it is opened immutable and without locks; as much of it as SQLite can
-map is mapped, the rest lies in the system's page cache: all processes share both. Each thread
-has a connection of its own, and a forked process makes new ones.
+The file never changes, so it is opened immutable and without locks. SQLite maps as much of it as
+it can, and the rest lies in the system's page cache; all processes share both. Each thread has
+a connection of its own, and a forked process opens new ones.
+
+Products are addressed by rank within the file: a number from 1 in the order of best sellers,
+active products first. A list of products is an array of ranks, and what lists are filtered,
+ordered and counted by are columns: arrays indexed by rank. They are read into memory when a
+request first needs them. Ids, which everyone else knows, stand in the column `id`.
 """
 
 import os
@@ -14,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
+from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -34,23 +39,27 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.index import HandedOut
 from shopwindow.retail.articles import Status
 
-MAPPED = 1 << 40
-"""Bytes of the file that may be mapped: all of it. SQLite keeps to its own limit, usually 2
-GiB.
+MAPPED_BYTES = 1 << 40
+"""Bytes of the file that may be mapped: all of it. SQLite has a lower limit, usually 2 GiB."""
+
+CACHE_SIZE = -16384
+"""Pages that a connection caches of what is not mapped; negative for KiB, so 16 MiB: the upper
+levels of every tree.
 """
 
-CACHED = -16384
-"""KiB of pages beyond those that a connection keeps: the upper levels of every tree."""
+INTEGER_END = 1 << 63
+"""SQLite's integers are less than this, and not less than its negative."""
 
-TOO_LARGE = 1 << 63
-"""What SQLite's integers end before."""
+MAX_PLACEHOLDERS = 900
+"""Ids in one statement. SQLite took at most 999 placeholders before its release 3.32."""
 
-MARKS = 900
-"""How many ids one statement asks for."""
+FEW = 20
+"""If less than one in so many of a list is needed, picking the best beats sorting all of it."""
 
 Ranking = Callable[[Sequence[int], int], Sequence[int]]
+"""(ranks, most) → the first ``most`` of the ranks in another order."""
 
-STATUS: tuple[Status, Status, Status, Status] = (
+STOCK_STATUS: tuple[Status, Status, Status, Status] = (
     "UNAVAILABLE",
     "LIMITED",
     "AVAILABLE",
@@ -59,8 +68,9 @@ STATUS: tuple[Status, Status, Status, Status] = (
 
 
 def open_index(path: Path) -> "OpenedCatalog":
-    """The catalog in a file. Raises ValueError where it is of another format, sqlite3.Error
-    where it is none.
+    """Return the catalog in a file.
+
+    Raises ValueError if it has another format, sqlite3.Error if it is no catalog.
     """
     index = OpenedCatalog(path)
     if index.meta["format"] != INDEX_FORMAT:
@@ -71,17 +81,15 @@ def open_index(path: Path) -> "OpenedCatalog":
 
 
 def renderer(content: Content) -> Render:
-    """What makes the parts of products' answers that the index stores."""
+    """Return the function that renders the parts of a product that the index stores."""
     around = surroundings(content)
     return lambda product: {
-        name: orjson.dumps(make(product, around)) for name, make in PART_VIEWS.items()
+        part: orjson.dumps(render(product, around)) for part, render in PART_VIEWS.items()
     }
 
 
 class OpenedCatalog:
-    """The port Catalog. Ranks are the products' numbers within the file, ids those that
-    everyone knows.
-    """
+    """One catalog, open for reading. Its public methods are those of `protocol.Catalog`."""
 
     def __init__(self, path: Path) -> None:
         self._uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
@@ -92,41 +100,44 @@ class OpenedCatalog:
 
     @property
     def database(self) -> sqlite3.Connection:
-        """This thread's connection."""
+        """This thread's connection.
+
+        A connection of a parent process is neither used nor closed: SQLite allows neither
+        across a fork. It stays referenced here, so that nothing closes it.
+        """
         local = self._local
         if getattr(local, "process", None) != os.getpid():
             if getattr(local, "connection", None):
-                self._inherited.append(local.connection)  # the parent's: left as it is
+                self._inherited.append(local.connection)
             local.connection = sqlite3.connect(self._uri, uri=True, isolation_level=None)
-            local.connection.execute(f"PRAGMA mmap_size={MAPPED}")
-            local.connection.execute(f"PRAGMA cache_size={CACHED}")
+            local.connection.execute(f"PRAGMA mmap_size={MAPPED_BYTES}")
+            local.connection.execute(f"PRAGMA cache_size={CACHE_SIZE}")
             local.process = os.getpid()
         connection: sqlite3.Connection = local.connection
         return connection
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """All rows of a statement; none for a number that no row can hold."""
+        """Return all rows of a statement; none for a number that no row can hold."""
         try:
             return self.database.execute(statement, values).fetchall()
         except OverflowError:
             return []
 
     def _one(self, statement: str, *values: Any) -> Any:
-        """The first column of the first row, or None."""
-        row = self.rows(statement, values)
-        return row[0][0] if row else None
+        """Return the first column of the first row, or None."""
+        rows = self.rows(statement, values)
+        return rows[0][0] if rows else None
 
     def _many(self, statement: str, values: Sequence[int]) -> list[tuple[Any, ...]]:
-        """Rows of a statement with `IN ({})`, for any number of values."""
+        """Return the rows of a statement with `IN ({})`, for any number of values."""
         if len(values) == 1:
             return self.rows(statement.replace("IN ({})", "= ?"), values)
-        values = [value for value in values if -TOO_LARGE <= value < TOO_LARGE]
-        runs = [values[start : start + MARKS] for start in range(0, len(values), MARKS)]
-        return [
-            row
-            for run in runs
-            for row in self.rows(statement.format(",".join("?" * len(run))), run)
-        ]
+        values = [value for value in values if -INTEGER_END <= value < INTEGER_END]
+        rows = []
+        for start in range(0, len(values), MAX_PLACEHOLDERS):
+            batch = values[start : start + MAX_PLACEHOLDERS]
+            rows += self.rows(statement.format(",".join("?" * len(batch))), batch)
+        return rows
 
     # -- products --
 
@@ -138,8 +149,8 @@ class OpenedCatalog:
 
     def rendered(self, ids: Sequence[int], part: Part) -> Mapping[int, Json]:
         if len(ids) == 1:
-            rows = self.rows(PART_OF_ONE[part], ids)
-            return {ids[0]: orjson.loads(rows[0][0])} if rows else {}
+            data = self._one(PART_OF_ONE[part], *ids)
+            return {} if data is None else {ids[0]: orjson.loads(data)}
         return {id: orjson.loads(data) for id, data in self._parts(ids, f"part_{part}")}
 
     def _parts(self, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
@@ -148,13 +159,12 @@ class OpenedCatalog:
         )
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
-        numbers = {
-            upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14
-        }
-        found = dict(
-            self._many("SELECT upc, product FROM upc WHERE upc IN ({})", list(numbers.values()))
+        numbers = _upc_numbers(upcs)
+        rows = self._many(
+            "SELECT upc, product FROM upc WHERE upc IN ({})", list(numbers.values())
         )
-        return {upc: found[number] for upc, number in numbers.items() if number in found}
+        products = dict(rows)
+        return {upc: products[number] for upc, number in numbers.items() if number in products}
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
         id = self._one("SELECT product FROM sku WHERE sku = ?", sku)
@@ -170,23 +180,19 @@ class OpenedCatalog:
         if since is not None:
             where += " AND (updated IS NULL OR updated >= ?)"
             values.append(round(datetime.fromisoformat(since).timestamp() * 1000))
-        total = (
-            self.active
-            if since is None
-            else self._one(f"SELECT count(*) FROM number WHERE {where}", *values)
-        )
+            total = self._one(f"SELECT count(*) FROM number WHERE {where}", *values)
+        else:
+            total = self.active
         statement = f"SELECT id FROM number WHERE {where} ORDER BY id LIMIT ? OFFSET ?"
-        return total, [
-            id
-            for (id,) in self.rows(statement, (*values, -1 if limit is None else limit, offset))
-        ]
+        page = self.rows(statement, (*values, -1 if limit is None else limit, offset))
+        return total, [id for (id,) in page]
 
     def featured(self) -> Sequence[int]:
-        found: list[int] = orjson.loads(self.meta["featured"])
-        return found
+        ids: list[int] = orjson.loads(self.meta["featured"])
+        return ids
 
     def families(self, ids: Sequence[int]) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
-        if self._kin.isdisjoint(ids):
+        if self._in_families.isdisjoint(ids):
             return {}
         rows = self._many("SELECT id, members, collections FROM family WHERE id IN ({})", ids)
         return {
@@ -195,8 +201,10 @@ class OpenedCatalog:
         }
 
     def digests(self, kind: Literal["category", "product"]) -> Iterator[tuple[int, bytes]]:
-        """Ids in order, each with bytes that differ exactly where a document or what is
-        rendered of it differs.
+        """Yield (id, digest) in order of id.
+
+        Digests of two catalogs differ if the document or a rendered part of it does. The digest
+        of a category is its document.
         """
         yield from self.database.execute(DIGEST_QUERIES[kind])
 
@@ -207,28 +215,27 @@ class OpenedCatalog:
         return None if data is None else orjson.loads(data)
 
     def roots(self) -> Sequence[int]:
-        found: list[int] = orjson.loads(self.meta["roots"])
-        return found
+        ids: list[int] = orjson.loads(self.meta["roots"])
+        return ids
 
     def browse(self, category: int, query: ProductQuery) -> Page:
-        row = self.rows("SELECT products, facets FROM category WHERE id = ?", (category,))
-        if not row:
+        rows = self.rows("SELECT products, facets FROM category WHERE id = ?", (category,))
+        if not rows:
             return Page(0)
-        ranks = array("I", row[0][0])
+        products, counted_facets = rows[0]
+        ranks = array("I", products)
         if query.filters or query.price:
             return self.page(ranks, query)
-        facets = _facets(orjson.loads(row[0][1])) if query.facets else ()
+        facets = _facets(orjson.loads(counted_facets)) if query.facets else ()
         return Page(len(ranks), self.ids(ranks, query), facets)
 
     def search(self, phrase: str, query: ProductQuery) -> Page:
+        unpriced, limit = search.priced(phrase)
+        found = search.find(self, unpriced)
+        ranks = found.ranks
         direct = self._direct(phrase)
-        sought, limit = search.priced(phrase)
-        found = search.find(self, sought)
-        ranks = (
-            [direct, *(rank for rank in found.ranks if rank != direct)]
-            if direct
-            else found.ranks
-        )
+        if direct:
+            ranks = [direct, *(rank for rank in ranks if rank != direct)]
         if limit:
             ranks = self.narrowed(ranks, ProductQuery(price=(limit,)))
 
@@ -238,14 +245,13 @@ class OpenedCatalog:
             return search.ordered(self, found, narrowed, most)
 
         page = self.page(ranks, query, order)
-        return (
-            replace(page, corrected=found.corrected + phrase[len(sought) :])
-            if found.corrected
-            else page
-        )
+        if found.corrected:
+            price = phrase[len(unpriced) :]
+            page = replace(page, corrected=found.corrected + price)
+        return page
 
     def _direct(self, phrase: str) -> int | None:
-        """The rank of the product whose id, UPC or sku a phrase is."""
+        """Return the rank of the active product whose id, UPC or sku the phrase is, or None."""
         number = phrase.strip()
         if not (number.isascii() and number.isdigit() and len(number) <= 16):
             return None
@@ -254,16 +260,16 @@ class OpenedCatalog:
             "SELECT rank FROM upc JOIN number ON id = product WHERE upc = ?",
             "SELECT rank FROM sku JOIN number ON id = product WHERE sku = ?",
         )
-        found = (self._one(statement, int(number)) for statement in statements)
-        return next((rank for rank in found if rank is not None and rank <= self.active), None)
+        ranks = (self._one(statement, int(number)) for statement in statements)
+        return next((rank for rank in ranks if rank is not None and rank <= self.active), None)
 
     def page(
         self, ranks: Sequence[int], query: ProductQuery, order: Ranking | None = None
     ) -> Page:
-        """A page of some products, in their order or another, narrowed by the query's
-        filters.
+        """Return a page of some products, narrowed by the query's filters.
 
-        ``order``: puts the first so many of the narrowed products into their own order.
+        ``order`` puts the narrowed products into their own order, if the query has none; None:
+        they are in it. It need not look beyond the page.
         """
         narrowed = self.narrowed(ranks, query)
         facets = self._counted(ranks, narrowed, query) if query.facets else ()
@@ -273,14 +279,14 @@ class OpenedCatalog:
         return Page(total, self.ids(narrowed, query), facets)
 
     def narrowed(
-        self, ranks: Sequence[int], query: ProductQuery, but: str | None = None
+        self, ranks: Sequence[int], query: ProductQuery, except_for: str | None = None
     ) -> Sequence[int]:
-        """The products that pass all filters, or all but one of them."""
+        """Return the products that pass all filters of a query, or all but that of one facet."""
         for name, values in query.filters.items():
-            if name != but:
+            if name != except_for:
                 facet = self.facet(name)
                 ranks = keep(ranks, facet.column, facet.having(values)) if facet else ()
-        if query.price and but != PRICE:
+        if query.price and except_for != PRICE:
             prices = self.prices
             ranks = [rank for rank in ranks if _within(prices[rank], query.price)]
         return ranks
@@ -288,14 +294,14 @@ class OpenedCatalog:
     def _counted(
         self, ranks: Sequence[int], narrowed: Sequence[int], query: ProductQuery
     ) -> tuple[Facet, ...]:
-        """Each facet of a result, without its own filter."""
-        own = {name: self.narrowed(ranks, query, name) for name in query.filters}
+        """Return the facets of a result, each counted without its own filter."""
+        without_own = {name: self.narrowed(ranks, query, name) for name in query.filters}
         if query.price:
-            own[PRICE] = self.narrowed(ranks, query, PRICE)
-        return _facets(counting.count(self.facets, self._bands, narrowed, own))
+            without_own[PRICE] = self.narrowed(ranks, query, PRICE)
+        return _facets(counting.count(self.facets, self._bands, narrowed, without_own))
 
     def ids(self, ranks: Sequence[int], query: ProductQuery) -> tuple[int, ...]:
-        """The ids of the page that is asked for."""
+        """Return the ids of the page that a query wants of some products, in its order."""
         if not query.products:
             return ()
         start = (query.page - 1) * query.perpage
@@ -307,127 +313,123 @@ class OpenedCatalog:
         return tuple([ids[rank] for rank in ranks[start : start + query.perpage]])
 
     def sorted(self, ranks: Sequence[int], sort: str, most: int) -> list[int]:
-        """The first ``most`` of some products in the order of one of the port's SORTS."""
-        from heapq import nsmallest
+        """Return some products in the order of one of SORTS, the first ``most`` at least.
 
+        The column of a sort has the place of each product in that order.
+        """
         places = self.column(sort)
-        if most * 20 < len(ranks):
+        if most * FEW < len(ranks):
             return nsmallest(most, ranks, key=places.__getitem__)
         return sorted(ranks, key=places.__getitem__)
 
     def brands(
         self, categories: Sequence[int], reference: int | None = None
     ) -> Sequence[tuple[str, str]]:
-        found: set[int] = set()
+        ranks: set[int] = set()
         for category in categories:
-            found.update(self._ranks(category))
+            ranks.update(self._ranks(category))
         if reference is not None:
-            found.intersection_update(self._ranks(reference))
-        names = [name for name, _ in self._brand.count(found)]
-        given: dict[str, str] = dict(self.rows("SELECT name, url FROM brand"))
+            ranks.intersection_update(self._ranks(reference))
+        names = [name for name, _ in self._brand.count(ranks)]
+
+        own_urls: dict[str, str] = dict(self.rows("SELECT name, url FROM brand"))
         template = self.meta["brand_url"]
-        urls = {
-            name: given.get(name)
-            or (template.replace("{name}", quote(name, safe="")) if template else None)
-            for name in names
-        }
+        urls = {}
+        for name in names:
+            url = own_urls.get(name)
+            if not url and template:
+                url = template.replace("{name}", quote(name, safe=""))
+            urls[name] = url
         return sorted((name, url) for name, url in urls.items() if url)
 
     def _ranks(self, category: int) -> Sequence[int]:
-        return array(
-            "I", self._one("SELECT products FROM category WHERE id = ?", category) or b""
-        )
+        """Return the active products of a category and its descendants, in order."""
+        products = self._one("SELECT products FROM category WHERE id = ?", category)
+        return array("I", products or b"")
 
     # -- beside a product --
 
     def reviews(self, product: int, page: int, number: int) -> Reviews:
-        row = self.rows(
+        rows = self.rows(
             "SELECT first, one, two, three, four, five FROM rating WHERE product = ?",
             (product,),
         )
-        if not row:
+        if not rows:
             return Reviews(0.0, 0, (0, 0, 0, 0, 0), ())
-        first, *counts = row[0]
-        start, total = first + (page - 1) * number, sum(counts)
+        first, one, two, three, four, five = rows[0]  # reviews are numbered by product
+        counts = one, two, three, four, five
+        total = sum(counts)
+        start = first + (page - 1) * number
         end = min(start + number, first + total)
-        statement = (
-            "SELECT document FROM review WHERE number >= ? AND number < ? ORDER BY number"
-        )
-        found = (
-            tuple([orjson.loads(data) for (data,) in self.rows(statement, (start, end))])
-            if start < end
-            else ()
-        )
-        return Reviews(
-            average(counts),
-            total,
-            (counts[0], counts[1], counts[2], counts[3], counts[4]),
-            found,
-        )
+        shown: list[tuple[Any, ...]] = []
+        if start < end:
+            statement = (
+                "SELECT document FROM review WHERE number >= ? AND number < ? ORDER BY number"
+            )
+            shown = self.rows(statement, (start, end))
+        reviews = tuple([orjson.loads(data) for (data,) in shown])
+        return Reviews(average(counts), total, counts, reviews)
 
     def recommended(self, product: int, number: int) -> Sequence[int]:
-        given = orjson.loads(
-            self._one("SELECT products FROM recommendation WHERE product = ?", product) or b"[]"
-        )
-        ranks = (
-            dict(self._many("SELECT id, rank FROM number WHERE id IN ({})", given))
-            if given
-            else {}
-        )
-        found = [
+        statement = "SELECT products FROM recommendation WHERE product = ?"
+        chosen = orjson.loads(self._one(statement, product) or b"[]")  # by editors
+        ranks: dict[int, int] = {}
+        if chosen:
+            ranks = dict(self._many("SELECT id, rank FROM number WHERE id IN ({})", chosen))
+        recommended = [
             id
-            for id in dict.fromkeys(given)
+            for id in dict.fromkeys(chosen)
             if id != product and ranks.get(id, self.active + 1) <= self.active
         ]
+
         document = self.product(product)
-        if len(found) < number and document and "brand" in document:
-            ids, brand, column = (
-                self.column("id"),
-                self._brand.having((document["brand"],)),
-                self._brand.column,
-            )
+        if len(recommended) < number and document and "brand" in document:
+            home_category = document["categories"][0]
+            ids = self.column("id")
+            of_brand = self._brand.having((document["brand"],))
             alike = (
                 ids[rank]
-                for rank in self._ranks(document["categories"][0])
-                if column[rank] in brand
+                for rank in self._ranks(home_category)
+                if self._brand.column[rank] in of_brand
             )
             others = (id for id in alike if id != product and id not in ranks)
-            found += islice(others, number - len(found))
-        return found[:number]
+            recommended += islice(others, number - len(recommended))
+        return recommended[:number]
 
     def availability(
         self, upcs: Sequence[str], locations: Sequence[int]
     ) -> Mapping[tuple[str, int], Status]:
-        numbers = {
-            upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14
-        }
-        rows = dict(
-            self._many("SELECT upc, stores FROM upc WHERE upc IN ({})", list(numbers.values()))
+        numbers = _upc_numbers(upcs)
+        rows = self._many(
+            "SELECT upc, stores FROM upc WHERE upc IN ({})", list(numbers.values())
         )
+        stock_by_upc = dict(rows)
         places = [
             (location, self._places[location])
             for location in locations
             if location in self._places
         ]
-        found: dict[tuple[str, int], Status] = {}
+        statuses: dict[tuple[str, int], Status] = {}
         for upc, number in numbers.items():
-            stores = rows.get(number) or b""
+            stock = stock_by_upc.get(number) or b""  # two bits a place, four places a byte
             for location, place in places:
-                if place >> 2 < len(stores) and (
-                    status := stores[place >> 2] >> (place & 3) * 2 & 3
-                ):
-                    found[upc, location] = STATUS[status]
-        return found
+                byte, shift = place >> 2, (place & 3) * 2
+                if byte >= len(stock):
+                    continue
+                status = stock[byte] >> shift & 3
+                if status:
+                    statuses[upc, location] = STOCK_STATUS[status]
+        return statuses
 
-    # -- what is kept in memory, once it is asked for --
+    # -- what stays in memory, once a request needs it --
 
     def column(self, name: str) -> "array[int]":
-        """A column by rank."""
-        found = self._columns.get(name)
-        if found is None:
+        """Return a column: one value for each rank."""
+        column = self._columns.get(name)
+        if column is None:
             data = self._one("SELECT data FROM col WHERE name = ?", name)
-            found = self._columns[name] = array("Q" if name == "id" else "I", data)
-        return found
+            column = self._columns[name] = array("Q" if name == "id" else "I", data)
+        return column
 
     @cached_property
     def _columns(self) -> dict[str, "array[int]"]:
@@ -435,12 +437,12 @@ class OpenedCatalog:
 
     @property
     def prices(self) -> "array[int]":
-        """Cents, by rank."""
+        """What products cost now, in cents, by rank."""
         return self.column("price")
 
     @cached_property
     def _bands(self) -> bytes:
-        """Which range of prices each product's is in, by rank."""
+        """The range of prices that each product is in, by rank; see `facets.ranges`."""
         data: bytes = self._one("SELECT data FROM col WHERE name = 'band'")
         return data
 
@@ -460,27 +462,27 @@ class OpenedCatalog:
 
     @cached_property
     def synonyms(self) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-        """The stems of a word, or of several that are one name → those of what means the same."""
-        found: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+        """The stems of a word, or of a name of several words → those of each of its synonyms."""
+        synonyms: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for group in orjson.loads(self.meta["synonyms"]):
-            stems = [tuple(map(stem, text.split())) for text in group]
-            for own in stems:
-                found.setdefault(own, []).extend(other for other in stems if other != own)
-        return found
+            names = [tuple(map(stem, text.split())) for text in group]
+            for name in names:
+                synonyms.setdefault(name, []).extend(other for other in names if other != name)
+        return synonyms
 
     @cached_property
-    def _kin(self) -> frozenset[int]:
-        """The products that are collections or stand in one: most are neither, and need no
-        statement to say so.
+    def _in_families(self) -> frozenset[int]:
+        """The products that are collections or members of one.
+
+        Most products are neither, and this set answers for them without a statement.
         """
         return frozenset(id for (id,) in self.rows("SELECT id FROM family"))
 
     @cached_property
     def _places(self) -> dict[int, int]:
-        return {
-            location: place
-            for place, location in enumerate(orjson.loads(self.meta["locations"]))
-        }
+        """The place of each location number in the stock of a UPC."""
+        locations = orjson.loads(self.meta["locations"])
+        return {location: place for place, location in enumerate(locations)}
 
 
 DIGEST_QUERIES = {
@@ -493,14 +495,21 @@ PART_OF_ONE = {
 }
 
 
-def _facets(found: Sequence[Any]) -> tuple[Facet, ...]:
+def _upc_numbers(upcs: Sequence[str]) -> dict[str, int]:
+    """Return the UPCs that can be in the catalog, with the number under which it has them."""
+    return {upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14}
+
+
+def _facets(counted: Sequence[Any]) -> tuple[Facet, ...]:
+    """Return facets from what `facets.count` returned, or from that in JSON."""
     return tuple(
         Facet(name, displayname, tuple(map(tuple, values)), tuple(map(tuple, ranges)))
-        for name, displayname, values, ranges in found
+        for name, displayname, values, ranges in counted
     )
 
 
 def _within(cents: int, ranges: Sequence[Range]) -> bool:
+    """Whether a price in cents is in one of some ranges in dollars."""
     return any(
         (low is None or cents >= round(low * 100))
         and (high is None or cents <= round(high * 100))
@@ -509,7 +518,10 @@ def _within(cents: int, ranges: Sequence[Range]) -> bool:
 
 
 class RecordedCatalog(OpenedCatalog):
-    """A catalog that reports which products and categories its verbs return."""
+    """A catalog that reports which products and categories it returns.
+
+    A build uses it, to record which documents each response was computed from.
+    """
 
     def __init__(self, path: Path, handed_out: HandedOut) -> None:
         super().__init__(path)

@@ -9,8 +9,8 @@ where the words stand in them.
 
 A phrase is data. It never becomes query syntax, since a stem has letters and digits only.
 
-The constants below were chosen on the phrases of tests/catalog/test_search.py. Change one, and
-run those.
+The constants below bound what a phrase costs, or weigh one match against another. Those weights
+are tastes, and tests/catalog/test_search.py says which phrases must find what.
 """
 
 import math
