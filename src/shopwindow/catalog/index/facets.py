@@ -1,4 +1,10 @@
-"""Facets of products: columns by rank, counted over any result. Pure."""
+"""Facets of products: columns by rank, counted over any result.
+
+How counting stays fast. A column does not hold values but a number for each combination of values
+that some product has, since few combinations stand for many products. A result is counted by
+combination first, and then each combination's values. If a result holds more than half of all
+products, the products that it lacks are counted instead, and subtracted (`counted`).
+"""
 
 from array import array
 from bisect import bisect_right
@@ -23,16 +29,25 @@ RANGES: tuple[tuple[float, float | None], ...] = (
     (250, 499.99),
     (500, None),
 )
+"""The ranges of the facet PRICE: lowest and highest price in dollars; None: no limit."""
+
 PRICE_STEPS = (5000, 10000, 25000, 50000)
 """Cents at which the second and the later ranges begin."""
 
+MAX_CENTS = 2**32 - 1
+"""The highest price that the column of prices holds; a higher one is sorted as this."""
+
 
 class Combinations:
-    """One facet: every product has a combination of values; few combinations stand for many
-    products.
+    """One facet. Every product has a combination of its values.
 
-    ``column``: rank → combination; a combination's values are ``codes[starts[c]:starts[c +
-    1]]``, indexes of ``values``. Combination 0 is empty.
+    Attributes:
+        name: in upper case, as filters name it.
+        displayname: as shoppers read it.
+        values: every value that some product has; a code is an index of this list.
+        starts, codes: the values of combination c are ``codes[starts[c]:starts[c + 1]]``.
+            Combination 0 is empty.
+        column: the combination of each product, by rank.
     """
 
     def __init__(self, name: str, displayname: str) -> None:
@@ -40,26 +55,27 @@ class Combinations:
         self.values: list[str] = []
         self.starts, self.codes = array("I", (0, 0)), array("I")
         self.column = array("I")
-        self._value: dict[str, int] = {}
-        self._known: dict[tuple[str, ...], int] = {(): 0}
+        self._code_of: dict[str, int] = {}
+        self._combination_of: dict[tuple[str, ...], int] = {(): 0}
 
     def add(self, values: tuple[str, ...]) -> None:
-        """The next rank's values."""
-        number = self._known.get(values)
+        """Add the product of the next rank, by its values."""
+        number = self._combination_of.get(values)
         if number is None:
-            number = self._known[values] = len(self.starts) - 1
+            number = self._combination_of[values] = len(self.starts) - 1
             self.codes.extend([self._code(value) for value in values])
             self.starts.append(len(self.codes))
         self.column.append(number)
 
     def _code(self, value: str) -> int:
-        code = self._value.get(value)
+        code = self._code_of.get(value)
         if code is None:
-            code = self._value[value] = len(self.values)
+            code = self._code_of[value] = len(self.values)
             self.values.append(value)
         return code
 
     def encoded(self) -> tuple[str, str, bytes, bytes, bytes]:
+        """Return the facet as a row of the table `facet`; the column is stored apart."""
         return (
             self.name,
             self.displayname,
@@ -70,7 +86,7 @@ class Combinations:
 
     @classmethod
     def decoded(cls, row: Sequence[Any], column: "array[int]") -> "Combinations":
-        """From what `encoded` gave."""
+        """Return a facet from the row that `encoded` returned, and its column."""
         name, displayname, values, starts, codes = row
         facet = cls(name, displayname)
         facet.values, facet.column = orjson.loads(values), column
@@ -78,70 +94,74 @@ class Combinations:
         return facet
 
     def having(self, values: Iterable[str]) -> set[int]:
-        """The combinations with one of some values; case does not matter."""
+        """Return the combinations that have one of some values, whatever their case."""
         return set().union(*(self._inverted.get(value.casefold(), ()) for value in values))
 
     @cached_property
     def _inverted(self) -> dict[str, list[int]]:
-        """Value without case → the combinations that have it."""
+        """The combinations that have a value, by the value in lower case."""
         names = [value.casefold() for value in self.values]
-        found: dict[str, list[int]] = {name: [] for name in names}
+        inverted: dict[str, list[int]] = {name: [] for name in names}
         starts, codes = self.starts, self.codes
         for number in range(len(starts) - 1):
             for code in codes[starts[number] : starts[number + 1]]:
-                found[names[code]].append(number)
-        return found
+                inverted[names[code]].append(number)
+        return inverted
 
     def count(self, ranks: Iterable[int], *, absent: bool = False) -> list[tuple[str, int]]:
-        """How many of some products have each value: the most frequent first, then by name.
+        """Return (value, how many of some products have it), the most frequent first.
 
-        ``absent``: of all products but these.
+        Equally frequent values are in order of their text. With ``absent``, all products but
+        these are counted.
         """
-        totals, values = self._totals(ranks), self.values
+        totals = self._totals(ranks)
         if absent:
-            totals = self._whole - totals
+            totals = self._totals_of_all - totals
         return sorted(
-            ((values[code], found) for code, found in totals.items()),
+            ((self.values[code], count) for code, count in totals.items()),
             key=lambda pair: (-pair[1], pair[0]),
         )
 
     @cached_property
-    def _whole(self) -> Counter[int]:
+    def _totals_of_all(self) -> Counter[int]:
         return self._totals(range(1, len(self.column)))
 
     def _totals(self, ranks: Iterable[int]) -> Counter[int]:
+        """Return how many of some products have each code."""
         totals: Counter[int] = Counter()
         starts, codes = self.starts, self.codes
-        for number, found in Counter(map(self.column.__getitem__, ranks)).items():
+        for number, count in Counter(map(self.column.__getitem__, ranks)).items():
             for code in codes[starts[number] : starts[number + 1]]:
-                totals[code] += found
+                totals[code] += count
         return totals
 
 
 class FacetColumns:
-    """The columns being filled, in the order of the ranks."""
+    """The columns of a catalog that is being written, filled in the order of the ranks."""
 
     def __init__(self, active: int, attributes: Sequence[str]) -> None:
         names = [*BASIC.items(), *((name, displayed(name)) for name in attributes)]
         self.facets = [Combinations(*pair) for pair in names]
         self.ids, self.price, self.bands = array("Q", (0,)), array("I", (0,)), bytearray(1)
         for facet in self.facets:
-            facet.add(())  # of rank 0, which is nobody's
+            facet.add(())  # rank 0, which no product has
 
-    def add(self, id: int, low: int, values: Sequence[tuple[str, ...]]) -> None:
+    def add(self, id: int, cents: int, values: Sequence[tuple[str, ...]]) -> None:
+        """Add the product of the next rank: its price, and its values of each facet."""
         self.ids.append(id)
-        self.price.append(min(low, 2**32 - 1))
-        self.bands.append(bisect_right(PRICE_STEPS, low))
-        for facet, found in zip(self.facets, values, strict=True):
-            facet.add(found)
+        self.price.append(min(cents, MAX_CENTS))
+        self.bands.append(bisect_right(PRICE_STEPS, cents))
+        for facet, facet_values in zip(self.facets, values, strict=True):
+            facet.add(facet_values)
 
     def drop(self, most: int) -> None:
-        """Attributes with more values than ``most`` are no facets."""
+        """Drop the attributes that have more than ``most`` values."""
         self.facets = [
             facet for facet in self.facets if facet.name in BASIC or len(facet.values) <= most
         ]
 
     def encoded(self) -> Iterator[tuple[str, bytes]]:
+        """Yield (name, bytes) of each column."""
         yield "id", self.ids.tobytes()
         yield "price", self.price.tobytes()
         yield "band", bytes(self.bands)
@@ -157,10 +177,10 @@ def displayed(name: str) -> str:
 def ranges(
     bands: bytes | bytearray, ranks: Iterable[int], *, absent: bool = False
 ) -> list[tuple[float, float | None, int]]:
-    """How many of some products cost what: the ranges that some do. ``bands``: rank → index of
-    `RANGES`.
+    """Return (low, high, how many of some products cost that) for ranges that are not empty.
 
-    ``absent``: of all products but these.
+    ``bands`` has the index of each product's range, by rank. With ``absent``, all products but
+    these are counted.
     """
     counts = Counter(map(bands.__getitem__, ranks))
     if absent:
@@ -171,17 +191,21 @@ def ranges(
 
 
 def counted(ranks: Sequence[int], active: int) -> tuple[Sequence[int], bool]:
-    """What is looked at to count a result: itself, or the products that it lacks where they are
-    fewer, and True.
+    """Return (ranks to count, False), or (the ranks that they lack, True) where those are fewer.
+
+    Only ranks in order can be complemented; those of a search by number are not.
     """
-    if 2 * len(ranks) <= active or any(map(gt, ranks, islice(ranks, 1, None))):
+    if 2 * len(ranks) <= active:
         return ranks, False
-    lacking = [
+    is_ordered = not any(map(gt, ranks, islice(ranks, 1, None)))
+    if not is_ordered:
+        return ranks, False
+    gaps = [
         range(before + 1, after)
         for before, after in pairwise((0, *ranks, active + 1))
         if after - before > 1
     ]
-    return list(chain.from_iterable(lacking)), True
+    return list(chain.from_iterable(gaps)), True
 
 
 def count(
@@ -190,25 +214,28 @@ def count(
     ranks: Sequence[int],
     own: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Any]:
-    """All facets of a result: name, name shown, values, ranges. ``own``: the ranks that one of
-    them counts instead.
+    """Return (name, displayname, values, ranges) of each facet of a result that has any.
+
+    Args:
+        facets: all of the catalog, with the `BASIC` ones first.
+        bands: as `ranges` takes them.
+        ranks: the result.
+        own: by facet, the ranks that it counts instead.
     """
     active = len(bands) - 1
-    usual, special = (
-        counted(ranks, active),
-        {name: counted(each, active) for name, each in (own or {}).items()},
-    )
-    found: list[Any] = []
+    of_result = counted(ranks, active)
+    of_facet = {name: counted(other, active) for name, other in (own or {}).items()}
+    rows: list[Any] = []
     for facet in facets:
-        looked_at, absent = special.get(facet.name, usual)
-        found.append((facet.name, facet.displayname, facet.count(looked_at, absent=absent), []))
-    looked_at, absent = special.get(PRICE, usual)
-    found.insert(len(BASIC), (PRICE, "Price", [], ranges(bands, looked_at, absent=absent)))
-    return [facet for facet in found if facet[2] or facet[3]]
+        to_count, absent = of_facet.get(facet.name, of_result)
+        rows.append((facet.name, facet.displayname, facet.count(to_count, absent=absent), []))
+    to_count, absent = of_facet.get(PRICE, of_result)
+    rows.insert(len(BASIC), (PRICE, "Price", [], ranges(bands, to_count, absent=absent)))
+    return [row for row in rows if row[2] or row[3]]
 
 
 def keep(ranks: Sequence[int], column: Sequence[int], wanted: set[int]) -> list[int]:
-    """The ranks whose entry of a column is wanted."""
+    """Return the ranks whose entry in a column is wanted."""
     if not ranks:
         return []
     return list(compress(ranks, map(wanted.__contains__, map(column.__getitem__, ranks))))

@@ -1,18 +1,19 @@
-"""SQLite files: how the catalog's build writes them, and how one is opened that nobody changes
-any more.
-"""
+"""SQLite files of a catalog's build: how they are written, and how a finished one is opened."""
 
 import sqlite3
 from pathlib import Path
 
 PAGE_SIZE = 16384
+"""Bytes. Documents and columns are long: larger pages mean fewer reads for each."""
 
 _VERSION = slice(96, 100)
 """Where a file says which SQLite wrote it last (SQLite's file format, 1.3)."""
 
 
 def create(path: Path, script: str, old: Path | None = None) -> sqlite3.Connection:
-    """A new database, in a transaction, without what would save it from a crash; it knows the
+    """Create a database, and return a connection that is in a transaction.
+
+    It has no journal and does not sync: a build that crashes starts again. Statements know the
     file ``old`` as `old`.
     """
     connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None)
@@ -32,7 +33,7 @@ def create(path: Path, script: str, old: Path | None = None) -> sqlite3.Connecti
 
 
 def reading(path: Path) -> sqlite3.Connection:
-    """A file that nobody changes, without locks."""
+    """Open a file that nobody changes any more, without locks."""
     return sqlite3.connect(_unchanging(path), uri=True)
 
 
@@ -41,8 +42,10 @@ def _unchanging(path: Path) -> str:
 
 
 def written_here(path: Path) -> bool:
-    """Whether this version of SQLite wrote a file: another may lay out the same rows otherwise.
-    Raises OSError.
+    """Whether this version of SQLite wrote a file. Raises OSError.
+
+    Another version may lay out the same rows differently, and equal content must give equal
+    bytes.
     """
     with open(path, "rb") as file:
         written_by = int.from_bytes(file.read(100)[_VERSION], "big")

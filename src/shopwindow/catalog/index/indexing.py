@@ -1,10 +1,17 @@
-"""catalog.sqlite is written: streams of documents → one file, in bounded memory, the same bytes
-for the same content.
+"""Writing catalog.sqlite: streams of documents become one file.
 
-Every stream is read once, into files beside the one being written. Products are numbered by a
-static rank (active ones first; best sellers, then by id); from then on everything is made and
-written in the order of its key, so that no table is ever in disorder, and what a list shows
-first lies side by side.
+Memory is bounded, whatever the number of products, and the same content gives the same bytes.
+
+How a catalog is written. Each stream is read once, into files beside the catalog (`_read`).
+Products then get their static rank: active ones first, best sellers before others, then by id
+(`_rank`). From there on every table is written in the order of its key, so that its pages are
+filled one after the other, and the products that a list shows first lie side by side. Worker
+processes compute the rows of `CHUNK` products each (`_make`), and this process writes them in
+order (`_take`). Rows whose key is not the rank wait in a file and are sorted there
+(`_sorted_tables`). The words come last, because they are counted over all products (`_words`).
+
+If there is a previous catalog, rows of products that did not change are copied from it. The
+bytes are the same as without it.
 """
 
 import os
@@ -29,7 +36,7 @@ from shopwindow.catalog.index.file import create, reading
 from shopwindow.catalog.index.previous import PreviousCatalog, usable
 from shopwindow.catalog.index.rows import (
     IndexRow,
-    Made,
+    ProductRows,
     Referred,
     Render,
     Runs,
@@ -44,23 +51,29 @@ from shopwindow.content.processes import Progress, processors, shared
 from shopwindow.content.yaml import Json
 
 INDEX_FORMAT = 2
-"""Of catalog.sqlite; a reader refuses another."""
+"""The format of catalog.sqlite; a reader refuses any other."""
 
 CHUNK = 500
-"""Products that a process makes at a time."""
+"""Products whose rows a worker computes at a time: enough to make up for the way between processes,
+and few enough to hold in memory for each worker.
+"""
+
 CHUNKS_WORDED = 4
-"""So many times more products are worded at a time: the more there are, the more words they
-have in common.
+"""Words are counted over so many chunks at a time: the more products, the more words they share,
+and the fewer counts are written.
 """
 
 MAX_FACETS = 8
-"""Attributes that are facets: the ones that most products carry."""
-CARRIED_BY = 50
-"""An attribute is a facet if one product in so many carries it, and two do,"""
+"""Attributes that are facets: those that most products have. A shopper reads no more."""
+
+FACET_SHARE = 50
+"""An attribute is a facet only if one product in so many has it, and at least two do."""
+
 MAX_FACET_VALUES = 1000
-"""and if it has no more values than this."""
+"""An attribute with more values is no facet: nobody chooses from so many."""
 
 LIMITED_QUANTITY = 3
+"""Stock up to which a store's status is LIMITED, unless site.yaml says otherwise."""
 
 SCHEMA = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -83,7 +96,7 @@ CREATE TABLE family (id INTEGER PRIMARY KEY, members BLOB, collections BLOB);
 """
 
 STORED = ("document", "part_element", "part_rest3", "part_detail4")
-"""The tables of what is stored of a product, by rank."""
+"""The tables with one row for each product, by rank."""
 
 FACTS = """
 CREATE TABLE product (number INTEGER PRIMARY KEY, id INTEGER, active INTEGER, best INTEGER, start INTEGER,
@@ -113,14 +126,14 @@ RANK_ORDERS = {
     "newness_descending": "days IS NULL, days, id",
     "bestseller_descending": "best IS NULL, best DESC, id",
 }
-"""How each of the port's SORTS orders what is listed; bestseller_ascending is the rank itself.
-"""
+"""How each of `protocol.SORTS` orders products; bestseller_ascending is the rank itself."""
 
 
 @dataclass(frozen=True)
 class Sources:
-    """What a catalog is made of; the iterables are read once each. ``categories`` as trees or
-    with `parent`.
+    """The documents of a catalog. Each iterable is read once.
+
+    ``categories`` are trees, or a list of which each names its `parent`.
     """
 
     site: Mapping[str, Json] = field(default_factory=dict)
@@ -141,18 +154,23 @@ def write(
     progress: Progress | None = None,
     previous: Path | None = None,
 ) -> str:
-    """Write the catalog; the digest of its rows is returned, with `FORMAT` before it. ``path``
-    must not exist.
+    """Write a catalog. Return its format, a colon and the digest of its rows.
 
-    ``previous``: a catalog that this program made with the same ``render``. What is in it
-    already is taken from there; the bytes are the same as without it.
+    Args:
+        path: of the file, which must not exist.
+        sources: the documents.
+        render: renders the parts of a product; None: there are none.
+        jobs: worker processes; None: one for each processor.
+        progress: is called with (products done, all products).
+        previous: a catalog that this program wrote with the same ``render``, to copy from.
     """
-    path = path.absolute()  # a URI names nothing else
-    index = PreviousCatalog(previous) if previous and usable(previous, INDEX_FORMAT) else None
+    path = path.absolute()  # SQLite opens it by a URI, which has no relative paths
+    is_usable = previous is not None and usable(previous, INDEX_FORMAT)
+    old = PreviousCatalog(previous) if previous and is_usable else None
     with TemporaryDirectory(prefix=".catalog-", dir=path.parent) as folder:
         own = render or (lambda product: {})
         return _IndexWriter(
-            path, Path(folder), sources, own, jobs or processors(), progress, index
+            path, Path(folder), sources, own, jobs or processors(), progress, old
         ).write()
 
 
@@ -176,7 +194,7 @@ class _IndexWriter:
         self.brand_url: str | None = settings.get("brand_url")
         self.shop = Referred(
             categories(sources.categories),
-            {each["name"]: each for each in sources.brands},
+            {brand["name"]: brand for brand in sources.brands},
             (),
             render,
         )
@@ -205,6 +223,7 @@ class _IndexWriter:
     # -- the streams, once each --
 
     def _read(self) -> sqlite3.Connection:
+        """Read all streams. Of two documents about the stock of a UPC, the first counts."""
         facts = create(self.folder / "facts", FACTS)
         self._read_products(facts)
         facts.executemany(
@@ -220,14 +239,15 @@ class _IndexWriter:
         facts.executemany(
             "INSERT INTO opinion VALUES (?, ?, ?, ?, ?)", map(_opinion, self.sources.reviews)
         )
-        given = (
-            (each["product"], orjson.dumps(each["products"]))
-            for each in self.sources.recommendations
+        recommendations = (
+            (document["product"], orjson.dumps(document["products"]))
+            for document in self.sources.recommendations
         )
-        facts.executemany("INSERT INTO recommendation VALUES (?, ?)", given)
+        facts.executemany("INSERT INTO recommendation VALUES (?, ?)", recommendations)
         return facts
 
     def _read_products(self, facts: sqlite3.Connection) -> None:
+        """Write products to a file, and where each of them stands to the facts."""
         with open(self.folder / "products", "wb", buffering=1 << 20) as file:
 
             def staged() -> Iterator[tuple[Any, ...]]:
@@ -250,18 +270,27 @@ class _IndexWriter:
             facts.executemany("INSERT INTO product VALUES (NULL, ?, ?, ?, ?, ?)", staged())
 
     def _stock(self, document: Json) -> tuple[int, int | None, bytes | None]:
-        """Two bits a store, in the order in which stores are met: 0 nothing, 1 limited, 2 more."""
-        stores, places, limit = bytearray(), self.locations, self.limit
+        """Return (UPC, stock of the site, stock of the stores) as a row.
+
+        A store has two bits at its place: 0 nothing, 1 limited, 2 more. Places are given out in
+        the order in which stores first have stock.
+        """
+        stores, places = bytearray(), self.locations
         for text, quantity in document.get("stores", {}).items():
-            if quantity:
-                place = places.setdefault(int(text), len(places))
-                if place >> 2 >= len(stores):
-                    stores.extend(bytes((place >> 2) + 1 - len(stores)))
-                stores[place >> 2] |= (1 if quantity <= limit else 2) << (place & 3) * 2
+            if not quantity:
+                continue
+            place = places.setdefault(int(text), len(places))
+            byte, shift = place >> 2, (place & 3) * 2
+            if byte >= len(stores):
+                stores.extend(bytes(byte + 1 - len(stores)))
+            stores[byte] |= (1 if quantity <= self.limit else 2) << shift
         return int(document["upc"]), document.get("site"), bytes(stores) or None
 
     def _rank(self, facts: sqlite3.Connection) -> tuple[int, int]:
-        """How many products there are, and how many active ones; `starts` and `sizes` by rank."""
+        """Give products their ranks and choose the facets. Return how many there are, and active.
+
+        ``starts`` and ``sizes`` say where the product of each rank stands in the file.
+        """
         self.starts, self.sizes = array("Q", (0,)), array("I", (0,))
         order = "SELECT start, size FROM product ORDER BY active DESC, best IS NULL, best, id"
         for start, size in facts.execute(order):
@@ -269,19 +298,22 @@ class _IndexWriter:
             self.sizes.append(size)
         (active,) = facts.execute("SELECT count(*) FROM product WHERE active").fetchone()
         total = len(self.starts) - 1
-        carried = max(2, total / CARRIED_BY)
+
+        least = max(2, total / FACET_SHARE)
         names = sorted(self.attributes, key=lambda name: (-self.attributes[name], name))
         facets = [
             name
             for name in names
-            if self.attributes[name] >= carried and name not in (*BASIC, PRICE)
+            if self.attributes[name] >= least and name not in (*BASIC, PRICE)
         ]
         self.shop = replace(self.shop, facets=facets[:MAX_FACETS])
         return total, active
 
     def _reviews(self, facts: sqlite3.Connection) -> None:
-        """Each product's reviews side by side, the newest first; where they begin, and how many
-        have how many stars.
+        """Write reviews, ratings and recommendations.
+
+        Reviews are numbered by product, the newest first, so that a page of them is a range. A
+        rating says where a product's begin, and how many have how many stars.
         """
         order = "SELECT document FROM opinion ORDER BY product, date DESC, id"
         self._copy("INSERT INTO review VALUES (NULL, ?)", facts.execute(order))
@@ -290,98 +322,100 @@ class _IndexWriter:
             f"INSERT INTO rating SELECT product, {stars} FROM opinion GROUP BY product ORDER BY product"
         )
         facts.execute("DROP TABLE opinion")
-        first = 1
 
-        def placed() -> Iterator[tuple[Any, ...]]:
-            nonlocal first
+        def ratings() -> Iterator[tuple[Any, ...]]:
+            first = 1
             for product, *counts in facts.execute("SELECT * FROM rating ORDER BY product"):
                 yield product, first, *counts
                 first += sum(counts)
 
-        self._copy("INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", placed())
+        self._copy("INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", ratings())
         order = "SELECT product, products FROM recommendation ORDER BY product, rowid"
         self._copy("INSERT OR IGNORE INTO recommendation VALUES (?, ?)", facts.execute(order))
 
     def _copy(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Rows are written, and counted in the digest."""
+        """Write rows, and add them to the catalog's digest."""
         digest = self.digest
 
-        def noted() -> Iterator[tuple[Any, ...]]:
+        def digested() -> Iterator[tuple[Any, ...]]:
             for row in rows:
                 digest.update(repr(row).encode())
                 yield row
 
         digest.update(statement.encode())
-        self.out.executemany(statement, noted())
+        self.out.executemany(statement, digested())
 
     # -- the products, by rank --
 
     def _products(self, total: int, active: int) -> FacetColumns:
+        """Write the rows of all products. Return the columns of the active ones."""
         columns = FacetColumns(active, self.shop.facets)
-        runs = [
+        chunks = [
             range(start, min(start + CHUNK, total + 1)) for start in range(1, total + 1, CHUNK)
         ]
         self.postings: dict[int, array[int]] = {id: array("I") for id in self.shop.categories}
-        with shared(partial(map, self._make), runs, self.jobs) as results:
-            for run, made in zip(runs, results, strict=True):
-                self._take(run[0], made, columns)
+        with shared(partial(map, self._make), chunks, self.jobs) as results:
+            for chunk, rows in zip(chunks, results, strict=True):
+                self._take(chunk[0], rows, columns)
                 if self.progress:
-                    self.progress(run[-1], total)
+                    self.progress(chunk[-1], total)
         return columns
 
-    def _make(self, ranks: Sequence[int]) -> Made:
-        """Runs in a process of its own."""
+    def _make(self, ranks: Sequence[int]) -> ProductRows:
+        """Compute the rows of a chunk of products. Runs in a worker process."""
         facts = reading(self.folder / "facts")
-        made = Made()
+        rows = ProductRows()
 
-        def known(statement: str, number: int) -> IndexRow | None:
+        def fact_of(statement: str, number: int) -> IndexRow | None:
             row: IndexRow | None = facts.execute(statement, (number,)).fetchone()
             return row
 
         for rank in ranks:
-            make_product(self.shop, known, rank, self._product(rank), made, self.previous)
+            make_product(self.shop, fact_of, rank, self._product(rank), rows, self.previous)
         facts.close()
-        return made
+        return rows
 
     def _product(self, rank: int) -> Json:
-        # not mapped: its pages would count as memory of the build
+        """Read a product. The file is not mapped: its pages would count as the build's memory."""
         return orjson.loads(
             os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank])
         )
 
-    def _take(self, first: int, made: Made, columns: FacetColumns) -> None:
-        """What was made of the products from rank ``first`` on."""
+    def _take(self, first: int, chunk: ProductRows, columns: FacetColumns) -> None:
+        """Write the rows of a chunk, whose first product has the rank ``first``."""
         for table in STORED:
-            self._store(table, first, made)
-        for table, rows in made.rows.items():
+            self._store(table, first, chunk)
+        for table, rows in chunk.rows.items():
             if table.startswith("later."):
                 marks = ", ".join("?" * len(rows[0]))
-                self.later.executemany(f"INSERT INTO {table[6:]} VALUES ({marks})", rows)
-        self.featured += made.featured
-        if made.worded:
-            ranks = range(first, first + sum(number for number, _ in made.worded))
-            self.worded.append((ranks, made.worded))
-        for rank, id, above, values in made.listed:
+                name = table.removeprefix("later.")
+                self.later.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+        self.featured += chunk.featured
+        if chunk.worded:
+            ranks = range(first, first + sum(count for count, _ in chunk.worded))
+            self.worded.append((ranks, chunk.worded))
+        for rank, id, in_categories, values in chunk.listed:
             columns.add(id, *values)
-            for category in above:
+            for category in in_categories:
                 self.postings[category].append(rank)
 
-    def _store(self, table: str, first: int, made: Made) -> None:
-        """The rows of a table, in order, from where they are."""
-        rows = iter(made.rows.get(table, ()))
-        for products, was in made.stored:
+    def _store(self, table: str, first: int, chunk: ProductRows) -> None:
+        """Write a chunk's rows of one table in order; unchanged ones come from the previous."""
+        rows = iter(chunk.rows.get(table, ()))
+        for products, was in chunk.stored:
             if was is None:
                 self.out.executemany(
                     f"INSERT INTO {table} VALUES (?, ?)", islice(rows, products)
                 )
             else:
-                taken = f"INSERT INTO {table} SELECT rank + ?, data FROM old.{table} WHERE rank BETWEEN ? AND ?"
-                self.out.execute(taken, (first - was, was, was + products - 1))
+                copy = f"INSERT INTO {table} SELECT rank + ?, data FROM old.{table} WHERE rank BETWEEN ? AND ?"
+                self.out.execute(copy, (first - was, was, was + products - 1))
             first += products
 
-    # -- what has another order --
+    # -- tables whose order is not that of ranks --
 
     def _sorted_tables(self) -> None:
+        """Write the tables by id, UPC, sku and name."""
         later = self.later
         self._copy(
             "INSERT INTO number VALUES (?, ?, ?, ?)",
@@ -394,20 +428,22 @@ class _IndexWriter:
         order = "SELECT sku, product, upc FROM upc ORDER BY sku"
         self.out.executemany("INSERT OR IGNORE INTO sku VALUES (?, ?, ?)", later.execute(order))
         facts.close()
-        merged = (
+        brands = (
             (brand["name"], brand["id"], brand["url"])
             for _, brand in sorted(self.shop.brands.items())
         )
-        self._copy("INSERT INTO brand VALUES (?, ?, ?)", merged)
+        self._copy("INSERT INTO brand VALUES (?, ?, ?)", brands)
         self._copy("INSERT INTO family VALUES (?, ?, ?)", _families(later))
 
     def _lists(self, columns: FacetColumns, active: int) -> None:
-        """Columns by rank, the orders of lists, and each category's products and facets."""
+        """Write the columns by rank, and the products and facets of each category.
+
+        The column of a sort has the place of each product in that order.
+        """
         for name, order in RANK_ORDERS.items():
             places = array("I", bytes(4 * (active + 1)))
-            for place, (rank,) in enumerate(
-                self.later.execute(f"SELECT rank FROM listed ORDER BY {order}")
-            ):
+            ranks = self.later.execute(f"SELECT rank FROM listed ORDER BY {order}")
+            for place, (rank,) in enumerate(ranks):
                 places[rank] = place
             self.out.execute("INSERT INTO col VALUES (?, ?)", (name, places.tobytes()))
         columns.drop(MAX_FACET_VALUES)
@@ -417,31 +453,35 @@ class _IndexWriter:
             self.out.execute(
                 "INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)", (number, *facet.encoded())
             )
+
         for id, category in sorted(self.shop.categories.items()):
             facets = count(columns.facets, columns.bands, self.postings[id])
-            above: Json = {
+            computed: Json = {
                 "parent": category.parent,
                 "depth": len(category.line),
                 "children": category.children,
             }
-            document = orjson.dumps(category.document | above)
+            document = orjson.dumps(category.document | computed)
             row = (id, document, self.postings[id].tobytes(), orjson.dumps(facets))
             self.out.execute("INSERT INTO category VALUES (?, ?, ?, ?)", row)
             self.digest.update(document)
 
     def _words(self, active: int) -> None:
-        """What products are found by; where the order and the words of all are as they were,
-        nothing is made.
+        """Write what products are found by.
+
+        If all active products have the ranks and words that they had before, it is copied. If
+        more than half of them have new words, the previous catalog's are not used: subtracting
+        the old ones would take longer than counting anew.
         """
         previous = self.previous
-        same = all(runs == [(len(ranks), ranks[0])] for ranks, runs in self.worded)
-        if previous and previous.active == active and same:
-            wording.take(
-                self.out, (range(run[0][0][0], run[-1][0][-1] + 1) for run in self._together())
-            )
+        is_same = all(runs == [(len(ranks), ranks[0])] for ranks, runs in self.worded)
+        if previous and previous.active == active and is_same:
+            batches = self._batches()
+            whole = (range(batch[0][0][0], batch[-1][0][-1] + 1) for batch in batches)
+            wording.take(self.out, whole)
             return
-        made = sum(number for _, runs in self.worded for number, was in runs if was is None)
-        if not previous or made > active / 2:
+        new = sum(count for _, runs in self.worded for count, was in runs if was is None)
+        if not previous or new > active / 2:
             self.previous = None
             self.worded = [(ranks, Runs([(len(ranks), None)])) for ranks, _ in self.worded]
         wording.make(
@@ -449,19 +489,21 @@ class _IndexWriter:
         )
 
     def _all_worded(self, active: int) -> Iterator[Worded]:
+        """Yield the words of all products, those that are gone first."""
         if self.previous:
-            yield self._unworded(self.previous, active)
-        with shared(partial(map, self._word), self._together(), self.jobs) as results:
+            yield self._gone(self.previous, active)
+        with shared(partial(map, self._word), self._batches(), self.jobs) as results:
             yield from results
 
-    def _together(self) -> list[list[tuple[range, Runs]]]:
+    def _batches(self) -> list[list[tuple[range, Runs]]]:
+        """Return the chunks whose words are counted together."""
         return [
             self.worded[start : start + CHUNKS_WORDED]
             for start in range(0, len(self.worded), CHUNKS_WORDED)
         ]
 
-    def _unworded(self, previous: PreviousCatalog, active: int) -> Worded:
-        """The words of products that are gone, or no longer active."""
+    def _gone(self, previous: PreviousCatalog, active: int) -> Worded:
+        """Count off the words of products that are gone, or no longer active."""
         worded = Worded()
         now = "SELECT id FROM main.number WHERE rank <= ?"
         gone = f"SELECT id FROM old.number WHERE rank <= ? AND id NOT IN ({now})"
@@ -470,15 +512,16 @@ class _IndexWriter:
         return worded
 
     def _forget(self, previous: PreviousCatalog, id: int, worded: Worded) -> None:
+        """Count off the words that a product had before, if it was active."""
         was = previous.product(id)
         if was and was.rank <= previous.active:
             shop = replace(self.shop, categories=previous.categories)
             worded.count(words_of(shop, orjson.loads(was.document)), -1)
 
-    def _word(self, asked: Sequence[tuple[range, Runs]]) -> Worded:
-        """Runs in a process of its own."""
+    def _word(self, batch: Sequence[tuple[range, Runs]]) -> Worded:
+        """Count the words of a batch of chunks. Runs in a worker process."""
         worded = Worded()
-        for ranks, runs in asked:
+        for ranks, runs in batch:
             self._word_run(ranks, runs, worded)
         return worded
 
@@ -496,6 +539,7 @@ class _IndexWriter:
                     self._forget(self.previous, product["id"], worded)
 
     def _finish(self, active: int) -> str:
+        """Write what stands once in a catalog, and close it. Return format and digest."""
         synonyms = [
             [" ".join(indexed(text)) for text in group] for group in self.sources.synonyms
         ]
@@ -529,7 +573,7 @@ def _opinion(review: Json) -> tuple[Any, ...]:
 def _joined(
     rows: Iterable[tuple[Any, ...]], stores: Iterator[tuple[int, bytes]]
 ) -> Iterator[tuple[Any, ...]]:
-    """UPCs and what stores have of them: both in order."""
+    """Yield the rows of UPCs with the stock that stores have of them; both are in order."""
     upc, stock = next(stores, (None, None))
     for row in rows:
         while upc is not None and upc < row[0]:
@@ -538,13 +582,17 @@ def _joined(
 
 
 def _families(later: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
-    """Each collection's members as written, and each member's collections by id."""
+    """Yield (id, its members, its collections) for collections and their members, by id.
+
+    Members are in the order of the document, collections in order of id.
+    """
     rows = later.execute(
         "SELECT collection AS id, 0 AS way, place, member FROM member UNION ALL"
         " SELECT member, 1, collection, collection FROM member ORDER BY id, way, place"
     )
     for id, group in groupby(rows, key=itemgetter(0)):
-        found: tuple[list[int], list[int]] = ([], [])
-        for _, way, _, other in group:
-            found[way].append(other)
-        yield id, orjson.dumps(found[0]), orjson.dumps(found[1])
+        members: list[int] = []
+        collections: list[int] = []
+        for _, is_member, _, other in group:
+            (collections if is_member else members).append(other)
+        yield id, orjson.dumps(members), orjson.dumps(collections)

@@ -1,6 +1,4 @@
-"""The previous release's catalog, as far as the next one's may be made from it: its file is the
-cache of its rows.
-"""
+"""The previous release's catalog, from which the next one copies the rows that did not change."""
 
 import os
 import sqlite3
@@ -17,22 +15,22 @@ from shopwindow.catalog.index.rows import PreviousProduct, categories
 def usable(path: Path, format: int) -> bool:
     """Whether a file is a catalog of this format that this SQLite wrote.
 
-    What is in it is believed: whoever asks has compared its digest.
+    Its rows are trusted: the caller has compared the digest of the file.
     """
     try:
         with closing(reading(path)) as database:
-            found = database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
-        return bool(found == (format,)) and written_here(path)
+            row = database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+        return bool(row == (format,)) and written_here(path)
     except (OSError, sqlite3.Error):
         return False
 
 
 class PreviousCatalog:
-    """What is asked of it. ``categories``: its own, by id; ``active``: how many products, by
-    rank, are.
+    """A catalog to copy from.
 
-    Each process opens it for itself; a connection of the process that it was forked from is
-    left as it is.
+    ``categories`` are its own, by id. The first ``active`` of its products, by rank, are active.
+    Each process opens the file for itself: SQLite does not allow a connection to be used after a
+    fork.
     """
 
     def __init__(self, path: Path) -> None:
@@ -53,11 +51,17 @@ class PreviousCatalog:
         return self._connections[own]
 
     def product(self, id: int) -> PreviousProduct | None:
-        asked = "SELECT rank, digest, data FROM number JOIN document USING (rank) WHERE id = ?"
-        row = self._database.execute(asked, (id,)).fetchone()
+        """Return a product, or None."""
+        statement = (
+            "SELECT rank, digest, data FROM number JOIN document USING (rank) WHERE id = ?"
+        )
+        row = self._database.execute(statement, (id,)).fetchone()
         return PreviousProduct(*row) if row else None
 
     def words(self, first: int, count: int) -> Iterator[tuple[str, str]]:
-        """Of products by rank, what `short` and `described` have of them."""
-        asked = "SELECT short.text, described.stems FROM short JOIN described USING (rank) WHERE rank BETWEEN ? AND ?"
-        return self._database.execute(asked, (first, first + count - 1))
+        """Yield the texts of `short` and `described` of so many products, from a rank on."""
+        statement = (
+            "SELECT short.text, described.stems FROM short JOIN described USING (rank)"
+            " WHERE rank BETWEEN ? AND ?"
+        )
+        return self._database.execute(statement, (first, first + count - 1))

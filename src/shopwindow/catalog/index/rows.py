@@ -1,5 +1,9 @@
-"""One product → its rows in catalog.sqlite: what is worked out, rendered, listed and found of
-it. Pure.
+"""From one product to its rows in catalog.sqlite: computed members, parts, lists and words.
+
+The workers of a build run `make_product` for chunks of products, and send `ProductRows` back to
+the process that writes. It is pure but for two readers that it is given: rows of the feeds that
+were read before (reviews, stock), and products of the previous catalog, whose rows may be copied
+instead of rendered again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,17 +21,20 @@ from shopwindow.catalog.rules import ends
 from shopwindow.content.yaml import Json
 
 Render = Callable[[Json], Mapping[Part, bytes]]
-"""A product's document, with its computed members → parts of its answers, in JSON."""
+"""A product's document with its computed members → the parts of its responses, in JSON."""
 
-PreviousRow = Callable[[str, int], tuple[Any, ...] | None]
-"""Asks for a row of what was read before: reviews by product, stock by UPC."""
+FactOf = Callable[[str, int], tuple[Any, ...] | None]
+"""(statement, number) → the row of what the feeds say: ratings by product, stock by UPC."""
 
 IndexRow = tuple[Any, ...]
 NO_STARS = (0, 0, 0, 0, 0)
 
 
 class Category(NamedTuple):
-    """``line``: itself and the categories above it; ``text``: their names."""
+    """A category as products need it.
+
+    ``line`` holds its id and those of the categories above it, ``text`` the names of all these.
+    """
 
     document: Json
     parent: int | None
@@ -38,7 +45,7 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True)
 class Referred:
-    """What products refer to; ``facets``: the attributes that are facets, in capitals."""
+    """What products refer to. ``facets`` are the attributes that are facets, in upper case."""
 
     categories: Mapping[int, Category]
     brands: Mapping[str, Json]
@@ -47,9 +54,7 @@ class Referred:
 
 
 class PreviousProduct(NamedTuple):
-    """A product as the previous catalog has it: its rank, the digest of all that is stored of
-    it, and its document.
-    """
+    """A product of the previous catalog; ``digest`` is of its document and rendered parts."""
 
     rank: int
     digest: bytes
@@ -57,42 +62,52 @@ class PreviousProduct(NamedTuple):
 
 
 class PreviousProducts(Protocol):
-    """The previous catalog, made by the same program with the same surroundings."""
+    """The previous catalog, written by the same program with the same settings and promotions."""
 
     @property
-    def categories(self) -> Mapping[int, Category]: ...
+    def categories(self) -> Mapping[int, Category]:
+        """Its categories by id."""
+        ...
 
     @property
     def active(self) -> int:
         """How many of its products are active: those with the first ranks."""
+        ...
 
-    def product(self, id: int) -> PreviousProduct | None: ...
+    def product(self, id: int) -> PreviousProduct | None:
+        """Return one of its products, or None."""
+        ...
 
 
 class Runs(list[tuple[int, int | None]]):
-    """Products by rank: how many in a row are made, with None, or from which rank on they are
-    as before.
+    """Which products are new and which are as in the previous catalog, in the order of ranks.
+
+    Each entry stands for several products in a row, as (how many, the rank that the first of
+    them had there); None: they are new.
     """
 
-    def note(self, was: int | None) -> None:
-        """The next product."""
-        count, first = self[-1] if self else (0, None)
-        if (
-            count
-            and (was is None) == (first is None)
-            and (first is None or was == first + count)
-        ):
-            self[-1] = count + 1, first
-        else:
-            self.append((1, was))
+    def note(self, previous_rank: int | None) -> None:
+        """Add the next product."""
+        if self:
+            count, first = self[-1]
+            is_next = previous_rank is None if first is None else previous_rank == first + count
+            if is_next:
+                self[-1] = count + 1, first
+                return
+        self.append((1, previous_rank))
 
 
 @dataclass
-class Made:
-    """What is made of a run of products: rows by table, and what lists need.
+class ProductRows:
+    """What a chunk of products becomes.
 
-    ``stored``: which documents and parts of answers are those of the catalog before;
-    ``worded``: of the active products, which words are.
+    Attributes:
+        stored: which documents and parts are those of the previous catalog.
+        worded: of the active products, which words are those of the previous catalog.
+        featured: the ids of active products that are featured.
+        rows: by table, for products that are new; `later.` before the name of a table whose
+            rows are sorted before they are written.
+        listed: of active products, what lists are counted by: rank, id, categories, values.
     """
 
     stored: Runs = field(default_factory=Runs)
@@ -102,11 +117,12 @@ class Made:
     listed: list[IndexRow] = field(default_factory=list)
 
     def row(self, table: str, *values: Any) -> None:
+        """Add a row to a table."""
         self.rows.setdefault(table, []).append(values)
 
 
 def categories(documents: Iterable[Json]) -> dict[int, Category]:
-    """All categories by id, in their order, from trees and from lists with `parent`."""
+    """Return all categories by id, in their order, from trees and from lists with `parent`."""
     documents_by_id: dict[int, Json] = {}
     parents: dict[int, int | None] = {}
 
@@ -119,136 +135,143 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
     for document in documents:
         enter(document, None)
     children: dict[int, list[int]] = {id: [] for id in documents_by_id}
-    for id, above in parents.items():
-        if above is not None:
-            children[above].append(id)
-    found: dict[int, Category] = {}
+    for id, parent in parents.items():
+        if parent is not None:
+            children[parent].append(id)
+
+    by_id: dict[int, Category] = {}
     for id, document in documents_by_id.items():
         line = [id]
-        while (above := parents[line[-1]]) is not None and above not in line:
-            line.append(above)
-        kept = {
+        while (parent := parents[line[-1]]) is not None and parent not in line:
+            line.append(parent)
+        flat = {
             key: value for key, value in document.items() if key not in ("categories", "parent")
         }
-        text = " ".join(documents_by_id[one]["name"] for one in line)
-        found[id] = Category(kept, parents[id], children[id], tuple(line), text)
-    return found
+        text = " ".join(documents_by_id[above]["name"] for above in line)
+        by_id[id] = Category(flat, parents[id], children[id], tuple(line), text)
+    return by_id
 
 
 def make_product(
     shop: Referred,
-    known: PreviousRow,
+    fact_of: FactOf,
     rank: int,
     product: Json,
-    made: Made,
+    out: ProductRows,
     previous: PreviousProducts | None = None,
 ) -> None:
-    """Everything about one product but its words, into ``made``; ``product`` gets its computed
-    members.
+    """Add one product to ``out``, except for its words; ``product`` gets its computed members.
 
-    Parts are made of a document and its surroundings alone: with the document they are as they
-    were.
+    A part depends on a document and the shop's settings alone, and the previous catalog was
+    written with the same settings. So if the document is as it was, its parts are, too.
     """
-    complete(shop, known, product)
-    id, active = product["id"], product.get("active", True)
+    complete(shop, fact_of, product)
+    id = product["id"]
     document = orjson.dumps(product)
     was = previous.product(id) if previous else None
     if was and was.document == document:
         digest = was.digest
-        made.stored.note(was.rank)
+        out.stored.note(was.rank)
     else:
-        digest = _store(shop, rank, product, document, made)
-        made.stored.note(None)
-    made.row("later.number", id, rank, _milliseconds(product.get("updated")), digest)
+        digest = _store(shop, rank, product, document, out)
+        out.stored.note(None)
+    out.row("later.number", id, rank, _milliseconds(product.get("updated")), digest)
     for entry in product.get("upcs", ()):
-        made.row("later.upc", int(entry["upc"]), id, entry["sku"])
+        out.row("later.upc", int(entry["upc"]), id, entry["sku"])
     for place, member in enumerate(product.get("members", ())):
-        made.row("later.member", id, member, place)
-    if not active:
+        out.row("later.member", id, member, place)
+
+    if not product.get("active", True):
         return
     if product.get("featured"):
-        made.featured.append(id)
-    _list(shop, rank, product, made)
-    kept = (
+        out.featured.append(id)
+    _list(shop, rank, product, out)
+    has_same_words = (
         previous
         and was
         and was.rank <= previous.active
-        and not _reworded(shop, previous, was, product, document)
+        and not _is_reworded(shop, previous, was, product, document)
     )
-    made.worded.note(was.rank if was and kept else None)
+    out.worded.note(was.rank if was and has_same_words else None)
 
 
-def _store(shop: Referred, rank: int, product: Json, document: bytes, made: Made) -> bytes:
-    """A product's document and the parts of its answers; a digest of them."""
+def _store(
+    shop: Referred, rank: int, product: Json, document: bytes, out: ProductRows
+) -> bytes:
+    """Add a product's document and rendered parts. Return a digest of them."""
     digest = sha256(document)
-    made.row("document", rank, document)
+    out.row("document", rank, document)
     for part, data in shop.render(product).items():
-        made.row(f"part_{part}", rank, data)
+        out.row(f"part_{part}", rank, data)
         digest.update(data)
     return digest.digest()[:16]
 
 
-def _reworded(
+def _is_reworded(
     shop: Referred,
     previous: PreviousProducts,
     was: PreviousProduct,
     product: Json,
     document: bytes,
 ) -> bool:
-    """Whether a product's words are others than in the catalog before."""
+    """Whether a product is found by other words than in the previous catalog.
+
+    With the same document it still is, if one of its categories has another name.
+    """
     if was.document == document:
-        old = previous.categories
-        pairs = ((shop.categories.get(id), old.get(id)) for id in product["categories"])
+        pairs = (
+            (shop.categories.get(id), previous.categories.get(id))
+            for id in product["categories"]
+        )
         return any((now and now.text) != (before and before.text) for now, before in pairs)
     before = replace(shop, categories=previous.categories)
     return _texts(before, orjson.loads(was.document)) != _texts(shop, product)
 
 
-def _list(shop: Referred, rank: int, product: Json, made: Made) -> None:
-    """What lists are ordered, counted and narrowed by."""
-    id, low = product["id"], round(product["priceLow"] * 100)
-    best, days, rating = (
-        product.get("bestSeller"),
-        product.get("startDays"),
-        product.get("rating"),
-    )
-    stars = None if rating is None else round(rating * 10)
-    order = (rank, id, low, stars, product["name"].casefold(), days, best)
-    made.rows.setdefault("later.listed", []).append(order)
+def _list(shop: Referred, rank: int, product: Json, out: ProductRows) -> None:
+    """Add what lists are ordered, counted and narrowed by."""
+    id = product["id"]
+    cents = round(product["priceLow"] * 100)
+    rating = product.get("rating")
+    tenths = None if rating is None else round(rating * 10)
+    name = product["name"].casefold()
+    days, best = product.get("startDays"), product.get("bestSeller")
+    out.row("later.listed", rank, id, cents, tenths, name, days, best)
+
     lines = (
         shop.categories[category].line
         for category in product["categories"]
         if category in shop.categories
     )
+    in_categories = sorted(set(chain.from_iterable(lines)))
     colors = tuple(sorted({color["normal"] for color in product.get("colors", ())}))
     sizes = tuple(sorted({size["normal"] for size in product.get("sizes", ())}))
     brand = (product["brand"],) if "brand" in product else ()
-    carried: dict[str, set[str]] = {}
-    for name, values in product.get("attributes", {}).items():
-        carried.setdefault(name.upper(), set()).update(values)
-    attributes = (tuple(sorted(carried.get(name, ()))) for name in shop.facets)
-    listed = (low, [brand, colors, sizes, *attributes])
-    made.listed.append((rank, id, sorted(set(chain.from_iterable(lines))), listed))
+    by_facet: dict[str, set[str]] = {}
+    for attribute, values in product.get("attributes", {}).items():
+        by_facet.setdefault(attribute.upper(), set()).update(values)
+    attributes = (tuple(sorted(by_facet.get(name, ()))) for name in shop.facets)
+    counted_by = (cents, [brand, colors, sizes, *attributes])
+    out.listed.append((rank, id, in_categories, counted_by))
 
 
-def complete(shop: Referred, known: PreviousRow, product: Json) -> None:
-    """The computed members of the port."""
+def complete(shop: Referred, fact_of: FactOf, product: Json) -> None:
+    """Give a product the computed members that `protocol.Catalog` promises."""
     price = product["price"]
     low, high = ends(price.get("sale", price["regular"]))
     stars = (
-        known("SELECT one, two, three, four, five FROM rating WHERE product = ?", product["id"])
+        fact_of(
+            "SELECT one, two, three, four, five FROM rating WHERE product = ?", product["id"]
+        )
         or NO_STARS
     )
     reviews = sum(stars)
-    sold = product.get("active", True)
-    available = sold and "upcs" not in product
+    is_active = product.get("active", True)
+    available = is_active and "upcs" not in product
     for entry in product.get("upcs", ()):
-        stock = known("SELECT online FROM stocked WHERE upc = ?", int(entry["upc"]))
-        entry["available"] = (
-            sold
-            and entry.get("active", True)
-            and (stock is None or stock[0] is None or stock[0] > 0)
-        )
+        stock = fact_of("SELECT online FROM stocked WHERE upc = ?", int(entry["upc"]))
+        in_stock = stock is None or stock[0] is None or stock[0] > 0  # unknown: it can be sent
+        entry["available"] = is_active and entry.get("active", True) and in_stock
         available = available or entry["available"]
     product |= {"reviewCount": reviews, "available": available, "onsale": "sale" in price}
     product |= {"priceLow": float(low), "priceHigh": float(high)}
@@ -260,24 +283,29 @@ def complete(shop: Referred, known: PreviousRow, product: Json) -> None:
 
 
 def average(stars: Sequence[int]) -> float:
-    """Of the ratings, given how many have 1, 2, … stars: one decimal, halves upwards."""
+    """Return the mean rating, one decimal, halves upwards; 0.0 without ratings.
+
+    ``stars``: how many ratings have 1, 2, 3, 4 and 5 stars. It is computed in integers, so that
+    the result is exact.
+    """
     total = sum(stars)
-    tenths = sum(number * found for number, found in enumerate(stars, 1)) * 10
+    tenths = sum(number * count for number, count in enumerate(stars, 1)) * 10
     return (2 * tenths + total) // (2 * total) / 10 if total else 0.0
 
 
 def words_of(
     shop: Referred, product: Json
 ) -> tuple[list[str], list[str], list[str], list[str], list[str]]:
-    """The words that a product is found by: of its name, brand, kind, attributes and
-    description.
-    """
+    """Return the words of a product's name, brand, kind, attributes and description."""
     name, brand, kind, attributes, description = map(indexed, _texts(shop, product))
     return name, brand, kind, attributes, description
 
 
 def _texts(shop: Referred, product: Json) -> tuple[str, str, str, str, str]:
-    """Name, brand, kind, attributes and description of a product."""
+    """Return a product's name, brand, kind, attributes and description.
+
+    The kind is the name of its type and those of its categories and of all above them.
+    """
     categories = (
         shop.categories[id].text for id in product["categories"] if id in shop.categories
     )
@@ -297,7 +325,7 @@ def _texts(shop: Referred, product: Json) -> tuple[str, str, str, str, str]:
 
 
 def _milliseconds(instant: str | None) -> int | None:
-    """An instant as milliseconds since 1970."""
+    """Return an instant as milliseconds since 1970; one without a zone is UTC."""
     if instant is None:
         return None
     moment = datetime.fromisoformat(instant)

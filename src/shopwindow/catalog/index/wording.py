@@ -1,8 +1,9 @@
-"""What a catalog is searched by, being written: the text index, the words, and what misspelt
-words are known by.
+"""Writing what a catalog is searched by: the text index, the words, and the forms of words.
 
-Of what the catalog before has, only what changed is made: nothing at all where every product
-has the words and the rank that it had there.
+`text` is FTS5's index. `word` and `stem` count the products of each word and stem. `form` leads
+from a form of a misspelled word to the words that it may be (`words.forms`). Where every
+product has the words and the rank that it had in the previous catalog, all of this is copied
+(`take`). Else the text index is written again, and of the others only what changed (`make`).
 """
 
 import sqlite3
@@ -17,8 +18,10 @@ from shopwindow.catalog.index.rows import IndexRow, Referred, words_of
 from shopwindow.catalog.index.words import forms, stem
 from shopwindow.content.yaml import Json
 
-MAX_CORRECTIONS = 100_000
-"""How many words, the most frequent ones, spelling is corrected to."""
+SPELLABLE_WORDS = 100_000
+"""Spelling is corrected to so many words, the most frequent ones. Each has up to 29 forms, which
+bounds the table `form`.
+"""
 
 TABLES = """
 CREATE TABLE short (rank INTEGER PRIMARY KEY, text TEXT);
@@ -27,17 +30,21 @@ CREATE TABLE word (word TEXT PRIMARY KEY, stem TEXT, products INTEGER) WITHOUT R
 CREATE TABLE stem (stem TEXT PRIMARY KEY, products INTEGER) WITHOUT ROWID;
 CREATE TABLE form (form TEXT, word TEXT, PRIMARY KEY (form, word)) WITHOUT ROWID;
 """
-"""`short`: words of name, brand, kind and attributes, a line each; `described`, for the next
-build: stems beside.
+"""`short` has the words of name, brand, kind and attributes, a line each: scores are computed from
+them. `described` has the stems of the description, for the next build.
 """
 
 WORD_ORDERS = {"stem": "stem", "word": "word", "form": "form, word"}
+"""The tables of words, and the order in which they are copied. Without an order SQLite would fill
+pages more tightly than row by row, and the bytes would differ.
+"""
+
 TEXT = """
 CREATE VIRTUAL TABLE text USING fts5
   (name, brand, kind, attributes, description, content='', columnsize=0, detail=column, tokenize='ascii');
 """
 SHADOWS = {"text_data": "id", "text_idx": "segid, term"}
-"""The tables that FTS5 keeps for `text`, and their order; `text_config` is as it was made."""
+"""The tables in which FTS5 stores `text`, and their order. `text_config` never changes."""
 
 COUNTS = """
 CREATE TABLE word (word TEXT, stem TEXT, products INTEGER);
@@ -53,7 +60,8 @@ CHANGED = (
 class Worded:
     """What some products are found by: rows of the tables `text`, `short` and `described`.
 
-    ``words``: how many products more than before have which words and stems, or fewer.
+    ``words`` and ``stems`` say by how much the number of products that have them rises; a
+    negative number says that it falls.
     """
 
     text: list[IndexRow] = field(default_factory=list)
@@ -63,46 +71,42 @@ class Worded:
     stems: Counter[str] = field(default_factory=Counter)
 
     def add(self, rank: int, short: str, described: str) -> None:
-        """A product, from its rows."""
+        """Add a product by its rows."""
         stems = (" ".join(map(stem, line.split())) for line in short.split("\n"))
         self.text.append((rank, *stems, described))
         self.short.append((rank, short))
         self.described.append((rank, described))
 
     def make(self, shop: Referred, rank: int, product: Json) -> None:
-        """A product, from its document."""
-        found = words_of(shop, product)
-        self.count(found, 1)
-        self.add(
-            rank,
-            "\n".join(map(" ".join, found[:4])),
-            " ".join(dict.fromkeys(map(stem, found[4]))),
-        )
+        """Add a product by its document."""
+        *fields, description = words_of(shop, product)
+        self.count((*fields, description), 1)
+        short = "\n".join(map(" ".join, fields))
+        described = " ".join(dict.fromkeys(map(stem, description)))
+        self.add(rank, short, described)
 
-    def count(self, found: Iterable[Sequence[str]], by: int) -> None:
-        """A product's words come, or go."""
-        every = set(chain.from_iterable(found))
-        for counts, those in ((self.words, every), (self.stems, set(map(stem, every)))):
+    def count(self, fields: Iterable[Sequence[str]], by: int) -> None:
+        """Count a product's words: 1 if it has them now, -1 if it had them before."""
+        own_words = set(chain.from_iterable(fields))
+        own_stems = set(map(stem, own_words))
+        for counts, own in ((self.words, own_words), (self.stems, own_stems)):
             if by > 0:
-                counts.update(those)
+                counts.update(own)
             else:
-                counts.subtract(those)
+                counts.subtract(own)
 
 
 def take(out: sqlite3.Connection, runs: Iterable[range]) -> None:
-    """All of it is as in the catalog before, which ``out`` knows as `old`. ``runs``: of ranks,
-    as they are made.
+    """Copy all of it from the previous catalog, which ``out`` knows as `old`.
+
+    ``runs`` of ranks are copied together, as `make` would write them, so that the bytes are the
+    same.
     """
     for ranks in runs:
         for table in ("short", "described"):
-            taken = f"INSERT INTO {table} SELECT * FROM old.{table} WHERE rank BETWEEN ? AND ?"
-            out.execute(taken, (ranks[0], ranks[-1]))
-    for (
-        table,
-        order,
-    ) in (
-        WORD_ORDERS.items()
-    ):  # without an order SQLite would fill pages more tightly than row by row
+            copy = f"INSERT INTO {table} SELECT * FROM old.{table} WHERE rank BETWEEN ? AND ?"
+            out.execute(copy, (ranks[0], ranks[-1]))
+    for table, order in WORD_ORDERS.items():
         out.execute(f"INSERT INTO {table} SELECT * FROM old.{table} ORDER BY {order}")
     for table, order in SHADOWS.items():
         out.execute(
@@ -111,10 +115,13 @@ def take(out: sqlite3.Connection, runs: Iterable[range]) -> None:
 
 
 def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old: bool) -> None:
-    """What ``worded`` tells by rank is written; ``old``: its words are counted beside those of
-    the catalog before.
+    """Write what products are found by.
 
-    ``folder``: for files beside.
+    Args:
+        out: the catalog.
+        folder: for files that are read again.
+        worded: of all products, in order of ranks.
+        old: the counts of ``worded`` are changes of the previous catalog's; else they are whole.
     """
     text, counts = create(folder / "text", TEXT), create(folder / "counts", COUNTS)
     if old:
@@ -124,14 +131,15 @@ def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old
         counts.executemany(
             "INSERT INTO word VALUES (?, ?, ?)", out.execute("SELECT * FROM old.word")
         )
-    for each in worded:
-        out.executemany("INSERT INTO short VALUES (?, ?)", each.short)
-        out.executemany("INSERT INTO described VALUES (?, ?)", each.described)
+    for batch in worded:
+        out.executemany("INSERT INTO short VALUES (?, ?)", batch.short)
+        out.executemany("INSERT INTO described VALUES (?, ?)", batch.described)
         names = "(rowid, name, brand, kind, attributes, description)"
-        text.executemany(f"INSERT INTO text {names} VALUES (?, ?, ?, ?, ?, ?)", each.text)
-        counts.executemany("INSERT INTO stem VALUES (?, ?)", each.stems.items())
-        words = ((word, stem(word), products) for word, products in each.words.items())
+        text.executemany(f"INSERT INTO text {names} VALUES (?, ?, ?, ?, ?, ?)", batch.text)
+        counts.executemany("INSERT INTO stem VALUES (?, ?)", batch.stems.items())
+        words = ((word, stem(word), products) for word, products in batch.words.items())
         counts.executemany("INSERT INTO word VALUES (?, ?, ?)", words)
+
     rows = counts.execute(
         "SELECT stem, sum(products) FROM stem GROUP BY stem HAVING sum(products) > 0 ORDER BY stem"
     )
@@ -141,7 +149,8 @@ def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old
     counts.close()
     _forms(out, old=old)
     text.execute("INSERT INTO text(text) VALUES ('optimize')")
-    for table, order in SHADOWS.items():  # FTS5 leaves room that it used meanwhile
+    # FTS5 leaves unused pages in its file, so its tables are copied out of it
+    for table, order in SHADOWS.items():
         rows = text.execute(f"SELECT * FROM {table} ORDER BY {order}")
         marks = ", ".join("?" * len(rows.description))
         out.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
@@ -149,29 +158,28 @@ def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old
 
 
 def _forms(out: sqlite3.Connection, *, old: bool) -> None:
-    """What misspelt words are known by: of the words that come and go, and as it was of the
-    others.
-    """
-    spelt = _spelt(out, "main")
-    before = _spelt(out, "old") if old else set()
+    """Write the forms of words: computed for new words, copied for the others."""
+    now = _spellable(out, "main")
+    before = _spellable(out, "old") if old else set()
     for statement in CHANGED:
         out.execute(statement)
-    out.executemany("INSERT INTO gone VALUES (?)", ((word,) for word in before - spelt))
-    come = ((form, word) for word in spelt - before for form in forms(word, 2))
-    out.executemany("INSERT INTO come VALUES (?, ?)", come)
-    kept = (
+    out.executemany("INSERT INTO gone VALUES (?)", ((word,) for word in before - now))
+    new_forms = ((form, word) for word in now - before for form in forms(word, 2))
+    out.executemany("INSERT INTO come VALUES (?, ?)", new_forms)
+    copied = (
         "SELECT form, word FROM old.form WHERE word NOT IN (SELECT word FROM gone) UNION ALL "
         if old
         else ""
     )
-    out.execute(f"INSERT INTO form {kept}SELECT form, word FROM come ORDER BY form, word")
+    out.execute(f"INSERT INTO form {copied}SELECT form, word FROM come ORDER BY form, word")
 
 
-def _spelt(out: sqlite3.Connection, catalog: str) -> set[str]:
+def _spellable(out: sqlite3.Connection, catalog: str) -> set[str]:
+    """Return the words that spelling is corrected to: of letters a to z, 3 to 30 of them."""
     frequent = f"SELECT word FROM {catalog}.word WHERE length(word) BETWEEN 3 AND 30"
     frequent += " ORDER BY products DESC, word LIMIT ?"
     return {
         word
-        for (word,) in out.execute(frequent, (MAX_CORRECTIONS,))
+        for (word,) in out.execute(frequent, (SPELLABLE_WORDS,))
         if word.isalpha() and word.isascii()
     }
