@@ -1,5 +1,7 @@
-"""Pick-up in store: what stores near a place have of products or UPCs (interface 4.9, wire
-shapes §2).
+"""Pick-up in store: what stores near a place have of products or UPCs.
+
+Both operations choose UPCs, then stores, and return a list of each (`_answer`). Every UPC names
+the status at every store, in the order of the list of stores (interface 4.9, wire-shapes 2).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +29,8 @@ from shopwindow.retail.places.distance import Point
 from shopwindow.retail.storefront import attributes, hours
 
 MAX_DISTANCE, MAX_STORES = 200.0, 15
+"""Miles from the place, and stores of one response (interface 4.9)."""
+
 PICK_UP = "BOPS"
 """The feature of a store where online orders are picked up."""
 
@@ -40,20 +44,23 @@ Sold = tuple[Json, Json]
 
 
 def by_product(content: Content, call: Call) -> Json:
-    """Of every UPC of some products. Raises Refusal where no product is known."""
-    found = of(content).products(call["productId"])
-    if not found:
+    """Return the availability of every UPC of some products.
+
+    Raises Refusal if none of the products exists.
+    """
+    products = of(content).products(call["productId"])
+    if not products:
         raise nothing("no product has such an id", "productId")
-    return _answer(
-        content,
-        call,
-        [(found[id], upc) for id in sorted(found) for upc in found[id].get("upcs", ())],
-    )
+    sold = [
+        (products[id], upc) for id in sorted(products) for upc in products[id].get("upcs", ())
+    ]
+    return _answer(content, call, sold)
 
 
 def by_upc(content: Content, call: Call) -> Json:
-    """Of some UPCs, by the number of the bar code or the bags' upcId. Raises Refusal where none
-    is known.
+    """Return the availability of some UPCs, by the number of the bar code or the bags' upcId.
+
+    Raises Refusal if none of them exists.
     """
     numbers: Sequence[int] = call["upcId"]
     owners = products_of_upcs(content, numbers, or_skus=True)
@@ -62,43 +69,48 @@ def by_upc(content: Content, call: Call) -> Json:
     sold: list[Sold] = []
     for number, id in owners.items():
         entries = [(products[id], upc) for upc in products[id].get("upcs", ())]
-        named = [pair for pair in entries if texts.get(pair[1]["upc"]) == number]
-        sold += named or [pair for pair in entries if pair[1]["sku"] == number]
+        of_bar_code = [pair for pair in entries if texts.get(pair[1]["upc"]) == number]
+        sold += of_bar_code or [pair for pair in entries if pair[1]["sku"] == number]
     if not sold:
         raise nothing("no UPC has a number that was asked for", "upcId")
     return _answer(content, call, sold)
 
 
 def _answer(content: Content, call: Call, sold: Sequence[Sold]) -> Json:
-    """`{upcs, stores}`: UPCs by number, stores nearest first, alike in both lists."""
+    """Return `{upcs, stores}`: UPCs by number, stores nearest first in both lists."""
     near = _stores(content, call)
     by_number = {int(upc["upc"]): (product, upc) for product, upc in sold}
     ordered = [by_number[number] for number in sorted(by_number)]
-    has = of(content).availability(
+    statuses = of(content).availability(
         [upc["upc"] for _, upc in ordered], [store["locationNumber"] for _, store in near]
     )
-    told = {}
+    rendered = {}
     if ordered:
-        told["upcs"] = [_upc(each, near, has) for each in ordered]
+        rendered["upcs"] = [_upc(product, upc, near, statuses) for product, upc in ordered]
     if near:
         days = content.derived_whole(storefront.days)
-        told["stores"] = [_store(store, round(distance, 2), days) for distance, store in near]
-    return told
+        rendered["stores"] = [
+            _store(store, round(distance, 2), days) for distance, store in near
+        ]
+    return rendered
 
 
-def _upc(sold: Sold, near: Iterable[Near], has: Mapping[tuple[str, int], Status]) -> Json:
-    product, upc = sold
-    told = [_availability(product, upc, store, has) for _, store in near]
-    return {"upcNumber": int(upc["upc"]), **({"upcAvailability": told} if told else {})}
+def _upc(
+    product: Json, upc: Json, near: Iterable[Near], statuses: Mapping[tuple[str, int], Status]
+) -> Json:
+    at_stores = [_availability(product, upc, store, statuses) for _, store in near]
+    number = int(upc["upc"])
+    return {"upcNumber": number, **({"upcAvailability": at_stores} if at_stores else {})}
 
 
 def _availability(
-    product: Json, upc: Json, store: Json, has: Mapping[tuple[str, int], Status]
+    product: Json, upc: Json, store: Json, statuses: Mapping[tuple[str, int], Status]
 ) -> Json:
-    """What cannot be picked up there is not available for pick-up, whatever the store has of
-    it.
+    """Return what a store has of a UPC, and whether it can be picked up there.
+
+    A UPC that is not eligible for pick-up is unavailable for it, whatever the store has.
     """
-    in_store = has.get((upc["upc"], store["locationNumber"]), "UNAVAILABLE")
+    in_store = statuses.get((upc["upc"], store["locationNumber"]), "UNAVAILABLE")
     active = (
         product.get("active", True)
         and upc.get("active", True)
@@ -117,23 +129,24 @@ def _availability(
 
 
 def _stores(content: Content, call: Call) -> list[Near]:
-    """The nearest stores; the one that `locationNumber` names comes first, however far it is.
-    Raises Refusal.
+    """Return the nearest stores. The one that `locationNumber` names comes first, however far.
+
+    Raises Refusal for a store or place that does not exist.
     """
-    first = _named(content, call["locationNumber"])
+    first = _store_by_number(content, call["locationNumber"])
     point = _place(content, call)
     if point is None and first is not None:
         point = places.point_of(first)
-    if point is None:  # one selector is required: the rules have seen to that
+    if point is None:  # cannot be: the operation's rules require a selector
         return []
     near = storefront.near(content, *point, call["distance"])
     if first is not None:
-        others = [each for each in near if each[1] is not first]
+        others = [(distance, store) for distance, store in near if store is not first]
         near = [(geo.miles(*point, *places.point_of(first)), first), *others]
     return near[: call["numberOfStores"]]
 
 
-def _named(content: Content, number: int | None) -> Json | None:
+def _store_by_number(content: Content, number: int | None) -> Json | None:
     if number is None:
         return None
     store = content.document("store", "locationNumber", number)
@@ -143,20 +156,21 @@ def _named(content: Content, number: int | None) -> Json | None:
 
 
 def _place(content: Content, call: Call) -> Point | None:
-    """The place that is meant: of several the first that is given. Raises Refusal where nobody
-    knows it.
+    """Return the point of the first selector of a place that the client sent, or None.
+
+    Raises Refusal for an unknown place.
     """
-    given = dict(call.arguments)
+    arguments = dict(call.arguments)
     for names, find in _SELECTORS:
-        if names[0] in given:
-            point = find(content, *(given[name] for name in names))
-            if point is None:
-                where = ", ".join(str(given[name]) for name in names)
-                raise Refusal(
-                    "invalid",
-                    (Fault(names[0], f"no place is known by {where[:80]!r}; {_HINT}"),),
-                )
-            return point
+        if names[0] not in arguments:
+            continue
+        values = [arguments[name] for name in names]
+        point = find(content, *values)
+        if point is None:
+            place = ", ".join(map(str, values))
+            message = f"no place is known by {place[:80]!r}; {_HINT}"
+            raise Refusal("invalid", (Fault(names[0], message),))
+        return point
     return None
 
 
@@ -193,7 +207,7 @@ def _store(store: Json, distance: float, days: Iterable[tuple[str, str]]) -> Jso
     }
 
 
-# -- what they are asked -----------------------------------------------------------------------
+# -- operations --------------------------------------------------------------------------------
 
 
 _WHERE = (

@@ -1,4 +1,7 @@
-"""Categories: the index, one by one, their products and brands (interface 4.9, wire shapes §2)."""
+"""Categories: the index of all, one by one, their products and their brands.
+
+Source of the shapes: interface 4.9, wire-shapes 2.
+"""
 
 from collections.abc import Iterable
 
@@ -30,33 +33,45 @@ from shopwindow.interface.operation import (
 )
 
 MAX_DEPTH = 8
+"""Levels of the index, and what it has without `depth` (wire-shapes 2)."""
+
 MAX_CATEGORIES = 250
+"""Ids of one request (wire-shapes 1)."""
+
 MAX_PRODUCTS_PER_PAGE = 96
+"""Products on a page: clients send up to so many (wire-shapes 2)."""
+
 CATEGORY_PARTS = ("facet", "product", "attribute")
 BROWSE = "Browse"
+"""The type of a category for which editors wrote none."""
 
 # -- the index ---------------------------------------------------------------------------------
 
 
 def index(content: Content, call: Call) -> Json:
-    """The categories within each other, from the top or from one of them, so many levels."""
-    given = call["category"]
-    top = of(content).roots() if given is None else (categories(content, (given,))[0]["id"],)
-    found = _nodes(content, top, call["depth"])
-    return envelope(content, 0, 0, len(found)) | ({"category": found} if found else {})
+    """Return categories within each other, from the roots or from one category, to a depth."""
+    id = call["category"]
+    top = of(content).roots() if id is None else (categories(content, (id,))[0]["id"],)
+    nodes = _nodes(content, top, call["depth"])
+    return envelope(content, 0, 0, len(nodes)) | ({"category": nodes} if nodes else {})
 
 
 def _nodes(content: Content, ids: Iterable[int], levels: int) -> list[Json]:
+    """Return the categories with these ids, and below them ``levels`` - 1 levels more."""
+    nodes = []
+    for category in _existing(content, ids):
+        below = category["children"] if levels > 1 else ()
+        nodes.append(_node(category, _nodes(content, below, levels - 1)))
+    return nodes
+
+
+def _existing(content: Content, ids: Iterable[int]) -> list[Json]:
     catalog = of(content)
-    found = [category for id in ids if (category := catalog.category(id)) is not None]
-    return [
-        _node(category, _nodes(content, category["children"], levels - 1) if levels > 1 else [])
-        for category in found
-    ]
+    return [category for id in ids if (category := catalog.category(id)) is not None]
 
 
 def _node(category: Json, children: list[Json]) -> Json:
-    told = {
+    node = {
         "id": category["id"],
         "name": category["name"],
         "categorytype": category.get("type", BROWSE),
@@ -64,8 +79,8 @@ def _node(category: Json, children: list[Json]) -> Json:
         "brandflyout": category.get("brandFlyout", False),
         "mobilePublish": category.get("mobilePublish", "Y"),
     }
-    told |= {key: category[name] for key, name in _OPTIONAL_OF_CATEGORY if name in category}
-    return told | ({"category": children} if children else {})
+    node |= {key: category[name] for key, name in _OPTIONAL_OF_CATEGORY if name in category}
+    return node | ({"category": children} if children else {})
 
 
 _OPTIONAL_OF_CATEGORY = (
@@ -79,35 +94,36 @@ _OPTIONAL_OF_CATEGORY = (
 
 
 def category(content: Content, call: Call) -> Json:
-    """Categories with their children, the ids of their products and the facets of these."""
+    """Return categories with their children, the ids of all their products, and facets."""
     query = ProductQuery(
         perpage=MAX_ID, facets="facet" in call["show"], products="product" in call["show"]
     )
-    found = categories(content, call["categoryId"])
-    return envelope(content, 0, 0, len(found)) | {
-        "category": [_category(content, each, query) for each in found]
-    }
+    documents = categories(content, call["categoryId"])
+    rendered = [_category(content, document, query) for document in documents]
+    return envelope(content, 0, 0, len(rendered)) | {"category": rendered}
 
 
 def _category(content: Content, category: Json, query: ProductQuery) -> Json:
-    catalog = of(content)
-    children = [
-        child for id in category["children"] if (child := catalog.category(id)) is not None
-    ]
-    told = {"id": category["id"], "summary": _summary(category), **_parent(content, category)}
+    rendered = {
+        "id": category["id"],
+        "summary": _summary(category),
+        **_parent(content, category),
+    }
+    children = _existing(content, category["children"])
     if children:
-        told["category"] = [
+        rendered["category"] = [
             {"id": child["id"], "summary": _summary(child)} for child in children
         ]
     if not (query.facets or query.products):
-        return told
-    page = catalog.browse(category["id"], query)
-    return told | _facets(page) | _list([{"id": id} for id in page.ids])
+        return rendered
+    page = of(content).browse(category["id"], query)
+    return rendered | _facets(page) | _list([{"id": id} for id in page.ids])
 
 
 def _summary(category: Json) -> Json:
-    """All of it always stands (wire shapes §2): a page of which nothing is written is named
-    after its category.
+    """Return what is said of a category's page; every property is always there (wire-shapes 2).
+
+    What editors did not write follows from the category itself.
     """
     kind = category.get("type", BROWSE)
     return {
@@ -142,8 +158,8 @@ def _list(products: list[Json]) -> Json:
 
 
 def browse_products(content: Content, call: Call) -> Json:
-    """A page of the products of each category, and of all below it."""
-    found = categories(content, call["categoryId"])
+    """Return a page of the products of each category and of all below it."""
+    documents = categories(content, call["categoryId"])
     query = ProductQuery(
         filters=call.others(),
         price=call["PRICE"] or (),
@@ -154,23 +170,23 @@ def browse_products(content: Content, call: Call) -> Json:
         products="product" in call["show"],
     )
     catalog = of(content)
-    pages = [(each, catalog.browse(each["id"], query)) for each in found]
+    pages = [(category, catalog.browse(category["id"], query)) for category in documents]
     total = sum(page.total for _, page in pages)
-    told = [
+    rendered = [
         {
-            "id": each["id"],
+            "id": category["id"],
             "totalproducts": page.total,
-            "summary": _summary(each),
-            **_parent(content, each),
+            "summary": _summary(category),
+            **_parent(content, category),
             **_facets(page),
             **_list(elements(content, page.ids, images(call))),
         }
-        for each, page in pages
+        for category, page in pages
     ]
-    return envelope(content, query.perpage, query.page, total) | {"category": told}
+    return envelope(content, query.perpage, query.page, total) | {"category": rendered}
 
 
-_CATEGORY_SORTS = {  # by → how it is usually meant, and the port's name for it
+_CATEGORY_SORTS = {  # sortby → its usual sortorder, and its name in `protocol.SORTS`
     "price": ("asc", "price"),
     "customerrating": ("desc", "rating"),
     "name": ("asc", "name"),
@@ -181,7 +197,7 @@ _DIRECTIONS = {"asc": "ascending", "desc": "descending"}
 
 
 def _sort(by: str | None, order: str | None) -> str | None:
-    """The port's name of an order. Without ``sortby`` the list has its own."""
+    """Return one of `protocol.SORTS`; None without ``by``, for the list's own order."""
     if by is None:
         return None
     usual, name = _CATEGORY_SORTS[by]
@@ -189,17 +205,17 @@ def _sort(by: str | None, order: str | None) -> str | None:
 
 
 def _facets(page: Page) -> Json:
-    """Facets as the v3 family names them; search has other names on purpose (wire shapes §2)."""
-    told = [
+    """Return facets in the shape of version 3. Search (version 4) has another (wire-shapes 2)."""
+    rendered = [
         {"name": facet.name, "displayname": facet.displayname, "value": values}
         for facet in page.facets
         if (values := _values(facet))
     ]
-    return {"facet": told} if told else {}
+    return {"facet": rendered} if rendered else {}
 
 
 def _values(facet: Facet) -> list[Json]:
-    """Each with the text that a filter takes; a range of prices also with a name to show."""
+    """Return values as a filter takes them; a range of prices also has a name to show."""
     ranges = [
         {
             "name": f"[{plain(low)} TO {'*' if high is None else plain(high)}]",
@@ -215,14 +231,14 @@ def _values(facet: Facet) -> list[Json]:
 
 
 def brand_index(content: Content, call: Call) -> Json:
-    """The brands of the products in some categories, by name."""
-    found = [category["id"] for category in categories(content, call["categoryId"])]
-    brands = of(content).brands(found, call["refcatid"])
-    told = [{"brandName": name, "brandURL": url} for name, url in brands]
-    return {"brandIndex": told} if told else {}
+    """Return the brands of the products in some categories, by name."""
+    ids = [category["id"] for category in categories(content, call["categoryId"])]
+    brands = of(content).brands(ids, call["refcatid"])
+    rendered = [{"brandName": name, "brandURL": url} for name, url in brands]
+    return {"brandIndex": rendered} if rendered else {}
 
 
-# -- what they are asked -----------------------------------------------------------------------
+# -- operations --------------------------------------------------------------------------------
 
 
 def _each(content: Content) -> Iterable[Arguments]:

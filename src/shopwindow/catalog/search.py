@@ -23,7 +23,7 @@ from shopwindow.interface.operation import CALLBACK, AnyOf, FromContent, Operati
 
 MAX_RESULTS_PER_PAGE = 100
 FACET_VALUES_SHOWN = 10
-"""So many values of a facet are told unless all are asked for."""
+"""Values of a facet that a response shows, unless the client wants all (wire-shapes 2)."""
 
 _SEARCH_SORTS = {
     "PRICE_ASCENDING": "price_ascending",
@@ -38,7 +38,7 @@ SEARCH_PARTS = ("product", "facet")
 
 
 def search(content: Content, call: Call) -> Json:
-    """What was asked, the facets of all that it finds, and a page of products."""
+    """Return the client's query, a page of the products that a phrase finds, and their facets."""
     query = ProductQuery(
         filters=call.others(),
         price=call["PRICE"] or (),
@@ -49,9 +49,12 @@ def search(content: Content, call: Call) -> Json:
         products="product" in call["show"],
     )
     page = of(content).search(call["searchphrase"], query)
-    facets = [told for facet in page.facets if (told := _facet(facet, content, call))]
-    found = elements(content, page.ids, images(call))
-    group = {"totalproducts": page.total, **({"products": {"product": found}} if found else {})}
+    rendered = [_facet(facet, content, call) for facet in page.facets]
+    facets = [facet for facet in rendered if facet]
+    products = elements(content, page.ids, images(call))
+    group: dict[str, Json] = {"totalproducts": page.total}
+    if products:
+        group["products"] = {"product": products}
     return {
         "searchinput": _input(call, page),
         "totalpages": -(-page.total // query.perpage),
@@ -61,7 +64,7 @@ def search(content: Content, call: Call) -> Json:
 
 
 def _input(call: Call, page: Page) -> Json:
-    """The question told again; with the phrase that was meant, where another one was answered."""
+    """Return the client's query, and the phrase that was searched for if it was corrected."""
     return {
         "searchphrase": call["searchphrase"],
         **({"didyoumean": page.corrected} if page.corrected else {}),
@@ -75,25 +78,26 @@ def _input(call: Call, page: Page) -> Json:
 
 
 def _facet(facet: Facet, content: Content, call: Call) -> Json | None:
-    """A facet and its values, the first ten of them unless all are asked for; with a way to the
-    others and back.
+    """Return a facet with its values, and a link to more or fewer of them; None without values.
+
+    Without `facetexpandall` it has the first `FACET_VALUES_SHOWN`.
     """
-    values = [_range(*each) for each in facet.ranges] or [
+    values = [_range(low, high, count) for low, high, count in facet.ranges] or [
         {"value": value, "productcount": count} for value, count in facet.values
     ]
     if not values:
         return None
-    expanded = call["facetexpandall"] == "true"
-    told = {
+    is_expanded = call["facetexpandall"] == "true"
+    rendered = {
         "facetname": facet.name,
         "displayname": facet.displayname,
-        "facetvalues": values if expanded else values[:FACET_VALUES_SHOWN],
+        "facetvalues": values if is_expanded else values[:FACET_VALUES_SHOWN],
     }
     if len(values) <= FACET_VALUES_SHOWN:
-        return told
-    return told | {
-        "facetmoreless": "Less" if expanded else "More",
-        "facetmorelessurl": _other(content, call, expanded),
+        return rendered
+    return rendered | {
+        "facetmoreless": "Less" if is_expanded else "More",
+        "facetmorelessurl": _url_of_other(content, call, is_expanded),
     }
 
 
@@ -106,18 +110,22 @@ def _range(low: float, high: float | None, count: int) -> Json:
     }
 
 
-def _other(content: Content, call: Call, expanded: bool) -> str:
-    """The same question with all the values of facets, or without; to be read, so without a
-    callback.
+def _url_of_other(content: Content, call: Call, is_expanded: bool) -> str:
+    """Return the URL of the same search with all values of facets, or with the first ones.
+
+    It has no callback: that belongs to one request of one client.
     """
-    kept = [
-        (name, value)
-        for name, value in call.arguments
-        if name not in ("facetexpandall", "callback")
+    arguments = dict(call.arguments)
+    arguments.pop("callback", None)
+    arguments.pop("facetexpandall", None)
+    if not is_expanded:
+        arguments["facetexpandall"] = "true"
+    # in the order of the operation's parameters, and filters by facet after them
+    ordered = [
+        (name, arguments.pop(name)) for name in call.operation.named if name in arguments
     ]
-    given = dict(kept if expanded else [*kept, ("facetexpandall", "true")])
-    ordered = [(name, given.pop(name)) for name in call.operation.named if name in given]
-    return f"{content.setting('base_url')}/{replace(call, arguments=(*ordered, *given.items())).request().target}"
+    other = replace(call, arguments=(*ordered, *arguments.items()))
+    return f"{content.setting('base_url')}/{other.request().target}"
 
 
 OPERATIONS = (
