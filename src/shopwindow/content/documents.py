@@ -1,10 +1,10 @@
 """Documents as editors wrote them, and Content: those that are live at one instant, as views
 see them.
 
-Documents are plain JSON values that nobody changes. Content hands them out by kind and by
+Documents are plain JSON values that nobody changes. Content returns them by kind and by
 identity; whatever else a view needs is derived from them by a named function, once for each
-Content. Nothing in a Content tells when it was made: the same live documents are the same
-value.
+Content. Nothing in a Content depends on when it was created: equal live documents give equal
+answers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 
 CONTENT_FORMAT = 2
-"""Of content.json. A reader takes 1, too, and refuses a higher one."""
+"""The format of content.json. A reader also takes 1, and refuses a higher one."""
 
 TableKey = TypeVar("TableKey")
 TableValue = TypeVar("TableValue")
@@ -30,8 +30,10 @@ TableValue = TypeVar("TableValue")
 
 @dataclass(slots=True)
 class Layer:
-    """One file's share in a document: its path, the document's number in a list or feed, and
-    what it says.
+    """One file's share in a document.
+
+    ``path``: the file's. ``index``: the document's number where the file is a list or a feed.
+    ``value``: what the file says.
 
     Not a frozen dataclass: there are as many layers as documents, and a frozen one takes three
     times as long to create.
@@ -43,8 +45,9 @@ class Layer:
 
 
 class Document(NamedTuple):
-    """One document: its kind's name, what it says, and the layers it is merged from, the
-    deepest base first.
+    """One document: its kind's name, its value, and the layers that it is merged from.
+
+    The deepest base is the first layer.
     """
 
     kind: str
@@ -54,11 +57,10 @@ class Document(NamedTuple):
 
 @dataclass(slots=True)
 class Documents:
-    """All documents of a content folder that are not streamed: site.yaml, and the others by the
-    names of their kinds.
+    """All documents of a content folder that are not streamed.
 
-    ``feeds`` holds, by the name of an index, what its check returned: the streamed documents,
-    ready to be built from.
+    ``by_kind``: those except site.yaml, by the names of their kinds. ``feeds``: by the name of
+    an index, what its check returned and it is built from; streamed documents are read there.
     """
 
     site: Document
@@ -120,8 +122,9 @@ class Content:
         return self._documents.get(kind, ())
 
     def document(self, kind: str, name: str, value: Any) -> Json | None:
-        """Return the live document of a kind with this value of ``name``, which is one of the
-        kind's ids; or None.
+        """Return the live document of a kind with this value of ``name``, or None.
+
+        ``name`` is one of the kind's ids.
         """
         key = kind, name
         if key not in self._by_value:
@@ -133,17 +136,18 @@ class Content:
     def derived(
         self, derive: Callable[["Content"], Mapping[TableKey, TableValue]]
     ) -> Mapping[TableKey, TableValue]:
-        """Return a table that ``derive``, a named function of a module, makes from this
-        content; it is made once.
+        """Return the table that ``derive`` computes from this content, once.
 
-        Its values are documents, lists of documents, or other JSON values.
+        ``derive`` must be a named function of a module, by which reads are recorded. The
+        table's values are documents, lists of documents, or other JSON values.
         """
         table: Mapping[TableKey, TableValue] = self.derived_whole(derive)
         return table
 
     def derived_whole(self, derive: Callable[["Content"], TableValue]) -> TableValue:
-        """Return whatever ``derive`` makes from this content, once. Who uses it has read all
-        that it was made from.
+        """Return what ``derive`` computes from this content, once.
+
+        Whoever uses it counts as a reader of all that it was computed from.
         """
         if derive not in self._derived:
             self._derived[derive] = derive(self)
@@ -180,12 +184,12 @@ class Content:
         return self._kinds
 
     def identities(self, kind: str) -> list[Any]:
-        """Return what identifies each live document of a kind, in the kind's order; nothing for
-        another content's.
+        """Return what identifies each live document of a kind, in the kind's order.
+
+        A kind that this content does not have is empty: where two releases are compared, one of
+        them may lack a collection.
         """
-        if (
-            kind not in self._kinds
-        ):  # two releases are compared, and the other one declares this collection
+        if kind not in self._kinds:
             return []
         name = self._kinds[kind].identity
         if name is None:  # compared as a whole
@@ -193,8 +197,9 @@ class Content:
         return [document[name] for document in self.documents(kind)]
 
     def encode(self) -> bytes:
-        """Return the bytes of content.json: a line a document, so that two of them are compared
-        line by line.
+        """Return the bytes of content.json.
+
+        Each document has a line of its own, so that two files can be compared line by line.
         """
         return b"".join(self._lines())
 
@@ -219,24 +224,24 @@ class Content:
 def live(
     documents: Documents, moment: datetime, kinds: Sequence[Kind], clocks: Sequence[Clock]
 ) -> Content:
-    """Return what is live at ``moment``: the one place where publish windows are applied."""
-    where = documents.zone
-    values = {clock.name: clock.value(where, moment) for clock in clocks}
+    """Return what is live at ``moment``. Publish windows are applied here and nowhere else."""
+    zone = documents.zone
+    values = {clock.name: clock.value(zone, moment) for clock in clocks}
     values[PUBLISHED] = schedule.published(boundaries(documents, kinds), moment)
     by_kind = {}
     for kind in kinds:
         if not kind.streamed:
-            visible = [
-                each
-                for each in documents.of(kind.name)
-                if moment in schedule.window(each.value, where)
+            live_ones = [
+                document
+                for document in documents.of(kind.name)
+                if moment in schedule.window(document.value, zone)
             ]
-            by_kind[kind.name] = sorted(map(_shown, visible), key=kind.place)
+            by_kind[kind.name] = sorted(map(_shown, live_ones), key=kind.place)
     return Content(documents.site.value, values, by_kind, kinds)
 
 
 def _shown(document: Document) -> Json:
-    """Return all of a document but its publish window, which the engine has applied."""
+    """Return a document without its publish window, which the engine has applied."""
     if "publish" not in document.value:
         return document.value
     return {name: part for name, part in document.value.items() if name != "publish"}
@@ -244,9 +249,9 @@ def _shown(document: Document) -> Json:
 
 def boundaries(documents: Documents, kinds: Iterable[Kind]) -> list[datetime]:
     """Return every instant at which a document of any scheduled kind comes or goes, in order."""
-    where = documents.zone
+    zone = documents.zone
     windows = (
-        schedule.window(document.value, where)
+        schedule.window(document.value, zone)
         for kind in kinds
         if kind.scheduled and not kind.streamed
         for document in documents.of(kind.name)
@@ -265,8 +270,10 @@ def decode(value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clo
 def _decode_format_1(
     value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clock]
 ) -> Content:
-    """Format 1 had the documents of each kind under its name and an s, and each clock beside
-    them.
+    """Return the Content of a content.json of format 1.
+
+    It had the documents of each kind under the kind's name and an s, and each clock beside
+    them, under a name of its own.
     """
     values = {clock.name: value[clock.formerly] for clock in clocks if clock.formerly in value}
     values[PUBLISHED] = value.get(PUBLISHED, schedule.NEVER)

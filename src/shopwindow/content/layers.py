@@ -1,4 +1,4 @@
-"""A document may build on others by `extends`; they are merged by RFC 7396, the deepest base
+"""A document may build on others by `extends`. They are merged by RFC 7396, the deepest base
 first.
 
 `assemble` follows every chain, merges it, and reports what is wrong with the way documents
@@ -19,8 +19,9 @@ from shopwindow.problems import Pointer, nearest
 
 
 def merge(target: Json, patch: Json) -> Json:
-    """RFC 7396: objects merge by key, anything else replaces, null removes. Neither argument is
-    changed.
+    """Return ``target`` with ``patch`` merged into it (RFC 7396).
+
+    Objects merge by key, anything else replaces, null removes. Neither argument is changed.
     """
     if not isinstance(patch, dict):
         return patch

@@ -1,4 +1,9 @@
-"""Which files of the content folder hold which kind of document."""
+"""Lists the files of a content folder with the kind of document that each holds.
+
+A file belongs to a kind by its folder. What no kind claims is a problem, because an editor who
+mistypes a folder's name would otherwise miss the documents in the app, and nobody would know
+why.
+"""
 
 import os
 import stat
@@ -10,33 +15,38 @@ from shopwindow.content.kinds import SITE, Kind
 from shopwindow.problems import Problem, nearest
 
 RACY_NS = 2_000_000_000
-"""A file changed less than this ago may change again within one tick of its clock: it is always
-read.
+"""Nanoseconds. A file that changed less than this ago may change again without a new time,
+within one tick of the file system's clock, so such a file is always read.
 """
 
-
 COLLECTIONS = "collections.yaml"
-"""Declares kinds of the content folder's own (content.collections); it is no document."""
+"""The file that declares the content folder's own kinds (`collections`). It is no document."""
 
 OWN_FOLDERS = ("schemas", "templates")
 """Folders of the content folder that hold no documents."""
 
 _ENDINGS = (".yaml", ".yml", ".jsonl")
 COMPRESSED = (".jsonl.gz", ".jsonl.zst")
-"""Feeds of the catalog may be compressed."""
+"""Endings of compressed feeds, which streamed kinds may have."""
 
 SPARSE_FROM, SPARSE = 64 * 1024 * 1024, 200
-"""A file of this size or more has at least a 200th of its bytes on the disk. File systems that
-compress leave a feed a 20th; a file of nothing but holes can name any size.
+"""A feed of SPARSE_FROM bytes or more must have at least a 200th of them on the disk. File systems
+that compress leave a 20th of a feed. A file of nothing but holes can claim any size, and to read
+it would take hours.
 """
 
 SITE_FILE = "site.yaml"
 
 MAX_FOLDERS = 20
+"""Levels of folders, which bound the recursion of the listing."""
 
 
 class Source(NamedTuple):
-    """A file of the content folder, as the folder lists it."""
+    """A file of the content folder, as the folder lists it.
+
+    ``path``: below the content folder, with slashes. ``size``: bytes. ``changed``: its
+    modification time in nanoseconds.
+    """
 
     path: str
     kind: Kind
@@ -50,18 +60,16 @@ class Source(NamedTuple):
 
     @property
     def is_base(self) -> bool:
-        """Whether it is no document, but a base that documents build on by `extends`."""
+        """Whether it holds a base that documents build on by `extends`, and no document."""
         return self.kind.layered and self.path.rpartition("/")[2].startswith("_")
 
 
 def scan(
     folder: Path, kinds: Sequence[Kind], unread: Collection[str] = ()
 ) -> tuple[list[Source], list[Problem]]:
-    """List every file of documents below ``folder``, sorted by path, and report what stands
-    there that is none.
+    """Return every file of documents below ``folder``, sorted by path, and problems for the rest.
 
-    Nobody looks into the folders named in ``unread``: their collections are declared with
-    faults.
+    ``unread``: folders that are passed over, since their collections are declared with faults.
     """
     scanned = _Scan(folder, kinds, unread)
     scanned.walk(str(folder), "", None)
@@ -96,8 +104,10 @@ class _Scan:
         self.problems: list[Problem] = []
 
     def walk(self, folder: str, prefix: str, kind: Kind | None) -> None:
-        """Take in one folder; ``prefix`` is its path with a slash, ``kind`` that of the
-        documents in it.
+        """List one folder.
+
+        ``prefix``: its path with a slash; empty for the content folder. ``kind``: that of the
+        documents in it; None where no kind has this folder.
         """
         try:
             entries = list(os.scandir(folder))
@@ -123,9 +133,7 @@ class _Scan:
                 self._file(status, path, kind)
 
     def _status(self, entry: "os.DirEntry[str]", path: str) -> os.stat_result | None:
-        """Return what the folder says of an entry; None where it cannot be used, which is a
-        problem.
-        """
+        """Return the status of an entry; None, and a problem, where it cannot be used."""
         try:
             path.encode()
             if entry.is_symlink():
@@ -149,8 +157,9 @@ class _Scan:
         return None
 
     def _link(self, entry: "os.DirEntry[str]") -> str:
-        """Return what is wrong with a symbolic link: nothing where it leads to a file within
-        the content folder.
+        """Return what is wrong with a symbolic link.
+
+        It is empty where the link leads to a file within the content folder.
         """
         target = os.path.realpath(entry.path)
         if not os.path.exists(target):
@@ -198,11 +207,10 @@ class _Scan:
             )
 
     def _claim(self, path: str, kind: Kind | None) -> Kind | None:
-        """Return the kind of the documents in a file, or None; ``kind`` is that of the folder
-        that it is in.
+        """Return the kind of the documents in a file, or None.
 
-        A file beside the folders may hold all of a kind: `stores.jsonl`, and of a streamed kind
-        any ending.
+        ``kind``: that of the file's folder. A file beside the folders may hold all documents of
+        a kind, such as `stores.jsonl`; for a streamed kind it may have any ending.
         """
         if kind is not None:
             return kind if path.endswith(_endings(kind)) else None
@@ -267,8 +275,9 @@ class _Scan:
 
 
 def _is_sparse_feed(name: str, status: os.stat_result) -> bool:
-    """Whether next to nothing of a feed is on the disk. Other files are refused by their size
-    alone.
+    """Return whether next to nothing of a feed is on the disk.
+
+    Other files are refused for their size alone.
     """
     is_feed = name.endswith((".jsonl", *COMPRESSED))
     return (
@@ -287,9 +296,7 @@ def _endings(kind: Kind) -> tuple[str, ...]:
 
 
 def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The schemas and templates that a content folder brings, with what the folder tells of
-    them.
-    """
+    """Yield the schemas and templates of a content folder, each with its status."""
     for name in OWN_FOLDERS:
         for path in below(folder / name):
             if (found := folder / name / path).is_file():
@@ -297,11 +304,10 @@ def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def below(folder: Path, ending: str = "") -> list[str]:
-    """The files below a folder whose names end so, relative to it, in order; in half of the
-    time of `Path.rglob`.
+    """Return the paths of files below a folder, relative to it, sorted.
 
-    Where an ending is wanted, a folder that is named like such a file is among them: who reads
-    it says so.
+    ``ending``: only of names that end so. A folder that is named like such a file is among
+    them, and whoever reads it reports it. This takes half of the time of `Path.rglob`.
     """
     start = len(str(folder)) + 1
     return sorted(
@@ -313,8 +319,9 @@ def below(folder: Path, ending: str = "") -> list[str]:
 
 
 def shipped(name: str) -> Path:
-    """The folder of schemas or templates that comes with the program: in the wheel, or beside
-    src/ in a checkout.
+    """Return a folder that comes with the program, such as its schemas.
+
+    It is in the package in a wheel, and beside src/ in a checkout.
     """
     package = Path(__file__).resolve().parents[1]
     inside = package / name

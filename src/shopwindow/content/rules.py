@@ -1,9 +1,8 @@
 """What no schema can state about documents of any kind: windows, unique identities, references.
 
-Each rule yields pairs of a document and what it finds in it. A rule looks at sound parts alone:
-where the schema has already found something, nothing that would follow from it is reported a
-second time. What is particular to one kind stands in that kind's ``rules``, beside everything
-else about it.
+Each rule yields pairs of a document and a finding in it. A rule looks at sound parts only:
+where the schema has found something, what would follow from it is not reported a second time.
+What is particular to one kind stands in that kind's ``rules``, beside everything else about it.
 """
 
 from collections import defaultdict
@@ -30,9 +29,7 @@ DocumentUse = tuple[Document, Pointer, Any]
 
 
 def findings(case: Case, across: Iterable[Callable[[Case], RuleFindings]] = ()) -> RuleFindings:
-    """Yield everything that the rules find: the engine's, each kind's own, and those ``across``
-    kinds.
-    """
+    """Yield what all rules find: the engine's, each kind's own, and those ``across`` kinds."""
     for rule in (_site, _windows, _unique, _references, *across):
         yield from rule(case)
     for kind in case.kinds:
@@ -43,10 +40,9 @@ def findings(case: Case, across: Iterable[Callable[[Case], RuleFindings]] = ()) 
 
 
 def revised(case: Case, released: Mapping[str, Mapping[Any, Any]]) -> RuleFindings:
-    """Yield what the kinds' revisions find between the documents of a release and those of this
-    content.
+    """Yield what the kinds' revisions find between a release and this content.
 
-    ``released`` holds the documents of the release by kind and identity.
+    ``released``: the documents of the release, by kind and identity.
     """
     for kind in case.kinds:
         before, identity = released.get(kind.name, {}), str(kind.identity)
@@ -58,7 +54,7 @@ def revised(case: Case, released: Mapping[str, Mapping[Any, Any]]) -> RuleFindin
 
 
 def noticed(case: Case) -> RuleFindings:
-    """Yield what the kinds' notices point at: no problems."""
+    """Yield what the kinds' notices point at, which are no problems."""
     for kind in case.kinds:
         for rule in kind.notices:
             for document in case.documents.of(kind.name):
@@ -70,7 +66,7 @@ def noticed(case: Case) -> RuleFindings:
 
 
 def _site(case: Case) -> RuleFindings:
-    """The site's time zone exists, and its names are not those that templates have already."""
+    """Check that the site's time zone exists, and that its names are free to be used."""
     for site in case.having("site", ("time_zone",)):
         finding = unknown_zone(("time_zone",), site.value["time_zone"])
         if finding:
@@ -87,8 +83,9 @@ def _site(case: Case) -> RuleFindings:
 
 
 def lifetimes(case: Case, operations: Collection[str]) -> RuleFindings:
-    """Find lifetimes in site.yaml of what is no operation: ``operations`` are the names of
-    those that may have one.
+    """Yield the lifetimes in site.yaml of what is no operation.
+
+    ``operations``: the names of those that may have one.
     """
     allowed = ("default", *operations)
     for site in case.having("site"):
@@ -128,7 +125,7 @@ def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
 
 
 def _windows(case: Case) -> RuleFindings:
-    """Both ends of a publish window exist, and it opens before it closes."""
+    """Check that both ends of a publish window exist, and that it opens before it closes."""
     if case.zone is None:
         return
     for kind in case.kinds:
@@ -160,7 +157,7 @@ def _window(case: Case, document: Document, zone: ZoneInfo) -> Iterator[Finding]
 
 
 def _unique(case: Case) -> RuleFindings:
-    """Each of a kind's ids has a value at most once at any time."""
+    """Check that no two documents of a kind have the same id at the same time."""
     for kind in case.kinds:
         for name in kind.ids:
             documents = case.having(kind.name, (name,))
@@ -200,9 +197,7 @@ def _at_the_same_time(case: Case, document: Document, other: Document) -> bool:
 
 
 class _Targets:
-    """The documents that references may name, by kind, property and value: when each of them is
-    live.
-    """
+    """When the documents are live that references may name, by kind, property and value."""
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -217,8 +212,9 @@ class _Targets:
         return self._windows[key]
 
     def complete(self, kind: str, name: str) -> bool:
-        """Whether every document of the kind could be read, so that a value that is missing is
-        missing.
+        """Return whether every document of the kind could be read.
+
+        Otherwise a value that no document has may be that of one that could not.
         """
         self.windows(kind, name)
         return (kind, name) not in self._unknown
@@ -237,8 +233,9 @@ class _Targets:
 
 
 def _references(case: Case) -> RuleFindings:
-    """Every reference names a document that exists, and the referring document is live only
-    while it is.
+    """Check that references name documents that exist, and are live as long as the referrer.
+
+    For a document with several references to one kind, one of them must be live at any time.
     """
     targets = _Targets(case)
     known = {kind.name: kind for kind in case.kinds if not kind.streamed}
@@ -255,7 +252,7 @@ def _references(case: Case) -> RuleFindings:
 def _of_document(
     case: Case, document: Document, target: Kind, references: list[Reference], targets: _Targets
 ) -> RuleFindings:
-    """Look at all references of one document to one kind."""
+    """Check all references of one document to one kind."""
     windows: list[Window] = []
     intact = True
     for reference in references:

@@ -1,16 +1,15 @@
-"""What libyaml reads and YAML 1.2 refuses, or reads as something else: refused here, by a look
-at events and text.
+"""Refuses what libyaml reads although YAML 1.2 refuses it, or reads it as something else.
 
-Each of these is either another value than the editor wrote, or a file that the next YAML reader
-will not take. The look costs as much as reading does, so it is taken only where `doubtful` sees
-a sign in the text, or the reader has met a value of several lines in brackets or quotes.
+Each of these is either another value than the editor meant, or a file that the next YAML reader
+will not take. `faults` finds them in libyaml's events and in the text. That costs as much as
+reading does, so it is called only where `doubtful` sees a sign in the text, or the reader has
+met a value of several lines in brackets or quotes.
 
-These differences from YAML 1.2 stay, for no value comes of them that anybody could mean
-otherwise:
+These differences from YAML 1.2 stay, because nobody could mean another value by them:
 
 - a closing bracket or brace at the indentation of its key, or before it, as many formatters
   write it;
-- `key:value` in braces after a quoted key, without a blank, which JSON has and YAML 1.2 admits
+- `key:value` in braces after a quoted key, without a space, which JSON has and YAML 1.2 admits
   as well;
 - a comment directly behind an alias or a tag: tags are refused, and libyaml refuses the alias;
 - tabs between a `-` or `?` and what follows on the same line, which libyaml refuses where they
@@ -26,7 +25,7 @@ from typing import Any
 from shopwindow.problems import Place, Pointer
 
 YamlFault = tuple[str, str, Place, Pointer]
-"""What was found, what is allowed, where; and the pointer."""
+"""What is found, what is allowed, the place, and the pointer."""
 
 _DIALECT_SIGNS = (
     # A comment directly behind something.
@@ -43,9 +42,9 @@ _DIALECT_SIGNS = (
     ("|", re.compile(r"\|[-+0-9]*[ \t]*(?:\#.*)?(?:\r\n|\n|\r)[ ]*(?:\r\n|\n|\r)")),
     (">", re.compile(r">[-+0-9]*[ \t]*(?:\#.*)?(?:\r\n|\n|\r)[ ]*(?:\r\n|\n|\r)")),
 )
-"""What a text holds that may hold something of the kind. Each pattern begins with its sign, and
-looks back from there: so it is found ten times as soon as by one pattern of them all, which
-would take as long as libyaml does.
+"""Signs of such faults, each with a pattern that begins with the sign and looks back from there.
+Searched so, they take a tenth of the time of one pattern for all, which would take as long as
+libyaml does.
 """
 
 _DIRECTIVE = re.compile(r"^%YAML[ \t]+[0-9.]+(\#)", re.MULTILINE)
@@ -79,7 +78,7 @@ _EMPTY_LINES = (
 
 
 def doubtful(text: str) -> bool:
-    """Whether a text may hold something of the kind."""
+    """Return whether a text may hold such a fault."""
     return text[-1:] in (" ", "\t") or any(
         sign in text and pattern.search(text) for sign, pattern in _DIALECT_SIGNS
     )
@@ -87,11 +86,10 @@ def doubtful(text: str) -> bool:
 
 @dataclass(slots=True)
 class _OpenLevel:
-    """A list or object that is open. ``column``: its own indentation, -1 where it is in
-    brackets.
+    """A list or object that is open.
 
-    ``key``: of an object, the key whose value comes next; of a list, the number of its next
-    item.
+    ``column``: its indentation, which counts where it is not in brackets. ``key``: of an
+    object, the key whose value comes next; of a list, the number of its next item.
     """
 
     is_object: bool
@@ -101,7 +99,7 @@ class _OpenLevel:
 
 
 def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
-    """Everything of the kind in a text that libyaml reads. ``parser``: a new one of this text."""
+    """Yield every such fault in a text that libyaml reads. ``parser``: a new one of this text."""
     if directive := _DIRECTIVE.search(text):
         before = text[: directive.start(1)]
         line = before.count("\n") + 1
@@ -161,7 +159,7 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
 
 
 def _count(levels: list[_OpenLevel], value: str) -> None:
-    """Go on to the next key or item, behind a value or a key."""
+    """Note that a value or a key has ended, and go on to what comes next."""
     if not levels:
         return
     level = levels[-1]
@@ -172,8 +170,9 @@ def _count(levels: list[_OpenLevel], value: str) -> None:
 
 
 def _glued(text: str, end: Any, start: int) -> int | None:
-    """Where a comment begins without a blank between the end of an event and the start of the
-    next.
+    """Return where, between two events, a comment begins without a space before it.
+
+    The result counts from ``end``, the end of the first event; None: there is none.
     """
     between = text[end.index : start]
     position = 0
@@ -195,7 +194,7 @@ def _glued(text: str, end: Any, start: int) -> int | None:
 def _in_brackets(
     text: str, event: Any, events: Any, indent: int, pointer: Pointer
 ) -> Iterator[YamlFault]:
-    """What is wrong with how an item, a key or a value begins in brackets or braces."""
+    """Yield what is wrong with the start of an item, key or value in brackets or braces."""
     start = event.start_mark
     begin = start.index
     if text[begin - 1 : begin] == "?" and event.end_mark.index > begin:
@@ -208,7 +207,7 @@ def _in_brackets(
 
 
 def _indented(text: str, start: Any, indent: int) -> bool:
-    """Whether something is not the first of its line, or has enough blanks before it."""
+    """Return whether something has enough spaces before it, or is not the first of its line."""
     before = text[start.index - start.column : start.index]
     blanks = len(before) - len(before.lstrip(" "))
     return bool(before.strip(" \t")) or blanks > indent
@@ -217,7 +216,7 @@ def _indented(text: str, start: Any, indent: int) -> bool:
 def _scalar(
     text: str, event: Any, events: Any, indent: int, in_brackets: bool, pointer: Pointer
 ) -> Iterator[YamlFault]:
-    """What is wrong with a text, or with an alias."""
+    """Yield what is wrong with a text or an alias."""
     start, end = event.start_mark, event.end_mark
     if event.anchor and _sign_behind(text, start.index):
         yield *_ANCHOR, _place(start), pointer
@@ -235,7 +234,7 @@ def _scalar(
 
 
 def _block(text: str, event: Any, indent: int, pointer: Pointer) -> Iterator[YamlFault]:
-    """What is wrong with the first lines of a block text."""
+    """Yield what is wrong with the first lines of a block text."""
     begin = text.find(event.style, event.start_mark.index)
     header = _HEADER.match(text, begin)
     if header is None:
@@ -257,8 +256,9 @@ def _block(text: str, event: Any, indent: int, pointer: Pointer) -> Iterator[Yam
 
 
 def _sign_behind(text: str, start: int) -> bool:
-    """Whether the name of an anchor or alias goes on with a sign that libyaml takes for the
-    next thing.
+    """Return whether a sign stands directly behind the name of an anchor or alias.
+
+    YAML 1.2 takes it for a part of the name, and libyaml for the next token.
     """
     name = _ANCHOR_NAME.match(text, start)
     return name is not None and text[name.end() : name.end() + 1] not in (
@@ -274,9 +274,7 @@ def _sign_behind(text: str, start: int) -> bool:
 
 
 def _ends_with_blanks(text: str, event: Any) -> bool:
-    """Whether blanks alone stand behind the last line end, where a block text is the last
-    value.
-    """
+    """Return whether a block text is the last value, and only spaces follow its last line end."""
     tail = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
     return (
         bool(tail) and not tail.strip(" \t") and event.end_mark.index >= len(text) - len(tail)
@@ -284,7 +282,7 @@ def _ends_with_blanks(text: str, event: Any) -> bool:
 
 
 def _after(text: str, end: Any, offset: int) -> Place:
-    """The place so many characters behind a mark."""
+    """Return the place that is ``offset`` characters behind a mark."""
     between = text[end.index : end.index + offset]
     lines = between.count("\n")
     column = len(between) - (between.rfind("\n") + 1) + (0 if lines else end.column) + 1

@@ -16,8 +16,8 @@ Mask = tuple[tuple[str, "Mask | None"], ...]
 
 MAX_MASK_LENGTH = 1000
 MAX_MASK_DEPTH = 8
-"""Far more than any schema of a response is nested; it bounds the recursion that a client can
-cause.
+"""Levels of a mask, which bound the recursion that a client can cause. The deepest response of
+the department store that has `_fields`, of stores, has four.
 """
 _MASK_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[(),])", re.ASCII)
 

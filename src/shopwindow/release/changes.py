@@ -1,9 +1,9 @@
-"""What differs between two releases in the editors' terms: which document, and how; and the
-URLs that show it.
+"""What differs between two releases in an editor's terms: which document, how, and at which
+URLs.
 
-Documents are compared by kind and identity, value by value. The URLs of a change are found by
-asking again: each file that differs is answered once more from its own release, and what the
-view reads names the documents (release.reads).
+Documents are compared by kind and identity, value by value. To know the URLs of a change, each
+file that differs is answered once more from its own release, and what its view reads names the
+documents (`reads`).
 """
 
 from collections import defaultdict
@@ -31,26 +31,27 @@ from shopwindow.release.reads import Read, Recorded, returned
 from shopwindow.release.stored import interface_of
 
 SITE_DOCUMENT = ("site", "site.yaml")
+
 DETAILED = 1000
-"""Documents of an index that are compared value by value; of the others only the names are
-listed. A million prices may change in one night, and nobody reads a million lines.
+"""Documents of an index that are compared value by value. Of the others only the names are
+listed: a million prices may change in one night, and nobody reads a million lines.
 """
 
 Named = tuple[str, str]
 """A document: its kind's name and its identity, as text."""
 
 Leaf = tuple[Pointer, Json, Json]
-"""A place in a document, and what stands there in the old and in the new release."""
+"""A place in a document, and its values in the old and in the new release."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One value that differs. An empty pointer: the whole document appears (``old`` is None) or
-    disappears.
+    """One value that differs.
 
-    Two objects, the whole document or a part of it, have their keys in another order; else what
-    differs is a leaf. ``urls``: what to purge, the addresses of the differing files whose
-    answers read the document.
+    ``pointer``: its place; empty where the whole document appears (``old`` is None) or
+    disappears (``new`` is None). Where both values are objects, their keys stand in another
+    order; otherwise they are leaves. ``urls``: what to purge, the addresses of the differing
+    files whose answers read the document.
     """
 
     kind: str
@@ -62,10 +63,9 @@ class Change:
 
 
 def content_of(release: Path, interface: Interface) -> Content:
-    """Return the content of a release, answering from its indexes. Raises Failure.
+    """Return the content of a release, which answers from its indexes. Raises Failure.
 
-    ``interface`` has the release's collections (release.stored), where somebody asks for their
-    documents.
+    ``interface`` must have the release's collections (`stored`) where their documents matter.
     """
     try:
         value = orjson.loads((release / manifest.CONTENT_FILE).read_bytes())
@@ -76,48 +76,46 @@ def content_of(release: Path, interface: Interface) -> Content:
         content = documents.decode(value, interface.kinds, interface.clocks)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise Failure(f"{release}: content.json cannot be read: {error}") from None
-    opened = {
-        index.name: index.open(release / index.file) for index in _indexes(release, interface)
-    }
+    indexes = _indexes(release, interface)
+    opened = {index.name: index.open(release / index.file) for index in indexes}
     return content.with_indexes(opened)
 
 
 def _indexes(release: Path, interface: Interface) -> list[Any]:
+    """Return the indexes of which a release has the file."""
     return [index for index in interface.indexes if (release / index.file).is_file()]
 
 
 def changes(old: Path, new: Path, interface: Interface) -> list[Change]:
     """Return every change from one release to another, by kind and identity, with its URLs.
+
     Raises Failure.
     """
-    interfaces = interface_of(old, interface), interface_of(new, interface)
-    before, after = content_of(old, interfaces[0]), content_of(new, interfaces[1])
-    urls = _urls((old, before, interfaces[0]), (new, after, interfaces[1]))
-    leaves = [*differences(before, after, interface), *_in_indexes(before, after, interface)]
+    old_release, new_release = _opened(old, interface), _opened(new, interface)
+    urls = _urls(old_release, new_release)
+    contents = old_release.content, new_release.content
+    leaves = [*differences(*contents, interface), *_in_indexes(*contents, interface)]
     return [
-        Change(kind, id, pointer, was, now, tuple(sorted(urls[kind, id])))
-        for (kind, id), (pointer, was, now) in leaves
+        Change(kind, id, pointer, before, after, tuple(sorted(urls[kind, id])))
+        for (kind, id), (pointer, before, after) in leaves
     ]
 
 
 def purged(old: Path, new: Path) -> list[str]:
-    """Return the URLs of every file that differs, each once, sorted; from the manifests alone.
-    Raises Failure.
+    """Return the URLs of every file that differs, each once, sorted.
+
+    Only the manifests are needed. Raises Failure.
     """
     manifests = _manifest(old), _manifest(new)
-    paths = manifest.difference(manifests[0].files, manifests[1].files).paths
-    return sorted(
-        {
-            listed.files[path]["url"]
-            for listed in manifests
-            for path in paths
-            if path in listed.files
-        }
-    )
+    urls = set()
+    for path in manifest.difference(manifests[0].files, manifests[1].files).paths:
+        urls |= {listed.files[path]["url"] for listed in manifests if path in listed.files}
+    return sorted(urls)
 
 
 def longest_lifetime(release: Path, interface: Interface) -> int:
-    """Return the seconds after which no cache holds an answer of a release that nobody purged.
+    """Return the seconds after which no cache holds an answer of a release, without any purge.
+
     Raises Failure.
     """
     interface = interface_of(release, interface)
@@ -142,21 +140,21 @@ def _manifest(release: Path) -> Manifest:
 def differences(
     old: Content, new: Content, interface: Interface
 ) -> Iterator[tuple[Named, Leaf]]:
-    """Yield every leaf that differs between two contents, and every object whose keys stand in
-    another order.
+    """Yield every leaf that differs between two contents.
+
+    An object whose keys stand in another order is among them, since answers show that order.
     """
     for leaf in _leaves(old.site, new.site, ()):
         yield SITE_DOCUMENT, leaf
     for name, title in clock_titles(interface).items():
-        was, now = old.clocks.get(name), new.clocks.get(name)
-        if was != now:
-            yield SITE_DOCUMENT, ((title,), was, now)
+        before, after = old.clocks.get(name), new.clocks.get(name)
+        if before != after:
+            yield SITE_DOCUMENT, ((title,), before, after)
     for kind in _kinds(old, new):
-        before, after = _by_identity(old, kind.name), _by_identity(new, kind.name)
-        for id in sorted(
-            before.keys() | after.keys(), key=lambda id: (isinstance(id, str), id)
-        ):
-            yield from _of_document((kind.name, str(id)), before.get(id), after.get(id))
+        old_ones, new_ones = _by_identity(old, kind.name), _by_identity(new, kind.name)
+        ids = old_ones.keys() | new_ones.keys()
+        for id in sorted(ids, key=lambda id: (isinstance(id, str), id)):
+            yield from _of_document((kind.name, str(id)), old_ones.get(id), new_ones.get(id))
 
 
 def clock_titles(interface: Interface) -> dict[str, str]:
@@ -167,8 +165,9 @@ def clock_titles(interface: Interface) -> dict[str, str]:
 
 
 def _kinds(old: Content, new: Content) -> list[Kind]:
-    """Return the kinds of two contents, each once. One of them may have collections that the
-    other has not.
+    """Return the kinds of two contents, each once, except streamed ones.
+
+    One of the contents may have collections that the other lacks.
     """
     return [kind for kind in {**old.kinds, **new.kinds}.values() if not kind.streamed]
 
@@ -180,16 +179,21 @@ def _by_identity(content: Content, kind: str) -> dict[Any, Json]:
 def _of_document(
     named: Named, before: Json | None, after: Json | None
 ) -> Iterator[tuple[Named, Leaf]]:
+    """Yield the leaves of one document that differ; None stands for no document."""
     if before is None or after is None:
         yield named, ((), before, after)
-    elif before != after or orjson.dumps(before) != orjson.dumps(
-        after
-    ):  # to Python 1, 1.0 and true are equal
+        return
+    # In Python 1, 1.0 and True are equal; as JSON they are not.
+    if before != after or orjson.dumps(before) != orjson.dumps(after):
         for leaf in _leaves(before, after, ()):
             yield named, leaf
 
 
 def _leaves(old: Json, new: Json, pointer: Pointer) -> Iterator[Leaf]:
+    """Yield what differs between two values.
+
+    Objects are compared by key, and lists of equal length item by item.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys([*old, *new]):
             yield from _leaves(old.get(key), new.get(key), (*pointer, key))
@@ -209,21 +213,19 @@ def _in_indexes(
     for index in interface.indexes:
         opened = old.index(index.name), new.index(index.name)
         for number, named in enumerate(index.differences(*opened)):
-            before, after = (index.document(each, *named) for each in opened)
-            leaves = (
-                list(_of_document(named, before, after))
-                if number < DETAILED or not (before and after)
-                else []
-            )
+            before, after = (index.document(content, *named) for content in opened)
+            leaves = []
+            if number < DETAILED or not (before and after):
+                leaves = list(_of_document(named, before, after))
             yield from leaves
-            if (
-                not leaves
-            ):  # only what is shown around it: a promotion's name, its place in a menu
+            if not leaves:
+                # Beyond DETAILED; or only what answers show around the document differs, such
+                # as the name of a promotion, or its place in a menu.
                 yield named, (("answers",), "as before", "others")
 
 
 def documents_changed(old: Content, new: Content, interface: Interface) -> dict[str, list[str]]:
-    """Return, by kind, the identities of the documents that differ, those of indexes left out.
+    """Return, by kind, the identities of the documents that differ, without those of indexes.
 
     A clock that has moved on is listed under its title with its new value, since every answer
     that shows it differs.
@@ -247,19 +249,31 @@ def documents_changed(old: Content, new: Content, interface: Interface) -> dict[
 # -- which answers read which documents --------------------------------------------------------
 
 
-OpenedRelease = tuple[Path, Content, Interface]
-"""A release: its folder, its content, and the Interface with its collections."""
+@dataclass(frozen=True)
+class OpenedRelease:
+    """A release: its folder, its content, and the Interface with its collections."""
+
+    folder: Path
+    content: Content
+    interface: Interface
+
+
+def _opened(release: Path, interface: Interface) -> OpenedRelease:
+    its_interface = interface_of(release, interface)
+    return OpenedRelease(release, content_of(release, its_interface), its_interface)
 
 
 def _urls(old: OpenedRelease, new: OpenedRelease) -> Mapping[Named, set[str]]:
-    """Return for each document the URLs of the differing files whose answers, then or now, read
-    it.
+    """Return for each document the URLs of the differing files whose answers read it.
+
+    Both releases count: an answer that showed a document may no longer read it in the new
+    one.
     """
     urls: dict[Named, set[str]] = defaultdict(set)
-    manifests = _manifest(old[0]), _manifest(new[0])
+    manifests = _manifest(old.folder), _manifest(new.folder)
     paths = manifest.difference(manifests[0].files, manifests[1].files).paths
-    for (release, content, interface), listed in zip((old, new), manifests, strict=True):
-        readers = _Readers(release, content, interface)
+    for release, listed in zip((old, new), manifests, strict=True):
+        readers = _Readers(release)
         for path in paths:
             entry = listed.files.get(path)
             if entry is not None and entry["mediaType"] == JSON.media_type:
@@ -269,21 +283,23 @@ def _urls(old: OpenedRelease, new: OpenedRelease) -> Mapping[Named, set[str]]:
 
 
 class _Readers:
-    """Finds out which documents the answer in a file of one release was made from."""
+    """Finds out which documents the answer in a file of one release reads.
 
-    def __init__(self, release: Path, content: Content, interface: Interface) -> None:
+    Views are handed the very documents of the content, which stay alive meanwhile. So a
+    document that is met in what a view read is recognized by its Python id.
+    """
+
+    def __init__(self, release: OpenedRelease) -> None:
+        content = release.content
         self._content = content
-        self._interface = interface
-        self._named: dict[
-            int, Named
-        ] = {}  # by the Python id of documents, which the content keeps alive
+        self._interface = release.interface
+        self._named: dict[int, Named] = {}
         self._from_indexes: set[Named] = set()
         for kind in content.kinds.values():
-            for identity, document in (
-                _by_identity(content, kind.name).items() if not kind.streamed else ()
-            ):
-                self._named[id(document)] = kind.name, str(identity)
-        self._recorded = Recorded(content.with_indexes(self._indexes(release)))
+            if not kind.streamed:
+                for identity, document in _by_identity(content, kind.name).items():
+                    self._named[id(document)] = kind.name, str(identity)
+        self._recorded = Recorded(content.with_indexes(self._indexes(release.folder)))
 
     def _indexes(self, release: Path) -> dict[str, Any]:
         def handed_out(kind: str, identity: str) -> None:
@@ -293,8 +309,9 @@ class _Readers:
         return {index.name: index.open(release / index.file, handed_out) for index in indexes}
 
     def documents(self, entry: ManifestEntry) -> set[Named]:
-        """Return the documents that the answer in a file reads; site.yaml always, for its
-        base_url is in every URL.
+        """Return the documents that the answer in a file reads.
+
+        site.yaml is always among them, for its base_url is in every URL.
         """
         operation = self._interface.operation.get(entry["operation"])
         if operation is None:
@@ -311,6 +328,7 @@ class _Readers:
         return named
 
     def _of_read(self, read: Read) -> set[Named]:
+        """Return the documents that a Read returned."""
         verb, *arguments = read
         if verb in ("documents", "document"):
             return self._among(returned(self._content, read))
