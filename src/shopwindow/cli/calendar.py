@@ -11,12 +11,12 @@ import click
 import orjson
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT, documents_of, interface
+from shopwindow.cli.steps import CONTENT_DIR, documents_of, interface
 from shopwindow.content.calendar import Calendar, Happening, Stretch
 
 
 @click.command()
-@CONTENT
+@CONTENT_DIR
 @click.option("--from", "start", metavar="INSTANT", help="The first instant; default: now.")
 @click.option("--to", "end", metavar="INSTANT", help="The end; default: 90 days later.")
 @click.option(

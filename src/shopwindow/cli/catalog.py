@@ -11,7 +11,7 @@ from shopwindow import library
 from shopwindow.catalog import mapping as mappings
 from shopwindow.catalog.importing import FeedImport
 from shopwindow.catalog.mapping import Mapped, UnusableMapping
-from shopwindow.cli.steps import CONTENT, MAX_PROBLEMS, PROBLEMS, interface
+from shopwindow.cli.steps import CONTENT_DIR, LISTED_PROBLEMS, PROBLEMS, interface
 from shopwindow.content import yaml
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import pointer_text
@@ -35,8 +35,8 @@ def catalog() -> None:
 @click.option(
     "--skip-bad", is_flag=True, help="Write the good rows, even where others are bad."
 )
-@CONTENT
-@MAX_PROBLEMS
+@CONTENT_DIR
+@LISTED_PROBLEMS
 def import_(feed: str, mapping: str, out: str, skip_bad: bool, content: str, most: int) -> None:
     """Convert the rows of FEED to documents of the catalog, in a .jsonl file.
 

@@ -9,9 +9,9 @@ import click
 from shopwindow import library
 from shopwindow.cli.steps import (
     AT,
-    CONTENT,
+    CONTENT_DIR,
     JOBS,
-    MAX_PROBLEMS,
+    LISTED_PROBLEMS,
     MAX_UNPACKED,
     PROBLEMS,
     documents_of,
@@ -23,7 +23,7 @@ from shopwindow.cli.steps import (
 
 
 @click.command()
-@CONTENT
+@CONTENT_DIR
 @JOBS
 @click.option(
     "--against",
@@ -31,7 +31,7 @@ from shopwindow.cli.steps import (
     help="A release to compare with (a folder, .zip or .tar): a configuration that has changed "
     "needs another configVersion.",
 )
-@MAX_PROBLEMS
+@LISTED_PROBLEMS
 @MAX_UNPACKED
 @click.option(
     "--format",
@@ -68,7 +68,7 @@ def check(
 
 @click.command()
 @click.argument("request")
-@CONTENT
+@CONTENT_DIR
 @AT
 @click.option(
     "--app", metavar="NAME", help="The app that asks; default: the first of the content."

@@ -7,7 +7,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import audit
-from shopwindow.cli.steps import CONTENT, OUT, interface
+from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
 from shopwindow.edge.nginx import TEMPLATE, EdgeLimits, write
 
 
@@ -18,7 +18,7 @@ def key() -> None:
 
 @key.command("new")
 @click.argument("app")
-@CONTENT
+@CONTENT_DIR
 def new_key(app: str, content: str) -> None:
     """Make an API key for the application APP, and print it with its digest.
 
@@ -43,7 +43,7 @@ def edge() -> None:
 
 
 @edge.command("nginx")
-@CONTENT
+@CONTENT_DIR
 @OUT
 @click.option(
     "--keys",
@@ -144,7 +144,7 @@ def edge_nginx(
 
 
 @edge.command("openapi")
-@CONTENT
+@CONTENT_DIR
 @OUT
 def edge_openapi(content: str, out: str) -> None:
     """Print the interface as an OpenAPI 3.1 document, with examples from the current release.

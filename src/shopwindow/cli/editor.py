@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT, PROBLEMS, interface, print_problems
+from shopwindow.cli.steps import CONTENT_DIR, PROBLEMS, interface, print_problems
 from shopwindow.content.check import Checked
 from shopwindow.editor.vscode import SETTINGS
 
@@ -18,7 +18,7 @@ from shopwindow.editor.vscode import SETTINGS
     metavar="vscode|DIR",
     help="vscode: schemas and settings below .vscode; DIR: the schemas alone, for any editor.",
 )
-@CONTENT
+@CONTENT_DIR
 def schemas(editor: str, content: str) -> None:
     """Write schemas that a YAML language server understands.
 

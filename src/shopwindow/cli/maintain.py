@@ -9,7 +9,7 @@ import click
 from shopwindow.cli import FAILED
 from shopwindow.cli.steps import (
     BAGS_DAYS,
-    CONTENT,
+    CONTENT_DIR,
     DATABASE_URL,
     LOG_DIR,
     LOGS_DAYS,
@@ -24,7 +24,7 @@ from shopwindow.service.maintenance import maintain as run
 
 @click.command()
 @click.argument("jobs", nargs=-1, type=click.Choice(list(MAINTENANCE_JOBS)), metavar="[JOB]...")
-@CONTENT
+@CONTENT_DIR
 @OUT
 @click.option(
     "--build",

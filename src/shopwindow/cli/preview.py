@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from shopwindow.cli.steps import CONTENT, OUT, interface
+from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
 from shopwindow.problems import Failure, Misuse
 
 
 @click.command()
-@CONTENT
+@CONTENT_DIR
 @OUT
 @click.option(
     "--bind",

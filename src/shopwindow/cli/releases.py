@@ -13,9 +13,9 @@ from shopwindow import library
 from shopwindow.cli import audit
 from shopwindow.cli.steps import (
     AT,
-    CONTENT,
+    CONTENT_DIR,
     JOBS,
-    MAX_PROBLEMS,
+    LISTED_PROBLEMS,
     MAX_UNPACKED,
     NOT_ACTIVATED,
     OUT,
@@ -48,11 +48,11 @@ EDGE_CHANGED = "the edge's configuration must be written and reloaded (shopwindo
 
 
 @click.command()
-@CONTENT
+@CONTENT_DIR
 @OUT
 @AT
 @JOBS
-@MAX_PROBLEMS
+@LISTED_PROBLEMS
 @MAX_UNPACKED
 @click.option(
     "--list",

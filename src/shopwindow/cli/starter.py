@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli.steps import CONTENT, interface
+from shopwindow.cli.steps import CONTENT_DIR, interface
 from shopwindow.starter.begin import EDITORS, PIPELINES, STARTS, Beginning
 from shopwindow.starter.locked import wheel_of
 
@@ -58,7 +58,7 @@ def init(
 @click.command()
 @click.argument("kind")
 @click.argument("name", required=False)
-@CONTENT
+@CONTENT_DIR
 def new(kind: str, name: str | None, content: str) -> None:
     """Write a commented skeleton of a KIND into a file of its own.
 

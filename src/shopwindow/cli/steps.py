@@ -9,7 +9,7 @@ import click
 
 from shopwindow import library
 from shopwindow.cli import report
-from shopwindow.content.check import Checked
+from shopwindow.content.check import MAX_PROBLEMS, Checked
 from shopwindow.content.documents import Documents
 from shopwindow.content.processes import Progress
 from shopwindow.interface.interface import Interface
@@ -43,7 +43,7 @@ class Setting(click.Option):
 
 # -- options -----------------------------------------------------------------------------------
 
-CONTENT = click.option(
+CONTENT_DIR = click.option(
     "--content", default="content", show_default=True, metavar="DIR", help="The content folder."
 )
 OUT = click.option(
@@ -59,11 +59,11 @@ JOBS = click.option(
     metavar="N",
     help="How many processes share the work; default: one for each processor.",
 )
-MAX_PROBLEMS = click.option(
+LISTED_PROBLEMS = click.option(
     "--max-problems",
     "most",
     type=click.IntRange(min=1),
-    default=1000,
+    default=MAX_PROBLEMS,
     show_default=True,
     metavar="N",
     help="List at most N problems; the others are only counted.",

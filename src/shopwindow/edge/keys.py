@@ -15,7 +15,7 @@ from shopwindow.interface.interface import Interface
 KEY_LENGTH = 24
 """Characters of an API key (interface 2.1): letters and digits, 143 bits of chance."""
 
-_KEY = re.compile(rf"[A-Za-z0-9]{{{KEY_LENGTH}}}", re.ASCII)
+_WHOLE_KEY = re.compile(rf"[A-Za-z0-9]{{{KEY_LENGTH}}}", re.ASCII)
 
 
 def new_key() -> tuple[str, str]:
@@ -43,7 +43,7 @@ def read_keys(
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         application, *rest = line.split()
-        if len(rest) != 1 or not _KEY.fullmatch(rest[0]):
+        if len(rest) != 1 or not _WHOLE_KEY.fullmatch(rest[0]):
             must_be = f"an application and a key of {KEY_LENGTH} letters and digits"
             raise ValueError(f"line {number}: must be {must_be}")
         (key,) = rest
