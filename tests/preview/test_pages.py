@@ -22,6 +22,8 @@ PATHS = [
     "/documents/event",
     "/documents/app/iphone",
     "/applications",
+    "/stores",
+    "/stores?near=4001&miles=300",
     "/events",
     "/events?store=4001&state=to+come",
     "/promotions?q=pouch",

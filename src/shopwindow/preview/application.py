@@ -38,6 +38,7 @@ from shopwindow.preview.pages import (
     offers,
     problems,
     releases,
+    stores,
 )
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.preview.workspace import Workspace
@@ -72,6 +73,7 @@ PAGES = (
     MenuPage("/", "Documents", documents.overview),
     MenuPage("/problems", "Problems", problems.problems),
     MenuPage("/applications", "Applications", applications.page, applications.KIND),
+    MenuPage("/stores", "Stores", stores.page, stores.KIND),
     MenuPage("/events", "Events", offers.events, "event"),
     MenuPage("/promotions", "Promotions", offers.promotions, "promotion"),
     MenuPage("/calendar", "Calendar", calendar.page),

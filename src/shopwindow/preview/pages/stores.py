@@ -1,0 +1,236 @@
+"""Stores: a list, and a map of points; the week's hours, and the circle of a search by radius.
+
+A page for the kind `store` of a retailer (interface 2.2). The map has no tiles, for a preview
+asks nobody on the network: points lie where they are, and states are told by their stores.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import islice
+from typing import Any
+
+from shopwindow.content import schedule
+from shopwindow.content.documents import Document
+from shopwindow.preview import drawing
+from shopwindow.preview.pages.documents import PER_PAGE, number
+from shopwindow.preview.pages.states import lies_in
+from shopwindow.preview.visit import Page, Visit
+from shopwindow.retail.places.distance import EARTH_RADIUS
+from shopwindow.retail.places.distance import miles as miles_between
+
+KIND = "store"
+NUMBERS = ("storeId", "storeNumber", "locationNumber")
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+MAP_WIDTH = 1000.0
+"""Units of the drawing's width; the browser scales it."""
+
+MARGIN_DEGREES = 1.0
+"""Around the outermost stores, so that a point is not cut off, and one store alone has a map."""
+
+MAX_MILES = 12_500.0
+"""Half way around the earth."""
+
+
+@dataclass(frozen=True)
+class Hours:
+    """One day of a store. Closed all day: ``open`` is empty. ``is_exception``: not as usual."""
+
+    date: date
+    open: str
+    close: str
+    is_exception: bool
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A store as the page shows it."""
+
+    id: str
+    value: dict[str, Any]
+    stay: drawing.Stay
+    week: tuple[Hours, ...]
+    is_open: bool
+    is_outside: bool
+    miles: float | None
+    path: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the map."""
+
+    x: float
+    y: float
+    shop: Shop
+
+
+@dataclass(frozen=True)
+class Map:
+    """The drawing: ``height`` for MAP_WIDTH, points, and the ellipse of a search."""
+
+    height: float
+    points: tuple[Point, ...]
+    circle: tuple[float, float, float, float] | None
+
+
+def page(visit: Visit) -> Page:
+    """Return the page of stores. Parameters: ``q`` finds words, ``near`` is the center of a
+    search, a store's number or `latitude, longitude`, and ``miles`` its radius.
+    """
+    center = _center(visit)
+    miles = _miles(visit.query.get("miles", ""))
+    words = visit.query.get("q", "").casefold().split()
+    shops = [
+        shop
+        for shop in _shops(visit, center)
+        if all(word in _text(shop.value) for word in words)
+        and (shop.miles is None or miles is None or shop.miles <= miles)
+    ]
+    if center:
+        shops.sort(key=lambda shop: shop.miles or 0.0)
+    pages = max(1, -(-len(shops) // PER_PAGE))
+    page = min(max(1, number(visit.query.get("page", "1"))), pages)
+    first = (page - 1) * PER_PAGE
+    near = visit.query.get("near", "").strip()
+    values = {
+        "map": _map(shops, center, miles) if shops else None,
+        "shops": list(islice(shops, first, first + PER_PAGE)),
+        "count": len(shops),
+        "outside": [shop for shop in shops if shop.is_outside],
+        "page": page,
+        "pages": pages,
+        "q": visit.query.get("q", ""),
+        "near": near,
+        "miles": visit.query.get("miles", ""),
+        "is_lost": bool(near) and center is None,
+    }
+    return Page("stores.html", "Stores", values)
+
+
+def _text(value: dict[str, Any]) -> str:
+    address = value["address"]
+    parts = [value["name"], *(value[name] for name in NUMBERS), *address.values()]
+    return " ".join(map(str, [*parts, *value.get("features", ())])).casefold()
+
+
+def _shops(visit: Visit, center: tuple[float, float] | None) -> Iterator[Shop]:
+    documents = visit.snapshot.documents
+    if documents is None:
+        return
+    for document in documents.of(KIND):
+        value, stay = document.value, drawing.stay(document.value, documents.zone, visit.moment)
+        local = visit.moment.astimezone(schedule.zone(value["timeZone"]))
+        place = value["location"]["latitude"], value["location"]["longitude"]
+        yield Shop(
+            str(value["storeId"]),
+            value,
+            stay,
+            _week(value, local.date()),
+            _is_open(value, local),
+            not lies_in(value["address"]["state"], *place),
+            miles_between(*center, *place) if center else None,
+            document.layers[-1].path,
+            _line(visit, document),
+        )
+
+
+def _line(visit: Visit, document: Document) -> int:
+    return 1 if document.layers[-1].index is None else visit.files.line(document)
+
+
+# -- hours -------------------------------------------------------------------------------------
+
+
+def _week(value: dict[str, Any], day: date) -> tuple[Hours, ...]:
+    """Return the hours of the week, from Monday, that a day lies in."""
+    monday = day - timedelta(days=day.weekday())
+    return tuple(_day(value, monday + timedelta(days=count)) for count in range(7))
+
+
+def _day(value: dict[str, Any], day: date) -> Hours:
+    for exception in value.get("exceptions", ()):
+        if exception["date"] == day.isoformat():
+            times = exception.get("open", ""), exception.get("close", "")
+            return Hours(day, *times, is_exception=True)
+    usual = value.get("hours", {}).get(WEEKDAYS[day.weekday()], {})
+    return Hours(day, usual.get("open", ""), usual.get("close", ""), is_exception=False)
+
+
+def _is_open(value: dict[str, Any], local: datetime) -> bool:
+    """Return whether a store is open; hours that end after midnight belong to the day before."""
+    clock = f"{local:%H:%M}"
+    today, before = _day(value, local.date()), _day(value, local.date() - timedelta(days=1))
+    overnight = bool(before.open) and before.close <= before.open and clock < before.close
+    if not today.open:
+        return overnight
+    late = today.close <= today.open
+    return overnight or (today.open <= clock and (late or clock < today.close))
+
+
+# -- the map -----------------------------------------------------------------------------------
+
+
+def _center(visit: Visit) -> tuple[float, float] | None:
+    """Return the place that ``near`` means; None where it is empty or means none."""
+    text = visit.query.get("near", "").strip()
+    documents = visit.snapshot.documents
+    for store in documents.of(KIND) if documents and text else ():
+        if any(str(store.value.get(name)) == text for name in NUMBERS):
+            place = store.value["location"]
+            return place["latitude"], place["longitude"]
+    parts = text.split(",")
+    try:
+        latitude, longitude = (float(part) for part in parts)
+    except ValueError:
+        return None
+    return (latitude, longitude) if abs(latitude) <= 90 and abs(longitude) <= 180 else None
+
+
+def _miles(text: str) -> float | None:
+    try:
+        miles = float(text)
+    except ValueError:
+        return None
+    return miles if 0 < miles <= MAX_MILES else None
+
+
+def _map(shops: list[Shop], center: tuple[float, float] | None, miles: float | None) -> Map:
+    """Return the drawing of stores and of a search's circle.
+
+    Degrees of longitude are narrower in the north: they are drawn as long as they are in the
+    middle of the map, so that distances look alike in both directions there.
+    """
+    places = [
+        (shop.value["location"]["latitude"], shop.value["location"]["longitude"])
+        for shop in shops
+    ]
+    reach = math.degrees(miles / EARTH_RADIUS) if center and miles else 0.0
+    shown = list(places)
+    if center:
+        latitude, longitude = center
+        wide = reach / max(0.1, math.cos(math.radians(latitude)))
+        shown += [(latitude - reach, longitude - wide), (latitude + reach, longitude + wide)]
+    south = min(latitude for latitude, _ in shown) - MARGIN_DEGREES
+    north = max(latitude for latitude, _ in shown) + MARGIN_DEGREES
+    west = min(longitude for _, longitude in shown) - MARGIN_DEGREES
+    east = max(longitude for _, longitude in shown) + MARGIN_DEGREES
+    shrink = max(0.1, math.cos(math.radians((south + north) / 2)))
+    scale = MAP_WIDTH / ((east - west) * shrink)
+
+    def drawn(place: tuple[float, float]) -> tuple[float, float]:
+        latitude, longitude = place
+        return round((longitude - west) * shrink * scale, 1), round(
+            (north - latitude) * scale, 1
+        )
+
+    points = tuple(
+        Point(*drawn(place), shop) for place, shop in zip(places, shops, strict=True)
+    )
+    circle = None
+    if center and reach:
+        circle = (*drawn(center), round(wide * shrink * scale, 1), round(reach * scale, 1))
+    return Map(round((north - south) * scale, 1), points, circle)
