@@ -120,6 +120,8 @@ def maintain(
     4: a job failed, and standard error has all that it printed.
     """
     hand_on_interface()  # each job is a process of its own
+    by_option = {"bags": bags, "mails": mails}
+    lifetimes = {option: days for option, days in by_option.items() if days is not None}
     plan = Plan(
         Path(content),
         Path(out),
@@ -130,8 +132,7 @@ def maintain(
         build,
         keep,
         copies,
-        bags,
-        mails,
+        lifetimes,
         logs,
         timeout,
         wait,

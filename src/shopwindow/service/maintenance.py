@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,8 +51,9 @@ class Plan:
 
     ``build`` is "due" (build once nextChange has passed, or where there is no release) or
     "always" (look at the content each time). ``keep`` is how many releases stay, and ``copies``
-    how many backups. ``bags``, ``mails`` and ``logs`` are for how many days rows stay; None is
-    the time that their table says. A job may take ``seconds``, and another run is waited for
+    how many backups. ``lifetimes`` is for how many days rows of tables stay, by the option of
+    their Aging, where an operator wants another time than their table has; ``logs`` is for how
+    many days the mobile log stays. A job may take ``seconds``, and another run is waited for
     during ``wait`` seconds.
     """
 
@@ -65,8 +66,7 @@ class Plan:
     build: str = "due"
     keep: int = 10
     copies: int = 14
-    bags: int | None = None
-    mails: int | None = None
+    lifetimes: Mapping[str, int] = field(default_factory=dict)
     logs: int = 30
     seconds: float = 3600
     wait: float = 600
@@ -241,11 +241,9 @@ def _prune(plan: Plan, now: datetime) -> Sequence[str]:
 
 def _prune_database(plan: Plan, now: datetime) -> Sequence[str]:
     _needs_database(plan)
-    days = {"--bags": plan.bags, "--mails": plan.mails, "--logs": plan.logs}
-    arguments = ["prune-database"]
-    for option, number in days.items():
-        if number is not None:
-            arguments += [option, str(number)]
+    arguments = ["prune-database", "--logs", str(plan.logs)]
+    for option, days in plan.lifetimes.items():
+        arguments += ["--keep", f"{option}={days}"]
     return arguments
 
 
