@@ -61,59 +61,55 @@ def assemble(
 ) -> Assembly:
     """Merge every layer of a kind that is no base with the bases that it builds on.
 
-    ``bases`` is keyed by path; ``unreadable`` holds files, bases or not, whose problem is
-    reported already.
+    ``bases``: by path. ``unreadable``: files, bases or not, whose problem is reported already.
     """
     assembly = Assembly()
     for layer in layers:
-        chain, whole = _chain(layer, bases, unreadable, assembly)
+        chain, complete = _chain(layer, bases, unreadable, assembly)
         value = _alone(chain[0])
         for part in chain[1:]:
-            for finding in _vain(part.value, value, ()) if whole else ():
+            for finding in _useless_nulls(part.value, value, ()) if complete else ():
                 assembly.note(part, finding)
             value = merge(value, part.value)
-        (assembly.documents if whole else assembly.partial).append(
-            Document(kind, value, tuple(chain))
-        )
+        documents = assembly.documents if complete else assembly.partial
+        documents.append(Document(kind, value, tuple(chain)))
+
     for base in bases.values():
-        user = next(
-            (document.value for document in assembly.documents if base in document.layers), {}
-        )
+        users = (document for document in assembly.documents if base in document.layers)
+        user = next((document.value for document in users), {})
         alone = _alone(base)
-        assembly.bases.append((Document(kind, alone, (base,)), _laid_over(user, alone)))
-    unused = set(bases) - set(assembly.users)
-    for path in sorted(unused if not assembly.partial and not unreadable else ()):
-        finding = Finding(
-            "extends.unused",
-            (),
-            f"no {kind} builds on this file",
-            "bases that are used, or no `_`",
-        )
-        assembly.findings.append((bases[path], finding))
+        assembly.bases.append((Document(kind, alone, (base,)), _filled_up(alone, user)))
+
+    if not assembly.partial and not unreadable:  # else one of those may use it
+        for path in sorted(set(bases) - set(assembly.users)):
+            found, allowed = f"no {kind} builds on this file", "bases that are used, or no `_`"
+            finding = Finding("extends.unused", (), found, allowed)
+            assembly.findings.append((bases[path], finding))
     return assembly
 
 
 def _alone(layer: Layer) -> Json:
-    """Return what a layer says by itself. Its nulls remove something where it builds on
-    another.
+    """Return what a layer says by itself.
+
+    Where it builds on another, its nulls are left out: they only remove something there.
     """
     builds = isinstance(layer.value, dict) and layer.value.get("extends") is not None
     return merge({}, layer.value) if builds else layer.value
 
 
-def _laid_over(below: Json, value: Json) -> Json:
-    """Return a value, and what ``below`` has besides."""
-    if not (isinstance(below, dict) and isinstance(value, dict)):
+def _filled_up(value: Json, more: Json) -> Json:
+    """Return a value with what ``more`` has besides."""
+    if not (isinstance(more, dict) and isinstance(value, dict)):
         return value
-    return {**below, **{key: _laid_over(below.get(key), item) for key, item in value.items()}}
+    return {**more, **{key: _filled_up(item, more.get(key)) for key, item in value.items()}}
 
 
-def _vain(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
+def _useless_nulls(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
     """Yield a finding for every null of a patch that removes nothing."""
     below = target if isinstance(target, dict) else {}
     for key, value in patch.items() if isinstance(patch, dict) else ():
         if value is not None:
-            yield from _vain(value, below.get(key), (*pointer, key))
+            yield from _useless_nulls(value, below.get(key), (*pointer, key))
         elif key not in below:
             message = f"null removes nothing: what this file builds on has no {shown(key)} here"
             allowed = ", ".join(list(below)[:40]) or "no null"
@@ -131,9 +127,7 @@ def _vain(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
 def _chain(
     layer: Layer, bases: Mapping[str, Layer], unreadable: frozenset[str], assembly: Assembly
 ) -> tuple[list[Layer], bool]:
-    """Return the layers that make a document, the deepest base first, and whether all of them
-    are there.
-    """
+    """Return the layers of a document, the deepest base first, and whether all are there."""
     chain = [layer]
     while (
         isinstance(chain[0].value, dict)
@@ -141,15 +135,11 @@ def _chain(
     ):
         path, finding = "", None
         if not isinstance(named, str):
-            if (
-                len(chain) > 1
-            ):  # the schema sees the merged document, and in it only the last layer's `extends`
-                finding = Finding(
-                    "extends.missing",
-                    ("extends",),
-                    f"{shown(named)} is no file's name",
-                    "a file's name",
-                )
+            # The schema finds this in the document's own layer, but not in a base: of all
+            # `extends`, the merged document shows only the last.
+            if len(chain) > 1:
+                found = f"{shown(named)} is no file's name"
+                finding = Finding("extends.missing", ("extends",), found, "a file's name")
         else:
             path = posixpath.normpath(posixpath.join(posixpath.dirname(chain[0].path), named))
             finding = _wrong_base(path, named, chain, bases, unreadable)
@@ -170,8 +160,9 @@ def _wrong_base(
     bases: Mapping[str, Layer],
     unreadable: frozenset[str],
 ) -> Finding | None:
-    """Return what is wrong with building on the file ``path`` next. An unreadable file has its
-    problem already.
+    """Return what is wrong with building on the file ``path`` next, or None.
+
+    An unreadable file has its problem already.
     """
     folder = posixpath.dirname(chain[0].path)
     if any(part.path == path for part in chain[:-1]):
@@ -213,6 +204,5 @@ def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
         except (KeyError, IndexError, TypeError):
             continue
         return layer, pointer
-    return top, pointer[:1] if pointer and isinstance(top.value, dict) and pointer[
-        0
-    ] in top.value else ()
+    has_key = bool(pointer) and isinstance(top.value, dict) and pointer[0] in top.value
+    return top, pointer[:1] if has_key else ()

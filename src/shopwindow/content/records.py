@@ -1,5 +1,9 @@
-"""The files of the catalog read as streams, in blocks that several processes share: never a
-whole feed in memory.
+"""Reads the files of streamed kinds in blocks that several processes share.
+
+A feed may hold millions of documents, so none is ever whole in memory. A plain feed is cut by
+byte: each process seeks to its block. A compressed feed cannot be entered in the middle, so each
+process that shares it unpacks all of it and takes every so-many-th run of lines. A feed that
+somebody sends is not trusted: its lines, its size and the ratio of its compression are bounded.
 """
 
 import gzip
@@ -21,47 +25,53 @@ from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Failure, Place
 
 BLOCK = 4 * 1024 * 1024
+"""Bytes of a plain feed that go to one process together."""
+
 LINES_A_RUN = 2048
 """Lines of a compressed feed that go to one process together."""
 
 STRIPED = 256 * 1024
-"""Bytes from which a compressed feed is shared among processes, each of which then unpacks all
-of it.
+"""Bytes from which a compressed feed is shared among processes. Each of them unpacks all of it,
+which for a smaller feed would cost more than it saves.
 """
 
 STRIPES = 8
+"""Blocks of a compressed feed: as many processes can share it."""
+
 BUFFER = 256 * 1024
+"""Bytes that are read from a file at a time."""
+
 PACKED = 4096
-"""Bytes of a .zst file that are unpacked at a time: they may hold a thousand times as many."""
+"""Bytes of a .zst file that are unpacked at a time. They may hold a thousand times as many."""
 
 BROKEN = ("feed.compressed", "tree.unreadable")
-"""The rules that tell of a file, not of a line: nobody knows what it would have held from there
-on.
+"""Rules of problems that concern a file from some place on, and not a line: nobody knows what
+the rest of it would have held.
 """
 
 MAX_UNPACKED_BYTES = 16 * 1024**3
-"""Bytes of a feed once it is unpacked, unless an option says otherwise: ten million products
+"""Bytes of a feed once it is unpacked, unless an option says otherwise. Ten million products
 have some 12 GiB.
 """
 
 MAX_RATIO = 200
-"""A feed unpacks to at most so many times its size; JSON of a shop is packed to a fifth or a
-twentieth. A megabyte of gzip can hold a gigabyte, which every process would unpack.
+"""How many times its size a compressed feed may unpack to. JSON of a shop is packed to a fifth
+or a twentieth, while a megabyte of gzip can hold a gigabyte, which every process would unpack.
 """
 
 RATIO_FROM = 64 * 1024 * 1024
-"""Bytes that a feed may unpack to whatever its size is: half a second's work."""
+"""Bytes that a feed may unpack to whatever its ratio is: half a second's work."""
 
-_MARK = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
 class FeedBlock:
-    """A part of a file: the lines of a feed that begin at ``start`` or later, and before
-    ``end``, in bytes.
+    """A part of a file.
 
-    Of a compressed feed it is every ``stripes``-th run of lines, from the run ``stripe`` on; of
-    a YAML file all of it.
+    Of a plain feed it is the lines that begin at the byte ``start`` or later, and before
+    ``end``; of a compressed feed every ``stripes``-th run of lines, from the run ``stripe`` on;
+    of a YAML file all of it.
     """
 
     source: Source
@@ -72,37 +82,34 @@ class FeedBlock:
 
 
 def blocks(sources: Sequence[Source], *, shared: bool = True) -> list[FeedBlock]:
-    """The blocks of some files, in order; each file in one piece if it is not to be ``shared``."""
+    """Return the blocks of some files, in order; each file is one block unless ``shared``."""
     if not shared:
         return [FeedBlock(source) for source in sources]
-    found: list[FeedBlock] = []
+    parts: list[FeedBlock] = []
     for source in sources:
+        size = source.size
         if source.path.endswith(".jsonl"):
-            starts = range(0, max(source.size, 1), BLOCK)
-            found += [
-                FeedBlock(source, start, min(start + BLOCK, source.size)) for start in starts
-            ]
-        elif source.is_feed and source.size >= STRIPED:
-            found += [
-                FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in range(STRIPES)
-            ]
+            starts = range(0, max(size, 1), BLOCK)
+            parts += [FeedBlock(source, start, min(start + BLOCK, size)) for start in starts]
+        elif source.is_feed and size >= STRIPED:
+            stripes = range(STRIPES)
+            parts += [FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in stripes]
         else:
-            found.append(FeedBlock(source))
-    return found
+            parts.append(FeedBlock(source))
+    return parts
 
 
 class FeedLines:
-    """The lines of a block that are not blank, each with its number, or with what is wrong with
-    it as a line.
+    """The lines of a block that are not empty, each with its number.
 
-    Numbers count from 1, in a plain feed from the block's first line. ``count``: how many lines
-    there were.
+    A line that cannot be read comes as a Malformed. Numbers count from 1, in a plain feed from
+    the block's first line. ``count``: how many lines there were.
     """
 
     def __init__(
         self, folder: Path, block: FeedBlock, unpacked: int = MAX_UNPACKED_BYTES
     ) -> None:
-        """``unpacked``: bytes that the feed may hold, unpacked if it is compressed."""
+        """``unpacked``: bytes that the feed may hold, once it is unpacked."""
         self.path, self.block, self.unpacked = folder / block.source.path, block, unpacked
         self.count = 0
 
@@ -133,12 +140,10 @@ class FeedLines:
             )
 
     def _read(self, stream: BinaryIO, end: int) -> Iterator[tuple[int, bytes | Malformed]]:
-        """The lines that begin before ``end``; no more is read than what the last of them may
-        have.
-        """
+        """Yield the lines that begin before ``end``, and read little beyond the last of them."""
         position = self.block.start
         stripe, stripes = self.block.stripe, self.block.stripes
-        if position:  # a line that begins before the block belongs to the one before
+        if position:  # a line that begins before the block belongs to the block before
             stream.seek(position - 1)
             position += _rest(stream, end - position + 1) - 1
         while position < end and (line := stream.readline(MAX_LINE + 1)):
@@ -169,10 +174,10 @@ class FeedLines:
 
 
 def _rest(stream: BinaryIO, most: int) -> int:
-    """Skip to the end of the line, or ``most`` bytes and a little; how many bytes that were.
+    """Skip to the end of the line, but hardly more than ``most`` bytes; return how many.
 
-    What is beyond belongs to another block. Each would read a line of 512 MiB to its end
-    otherwise.
+    What is beyond belongs to another block. Without this bound, each block would read a line of
+    512 MiB to its end.
     """
     skipped = 0
     while skipped < most and (line := stream.readline(MAX_LINE)):
@@ -183,12 +188,14 @@ def _rest(stream: BinaryIO, most: int) -> int:
 
 
 def _opened(path: Path) -> BinaryIO:
+    """Open a file, unpacked where it is compressed. Raises OSError or EOFError."""
     if path.name.endswith(COMPRESSED) and not path.stat().st_size:
-        raise EOFError("it is empty")  # as no compressed file is: the libraries pass over it
+        raise EOFError("it is empty")  # the libraries accept that, though no packer writes it
     if path.name.endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
     if path.name.endswith(".zst"):
-        library = _zstandard()  # before the object: one that is half made is closed all the same, from Python 3.13 on
+        # Before the object below: from Python 3.13 on, one that fails half-way is closed, too.
+        library = _zstandard()
         return io.BufferedReader(
             _Unpacked(open(path, "rb"), library.ZstdDecompressor()), BUFFER
         )
@@ -196,8 +203,9 @@ def _opened(path: Path) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """What a .zst file holds. Raises EOFError where it is cut off, which the library's own
-    reader passes over.
+    """The unpacked bytes of a .zst file.
+
+    Raises EOFError where the file is cut off, which the library's own reader does not notice.
     """
 
     def __init__(self, file: BinaryIO, frames: Any) -> None:
@@ -230,7 +238,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def _zstandard() -> Any:
-    """The library for .zst, which not every installation has."""
+    """Return the library for .zst. Raises Failure where it is not installed."""
     try:
         return import_module("zstandard")
     except ImportError:
@@ -242,34 +250,33 @@ def _zstandard() -> Any:
 
 
 def _damage() -> tuple[type[Exception], ...]:
-    """What reading a damaged compressed feed raises."""
-    known: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
+    """Return what reading a damaged compressed feed raises."""
+    errors: tuple[type[Exception], ...] = (EOFError, zlib.error, gzip.BadGzipFile)
     library = sys.modules.get("zstandard")
-    return (*known, library.ZstdError) if library else known
+    return (*errors, library.ZstdError) if library else errors
 
 
 @dataclass(frozen=True)
 class Records:
-    """The checked documents of one kind, read anew each time: their files are not kept in
-    memory.
-    """
+    """The checked documents of one kind, which are read again each time they are needed."""
 
     folder: Path
     sources: Sequence[Source]
     names: expressions.Names
 
     def __iter__(self) -> Iterator[Json]:
-        """All of them, in the order of the files."""
+        """Yield all of them, in the order of the files."""
         for block in blocks(self.sources, shared=False):
             yield from self.read(block)
 
     def blocks(self) -> list[FeedBlock]:
-        """Parts to be read side by side, by any process, in the order of the files."""
+        """Return parts that any processes may read side by side, in the order of the files."""
         return blocks(self.sources)
 
     def read(self, block: FeedBlock) -> Iterator[Json]:
-        """The documents of a block. Raises Failure where the file was changed since it was
-        checked.
+        """Yield the documents of a block.
+
+        Raises Failure where the file was changed since it was checked.
         """
         try:
             if block.source.is_feed:
@@ -277,7 +284,7 @@ class Records:
                     if isinstance(line, Malformed):
                         raise line
                     yield orjson.loads(
-                        line.removeprefix(_MARK)
+                        line.removeprefix(_BYTE_ORDER_MARK)
                     )  # what `feed.load` found no fault with is plain JSON
             else:
                 value = yaml.load(tree.text_of(self.folder, block.source))

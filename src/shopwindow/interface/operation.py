@@ -1,7 +1,8 @@
-"""An Operation is what may be asked, described once for all that follows from it; a Call is one
-asking.
+"""An Operation says what may be asked; a Call is one question, with its arguments.
 
-Both stand here, for an operation's source takes Calls, and a Call is of an operation.
+Routing, binding, pre-rendering, the edge's configuration and OpenAPI all follow from the value
+that describes an operation. Both types stand in this module, because an operation's source
+takes Calls, and a Call belongs to an operation.
 """
 
 import re
@@ -25,8 +26,8 @@ from shopwindow.problems import Refusal
 Arguments = Mapping[str, Any]
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII)
-"""Names that every file system and object store takes as they are; 200 leaves room for an
-extension below 255.
+"""Names that every file system and object store accepts. File systems admit 255 bytes a segment;
+200 leaves room for an extension.
 """
 
 
@@ -34,10 +35,10 @@ extension below 255.
 class Parameter:
     """One parameter of the path or the query.
 
-    ``default`` is the value of a parameter that is absent; the canonical spelling leaves it
-    out, unless ``always``. ``example``: a text as a client writes it, which the sample content
-    answers with 200. Without one it is the default, the first word that its kind admits, or its
-    kind's least number.
+    ``about``: its description for the documentation. ``default``: its value where it is absent;
+    the canonical spelling leaves it out, unless ``always``. ``example``: a text as a client
+    writes it, which the sample content answers with 200; without one it is the default, the
+    first word that the kind admits, or the kind's least number.
     """
 
     name: str
@@ -50,10 +51,10 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Others:
-    """Parameters of the query that nobody can list, such as filters by facet: those whose whole
-    name fits ``names``.
+    """Parameters of the query that nobody can list, such as filters by facet.
 
-    ``example``: one of them, by its name, as a client writes it.
+    ``names``: a pattern that their whole names match. ``example``: the name of one, and its
+    text as a client writes it.
     """
 
     names: str
@@ -81,11 +82,11 @@ class FromContent:
 
 @dataclass(frozen=True)
 class Moment:
-    """What an action knows beside its Call: the time (UTC), a source of random bytes, the
-    client's address.
+    """What an action knows beside its Call.
 
-    ``secret``: what digests of single-use codes are made with; empty where the service was
-    given none. ``is_trusted``: the address is a server of the shop's own, and not a customer's.
+    ``now``: the time (UTC). ``random``: returns so many random bytes. ``address``: the
+    client's. ``secret``: keys the digests of single-use codes; empty where the service has
+    none. ``is_trusted``: the address is a server of the shop's own, and not a customer's.
     """
 
     now: datetime
@@ -97,10 +98,10 @@ class Moment:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an action: the answer's value, and its ETag where it has one.
+    """The result of an action: the response's value, and its ETag where it has one.
 
-    ``refusal``: the request is declined all the same, though what was written stays (an attempt
-    is counted).
+    ``refusal``: the request is refused, and yet what was written stays, such as the count of an
+    attempt.
     """
 
     value: Json = None
@@ -110,8 +111,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class FromStore:
-    """An action in one transaction of the database; a Refusal rolls it back. ``writes`` False:
-    it only reads.
+    """An action in one transaction of the database, which a Refusal rolls back.
+
+    ``writes``: False where it only reads.
     """
 
     action: Callable[[Tables, Content, "Call", Moment], Outcome]
@@ -130,17 +132,17 @@ OperationSource = FromContent | FromStore | FromRunning
 
 @dataclass(frozen=True)
 class AnyOf:
-    """At least one of some parameters must be given."""
+    """At least one of some parameters must be there."""
 
     names: tuple[str, ...]
 
     def fault(self, given: Collection[str], arguments: Arguments) -> str:
-        """What is wrong, or nothing. ``given`` names what was sent, ``arguments`` what of it
-        could be read.
+        """Return what is wrong; empty where nothing is.
+
+        ``given``: the names that were sent. ``arguments``: those of them that could be read.
         """
-        for name in self.names:
-            if name in given:
-                return ""
+        if any(name in given for name in self.names):
+            return ""
         return f"{'' if len(self.names) == 1 else 'one of '}{', '.join(self.names)} is required"
 
 
@@ -173,20 +175,17 @@ class Ordered:
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """Of some parameters not more than one is given; exactly one where that is ``required``."""
+    """At most one of some parameters may be there, and one must where that is ``required``."""
 
     names: tuple[str, ...]
     required: bool = True
 
     def fault(self, given: Collection[str], arguments: Arguments) -> str:
-        found = [name for name in self.names if name in given]
-        if len(found) > 1:
-            return (
-                f"only one of {', '.join(self.names)} may be given, not {' and '.join(found)}"
-            )
-        return (
-            f"one of {', '.join(self.names)} is required" if self.required and not found else ""
-        )
+        names = ", ".join(self.names)
+        sent = [name for name in self.names if name in given]
+        if len(sent) > 1:
+            return f"only one of {names} may be given, not {' and '.join(sent)}"
+        return f"one of {names} is required" if self.required and not sent else ""
 
 
 ParameterRule = AnyOf | Together | Ordered | OnlyOne
@@ -194,8 +193,9 @@ ParameterRule = AnyOf | Together | Ordered | OnlyOne
 
 @dataclass(frozen=True)
 class Cookie:
-    """A property of the body that a cookie may give where the body does not; ``setting`` of
-    site.yaml is its name.
+    """A property of the body that a cookie may hold where the body does not.
+
+    ``setting``: the entry of site.yaml that names the cookie.
     """
 
     property: str
@@ -203,7 +203,7 @@ class Cookie:
 
 
 class Rate(NamedTuple):
-    """So many in so many minutes."""
+    """At most so many in so many minutes."""
 
     most: int
     minutes: int
@@ -213,9 +213,9 @@ class Rate(NamedTuple):
 class Allowance:
     """How much of an operation is allowed, by address and by application.
 
-    ``setting`` of site.yaml's `limits` overrides the two rates; ``words`` say what is counted.
-    ``cost``: what a Call counts as, 0 for nothing; its second argument says whether the answer
-    is stored for repeated requests.
+    ``setting``: the entry of site.yaml's `limits` that overrides the two rates. ``words``: what
+    is counted. ``cost``: returns what a Call counts as, 0 for nothing; its second argument says
+    whether the answer is stored for repeated requests.
     """
 
     setting: str
@@ -227,21 +227,22 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Operation:
-    """One operation of the interface. ``path`` has no leading slash; ``{name}`` in it is a
-    parameter.
+    """One operation of the interface.
 
-    ``response`` names a schema in schemas/responses/. ``items`` leads to the items of the
-    answer that a `_fields` mask applies to. ``by_application``: the answer depends on the API
-    key's application. ``others``: what it knows in the query beside its parameters.
+    ``path``: without a leading slash; ``{name}`` in it is a parameter. ``response``: the name
+    of a schema in schemas/responses/. ``rules``: what must hold between parameters. ``items``:
+    leads to the items of the response that a `_fields` mask applies to. ``by_application``: the
+    response depends on the API key's application. ``others``: parameters of the query beside
+    those that are listed.
 
-    ``body`` names the schema of the request's body in schemas/requests/; ``body_optional``: it
-    may be missing; ``cookie``: what a cookie may give of it. ``order_host``: it is served on
-    the order host alone. ``own_failures``: it answers failures in the form of single-use codes
-    (interface 7.2). ``safe`` False: a GET that writes, so there is no HEAD. ``tagged``: its
-    answers have an ETag of what is asked for, and If-Match is honoured. ``limited``: it may be
-    asked so often in a while; ``allowance``: how often, where the service counts before the
-    action. ``lifetime``: seconds for which caches may keep an answer where site.yaml does not
-    name the operation; None: site.yaml's default.
+    ``body``: the name of the schema of the request's body in schemas/requests/;
+    ``body_optional``: it may be missing; ``cookie``: a property of it that a cookie may hold.
+    ``order_host``: it is served on the order host alone. ``own_failures``: failures have the
+    form of single-use codes (interface 7.2). ``safe``: False for a GET that writes, of which
+    there is no HEAD. ``tagged``: responses have an ETag of what is asked for, and If-Match is
+    honored. ``limited``: it may be called only so often; ``allowance``: how often, where the
+    service counts before the action. ``lifetime``: seconds for which caches may keep a response
+    where site.yaml does not name the operation; None: site.yaml's default.
     """
 
     name: str
@@ -317,19 +318,19 @@ class Operation:
         return frozenset(self.named) - set(self.in_path)
 
     def knows(self, name: str) -> bool:
-        """Whether a parameter of the query is one of the operation's."""
+        """Return whether a parameter of the query is one of the operation's."""
         return name in self.in_query or (
             self.others is not None and name not in self.named and self.others.admit(name)
         )
 
     def kind(self, name: str) -> ParameterKind:
-        """The kind of a parameter that the operation knows."""
+        """Return the kind of a parameter of the operation."""
         if self.others is not None and name not in self.named:
             return self.others.kind
         return self.named[name].kind
 
     def ordered(self, names: Collection[str]) -> Iterable[str]:
-        """Names that the operation knows in their declared order; others after them, by name."""
+        """Return names of parameters in their declared order; `others` after them, by name."""
         if len(names) < 2:
             return names
         places = self._places
@@ -343,17 +344,18 @@ class Operation:
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
-        """What the parameters are where they are absent, by name."""
+        """The values of the parameters where they are absent, by name."""
         return {parameter.name: parameter.default for parameter in self.parameters}
 
 
 @dataclass(frozen=True)
 class Call:
-    """One asking. ``arguments`` holds what differs from its default, in the declared order;
-    then others, by name.
+    """One question to an operation.
 
-    ``body`` is the checked body, every place of its schema's one type. ``if_match``: that
-    header (RFC 9110 §13.1.1).
+    ``arguments``: those that differ from their defaults, in the declared order; then others, by
+    name. Equal questions are equal Calls, therefore. ``application``: whose API key was sent,
+    where the response depends on it. ``body``: checked, every value of its schema's one type.
+    ``if_match``: that header (RFC 9110 §13.1.1).
     """
 
     operation: Operation
@@ -364,20 +366,22 @@ class Call:
     if_match: str | None = None
 
     def __getitem__(self, name: str) -> Any:
-        """An argument, or the parameter's default."""
+        """Return an argument, or the parameter's default."""
         for key, value in self.arguments:
             if key == name:
                 return value
         return self.operation.defaults[name]
 
     def others(self) -> dict[str, Any]:
-        """The arguments that the operation's description does not name (Operation.others)."""
+        """Return the arguments that the operation does not list (`Operation.others`)."""
         return {
             name: value for name, value in self.arguments if name not in self.operation.named
         }
 
     def texts(self) -> dict[str, str]:
-        """The arguments as text: those of the path, those that differ from their default, those
+        """Return the arguments as texts, by name.
+
+        These are those of the path, those that differ from their defaults, and those that are
         always written.
         """
         return dict(self._texts)
@@ -399,7 +403,7 @@ class Call:
         return texts
 
     def request(self) -> Request:
-        """The canonical spelling, without a key."""
+        """Return the request in its canonical spelling, without an API key."""
         texts = self.texts()
         path = self._path(texts)
         query = "&".join(
@@ -415,15 +419,17 @@ class Call:
         return Request(path, query, headers, self.operation.method, len(body), body)
 
     def filename(self) -> str | None:
-        """The file that holds the answer, relative to the release's files/; None where no file
-        name can.
+        """Return the file that holds the response, relative to the release's files/.
+
+        None where it would have no valid file name; then only the service answers.
         """
         name = self._stem() + self.format.extension
         return name if _FILE_NAME.fullmatch(name) else None
 
     def filenames(self) -> list[str]:
-        """The files that hold the answer in every format; none where one of them has no file
-        name.
+        """Return the files that hold the response in every format.
+
+        There are none where one of them would have no valid file name.
         """
         stem = self._stem()
         names = [stem + format.extension for format in RESPONSE_FORMATS]
@@ -437,7 +443,7 @@ class Call:
         return name + "".join([f";{key}={text}" for key, text in texts.items()])
 
     def _path(self, texts: dict[str, str]) -> str:
-        """The path with its parameters written into it; they are taken out of ``texts``."""
+        """Return the path with its parameters written into it, and remove them from ``texts``."""
         path = self.operation.path
         for name in self.operation.in_path:
             path = path.replace(f"{{{name}}}", texts.pop(name))
