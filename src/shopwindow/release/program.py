@@ -35,7 +35,8 @@ def program_digest(
     """
     digest = sha256(sys.version.encode())
     files = {name: _PACKAGE / name for name in below(_PACKAGE, ".py")}
-    apart = [folder.resolve() for folder in without]
+    # unlike Path.resolve, realpath takes a loop of links as it is: reading it reports the loop
+    apart = [os.path.realpath(folder) for folder in without]
     files |= {
         name: path
         for name, path in _own_files(interface).items()
