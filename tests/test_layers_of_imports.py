@@ -76,7 +76,7 @@ def test_each_library_has_one_home() -> None:
         "email_validator": {"retail/sharing/addresses.py"},
         "granian": {"service/worker.py"},
         "jsonschema": {"content/explaining.py"},
-        "jsonschema_rs": {"content/explaining.py", "content/own_schemas.py", "content/schema.py"},
+        "jsonschema_rs": {"content/explaining.py", "content/own_schema_faults.py", "content/schema.py"},
         "jinja2": {
             "content/expressions.py",
             "edge/nginx.py",
