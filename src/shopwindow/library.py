@@ -112,7 +112,8 @@ def new(interface: Interface, content: Path, kind: str, name: str | None = None)
     if not content.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
     prepared = declared(interface, content)
-    named = document.kind_named(prepared.interface, kind)
+    has_faults = bool(prepared.problems or prepared.schemas.problems)
+    named = document.kind_named(prepared.interface, kind, has_faults=has_faults)
     begun = document.new_document(prepared.interface, prepared.schemas, content, named, name)
     return document.write(content, begun)
 

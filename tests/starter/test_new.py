@@ -1,8 +1,11 @@
 """`shopwindow new`: a document of any kind, which checks clean where the schema has examples."""
 
 import json
+import os
 import shutil
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +162,20 @@ def test_a_kind_that_does_not_exist_is_refused_with_the_kinds(sample: Path) -> N
     assert ran.err.splitlines()[-1] == f"Error: 'evnt' is no kind; the kinds are {kinds}; did you mean event?"
 
 
+@pytest.mark.parametrize("name", ["a\nb", "\udcff", "\x1b[0m"])
+def test_a_name_that_is_no_line_of_text_is_refused(minimal: Path, name: str) -> None:
+    with pytest.raises(Misuse, match="NAME has to be one line of text"):
+        library.new(INTERFACE, minimal, "event", name)
+
+
+def test_a_kind_that_is_named_by_its_file_has_no_other_name(minimal: Path) -> None:
+    app = replace(INTERFACE.kind["app"], named_by_file=True)
+    interface = replace(INTERFACE, kinds=(app, *INTERFACE.kinds[1:]))
+    assert library.new(interface, minimal, "app", "kiosk").name == "kiosk.yaml"
+    with pytest.raises(Misuse, match="is named by its file"):
+        library.new(interface, minimal, "app", "../kiosk")
+
+
 def test_without_content_there_is_nothing_to_add_to(tmp_path: Path) -> None:
     ran = shopwindow("new", "event", cwd=tmp_path)
     assert (ran.status, list(tmp_path.iterdir())) == (2, [])
@@ -266,3 +283,60 @@ def test_every_required_property_of_a_kind_has_an_example_or_choices() -> None:
             if not (place.keyword("examples") or place.keyword("enum") or place.type in ("boolean", "object", "array")):
                 bare.append(f"{kind.name}.{name}")
     assert bare == []
+
+
+# -- another interface, and collections ------------------------------------------------------------------------------
+
+GUIDE = {
+    "description": "A guide.",
+    "type": "object",
+    "properties": {
+        "slug": {"description": "Its name in the address.", "type": "string", "minLength": 1},
+        "title": {"description": "Its title.", "type": "string", "minLength": 1},
+        "pages": {"description": "How many pages it has.", "type": "integer", "minimum": 1},
+        "colors": {
+            "description": "Its colors.",
+            "type": "array",
+            "minItems": 1,
+            "items": {"type": "string", "enum": ["red", "blue"]},
+        },
+    },
+    "required": ["slug", "title", "pages"],
+    "additionalProperties": False,
+}
+
+
+def test_a_collection_with_text_ids_is_begun_with_placeholders(minimal: Path) -> None:
+    declared = "guide: {folder: guides, schema: guide.json, id: slug, path: v1/guides}\n"
+    (minimal / "collections.yaml").write_text(declared)
+    (minimal / "schemas").mkdir()
+    (minimal / "schemas/guide.json").write_text(json.dumps(GUIDE))
+
+    with pytest.raises(Misuse, match=r"a new guide needs its slug \(Its name in the address\) as NAME"):
+        library.new(INTERFACE, minimal, "guide")
+    path = library.new(INTERFACE, minimal, "guide", "old-town")
+
+    assert path.relative_to(minimal).as_posix() == "guides/old-town.yaml"
+    assert value(path) == {"slug": "old-town", "title": "", "pages": "TODO"}
+    assert "#colors: [red]" in path.read_text()
+    reported = [problem.partition(": ")[2].partition(" (")[0] for problem in problems(minimal)]
+    assert reported == ["title: nothing is written here", "pages: 'TODO' is not a whole number"]
+
+
+def test_a_collection_with_faults_is_no_kind_yet(minimal: Path) -> None:
+    (minimal / "collections.yaml").write_text("guide: {folder: guides}\n")
+    with pytest.raises(Misuse, match=r"'guide' is no kind; .* a collection with problems, which `check` reports"):
+        library.new(INTERFACE, minimal, "guide")
+
+
+def test_any_interface_has_new_documents(tmp_path: Path) -> None:
+    shutil.copytree(SAMPLE.parent / "examples/library", tmp_path / "shop")
+    code = os.pathsep.join([*sys.path, str(tmp_path / "shop")])
+    named = {"PYTHONPATH": code, "SHOPWINDOW_INTERFACE": "library.interface:INTERFACE"}
+    began = shopwindow("new", "branch", "Old Town", cwd=tmp_path / "shop", env=named)
+    assert (began.status, began.out) == (0, "content/branches/3-old-town.yaml\n")
+    checked = shopwindow("check", cwd=tmp_path / "shop", env=named)
+    assert [line.split(":")[3].strip() for line in checked.out.splitlines()] == ["address", "phone"]
+    edited = shopwindow("schemas", "--editor", "vscode", cwd=tmp_path / "shop", env=named)
+    assert edited.status == 0
+    assert (tmp_path / "shop/.vscode/schemas/branch.json").is_file()

@@ -10,7 +10,7 @@ import orjson
 
 from shopwindow.editor.schemas import Association
 
-INDEX = "associations.json"
+ASSOCIATIONS_FILE = "associations.json"
 """Beside the schemas: what the setting `yaml.schemas` of a language server has to say."""
 
 
@@ -41,15 +41,15 @@ def encoded(value: Any) -> bytes:
 def write_schemas(
     folder: Path, listed: Iterable[Association], root: Path, content: str
 ) -> list[Path]:
-    """Write schemas and INDEX to a folder; return the paths.
+    """Write schemas and ASSOCIATIONS_FILE to a folder; return the paths.
 
-    Paths in INDEX are relative to ``root``, the folder that an editor opens, and ``content`` is
+    Paths in ASSOCIATIONS_FILE are relative to ``root``, the folder that an editor opens, and ``content`` is
     the name of the content folder in it.
     """
     listed = list(listed)
     relative = os.path.relpath(folder.absolute(), root).replace(os.sep, "/")
     files = schema_files(listed)
-    files[INDEX] = encoded(patterns(listed, relative, content))
+    files[ASSOCIATIONS_FILE] = encoded(patterns(listed, relative, content))
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         (folder / name).write_bytes(data)

@@ -17,17 +17,17 @@ from shopwindow.content.listing import COLLECTIONS, SITE_FILE
 from shopwindow.content.schema import BASE, Schemas
 from shopwindow.editor import texts
 from shopwindow.editor.snippets import snippet
-from shopwindow.editor.texts import Schema
+from shopwindow.editor.texts import EditorSchema
 from shopwindow.interface.interface import Interface
 
-DIALECT = "http://json-schema.org/draft-07/schema#"
+EDITOR_DIALECT = "http://json-schema.org/draft-07/schema#"
 """Draft 7 has every keyword that is left here, and every language server knows it."""
 
 COLLECTIONS_SCHEMA = "collections.json"
 
 ANNOTATIONS = ("description", "title", "default", "examples")
 
-WORDS = {
+TYPE_WORDS = {
     "integer": "a whole number, without quotes",
     "number": "a number, without quotes",
     "boolean": "true or false, without quotes",
@@ -38,7 +38,7 @@ WORDS = {
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _LISTS = ("minItems", "maxItems", "uniqueItems")
 _SIZES = ("minProperties", "maxProperties")
-_TEXT = ("pattern", "format", "minLength", "maxLength")
+_TEXT_KEYWORDS = ("pattern", "format", "minLength", "maxLength")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Association:
     """
 
     name: str
-    schema: Schema
+    schema: EditorSchema
     patterns: tuple[str, ...]
 
 
@@ -69,7 +69,7 @@ def associations(interface: Interface, schemas: Schemas) -> list[Association]:
     return result
 
 
-def whole(schemas: Schemas, name: str) -> Schema:
+def whole(schemas: Schemas, name: str) -> EditorSchema:
     """Return the editor's schema of a file that holds one document."""
     return _file(*_document(schemas, name, layered=False))
 
@@ -98,12 +98,12 @@ def _of_bases(kind: Kind, schemas: Schemas) -> Association:
     return Association(f"{kind.name}-base", _file(document, more), patterns)
 
 
-def _listed(document: Schema, *, is_list: bool) -> Schema:
+def _listed(document: EditorSchema, *, is_list: bool) -> EditorSchema:
     """Return the schema of a file that holds one document or a list of them.
 
     Where a document is a list itself, a list of lists is what holds several.
     """
-    several: Schema = {"type": "array"}
+    several: EditorSchema = {"type": "array"}
     if is_list:
         several["items"] = {"type": "array"}
     reference = {"$ref": "#/definitions/document"}
@@ -116,22 +116,22 @@ def _listed(document: Schema, *, is_list: bool) -> Schema:
     }
 
 
-def _file(schema: Schema, more: Mapping[str, Schema]) -> Schema:
+def _file(schema: EditorSchema, more: Mapping[str, EditorSchema]) -> EditorSchema:
     """Return the schema of a file, with its definitions."""
     definitions = {**schema.get("definitions", {}), **more}
-    result = {"$schema": DIALECT, **schema}
+    result = {"$schema": EDITOR_DIALECT, **schema}
     return result | ({"definitions": definitions} if definitions else {})
 
 
 def _document(
     schemas: Schemas, name: str, *, layered: bool
-) -> tuple[Schema, dict[str, Schema]]:
+) -> tuple[EditorSchema, dict[str, EditorSchema]]:
     """Return the schema of a document, and the definitions that it refers to.
 
     A content folder's own schema stands on top of the program's: both hold.
     """
-    parts: list[Schema] = []
-    definitions: dict[str, Schema] = {}
+    parts: list[EditorSchema] = []
+    definitions: dict[str, EditorSchema] = {}
     for number, level in enumerate(schemas.levels(name)):
         prefix = f"{'layered-' * layered}{number}-"
         translation = Translation(level, prefix, layered=layered)
@@ -154,17 +154,17 @@ class Translation:
     schemas: Schemas
     prefix: str
     layered: bool = False
-    definitions: dict[str, Schema] = field(default_factory=dict)
+    definitions: dict[str, EditorSchema] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
     _recursive: set[str] = field(default_factory=set)
 
-    def document(self, name: str) -> Schema:
+    def document(self, name: str) -> EditorSchema:
         """Return the schema of a whole document."""
         result = self._target(BASE + name, {}, lacks=self.layered)
         result.pop("errorMessage", None)
         return result
 
-    def _target(self, uri: str, own: Schema, *, lacks: bool) -> Schema:
+    def _target(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
         """Return what a reference leads to; ``own`` is what stands beside it."""
         key = self.prefix + uri.removeprefix(BASE).replace("/", "-").replace("#", "-")
         key += "-whole" * (self.layered and not lacks)
@@ -184,7 +184,7 @@ class Translation:
             self.definitions[key] = result
         return result
 
-    def place(self, schema: Schema, base: str, *, lacks: bool) -> Schema:
+    def place(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
         """Return the schema of one place.
 
         ``lacks``: a base may have what is required here, and null removes what it has.
@@ -207,17 +207,21 @@ class Translation:
                     result[key] = self._property(schema[key], base)
         return result
 
-    def _by_type(self, schema: Schema, base: str, *, lacks: bool) -> Schema:
+    def _by_type(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
         types = schema.get("type")
         wanted = [types] if isinstance(types, str) else list(types or ())
-        is_text = wanted == ["string"] or (not wanted and any(key in schema for key in _TEXT))
+        is_text = wanted == ["string"] or (
+            not wanted and any(key in schema for key in _TEXT_KEYWORDS)
+        )
         if is_text or (not wanted and _of_texts(schema)):
             return texts.text(schema)
-        result: Schema = {}
+        result: EditorSchema = {}
         if wanted:
             result["type"] = wanted[0] if len(wanted) == 1 else wanted
             if not {"object", "string"} & set(wanted):
-                words = schema.get("x-allowed") or " or ".join(WORDS[name] for name in wanted)
+                words = schema.get("x-allowed") or " or ".join(
+                    TYPE_WORDS[name] for name in wanted
+                )
                 result["errorMessage"] = words
         for key in (*_NUMBERS, *_LISTS, "const", "enum"):
             if key in schema:
@@ -227,8 +231,8 @@ class Translation:
             result["items"] = self._property(schema["items"], base)
         return result
 
-    def _object(self, schema: Schema, base: str, *, lacks: bool) -> Schema:
-        result: Schema = {}
+    def _object(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
+        result: EditorSchema = {}
         if "properties" in schema:
             parts = schema["properties"].items()
             result["properties"] = {
@@ -278,7 +282,7 @@ class Translation:
         return {key: self._plain(part, base) for key, part in schema.items()}
 
 
-def _removable(schema: Schema) -> Schema:
+def _removable(schema: EditorSchema) -> EditorSchema:
     """Return a schema that also takes null."""
     if "anyOf" in schema:
         return schema | {"anyOf": [*schema["anyOf"], {"type": "null"}]}
@@ -289,7 +293,7 @@ def _removable(schema: Schema) -> Schema:
     return schema | {"type": [*([types] if isinstance(types, str) else types), "null"]}
 
 
-def _of_texts(schema: Schema) -> bool:
+def _of_texts(schema: EditorSchema) -> bool:
     choices = schema.get("enum", [schema["const"]] if "const" in schema else [])
     return bool(choices) and all(isinstance(choice, str) for choice in choices)
 

@@ -6,7 +6,7 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.schema import Schemas
 from shopwindow.content.shape import Shape
 
-DEEPEST = 6
+DEEPEST_SNIPPET = 6
 """Levels of a snippet: what is deeper has its example, or is left out."""
 
 
@@ -33,7 +33,12 @@ class _Body:
     def value(self, shape: Shape, way: tuple[str, ...], deep: int) -> Any:
         """Return the part of the snippet for a place."""
         examples = shape.keyword("examples")
-        if shape.type == "object" and shape.properties and deep < DEEPEST and not examples:
+        if (
+            shape.type == "object"
+            and shape.properties
+            and deep < DEEPEST_SNIPPET
+            and not examples
+        ):
             names = shape.required or shape.properties[:1]
             inner = ((name, shape.property(name)) for name in names)
             return {
@@ -41,7 +46,7 @@ class _Body:
             }
         if examples:
             return self._marked(examples[0])
-        if shape.type == "array" and shape.items is not None and deep < DEEPEST:
+        if shape.type == "array" and shape.items is not None and deep < DEEPEST_SNIPPET:
             return [self.value(shape.items, (*way, ""), deep + 1)]
         choices = shape.keyword("enum")
         return self._marked(choices[0] if choices else "")

@@ -11,14 +11,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-Schema = dict[str, Any]
+EditorSchema = dict[str, Any]
 
-EXPRESSION = r"\{\{"
+HOLDS_EXPRESSION = r"\{\{"
 """In a pattern: an expression stands in the text, and what it renders to is not known here."""
 
-QUOTED = "text; put what looks like a number in quotes"
+QUOTE_NUMBERS = "text; put what looks like a number in quotes"
 
-_FORMATS = {
+_FORMAT_RULES = {
     "uri": (
         r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s]*$",
         "a URL, such as https://www.shop.example/page",
@@ -43,7 +43,7 @@ LONGEST_ZERO = 18
 """Digits of a text such as 02116 that is tried: more than any zip code, bar code or number."""
 
 
-def text(schema: Mapping[str, Any]) -> Schema:
+def text(schema: Mapping[str, Any]) -> EditorSchema:
     """Return the schema of a place that holds text, for a language server.
 
     The annotations are the caller's. ``schema`` may have any keyword that JSON Schema knows for
@@ -55,13 +55,16 @@ def text(schema: Mapping[str, Any]) -> Schema:
     choices = schema.get("enum") or ([schema["const"]] if "const" in schema else None)
     if choices is not None:
         return _one_of(choices, takes_truth="boolean" in types)
-    result: Schema = {"type": types, "errorMessage": schema.get("x-allowed") or QUOTED}
+    result: EditorSchema = {
+        "type": types,
+        "errorMessage": schema.get("x-allowed") or QUOTE_NUMBERS,
+    }
     if schema.get("minLength"):
         result["minLength"] = 1
     if zeros := _leading_zeros(schema):
         result["type"] = [*types, "integer"]
         result["if"] = {"type": "integer", "minimum": zeros + 1}
-        result["then"] = {"type": "string", "errorMessage": QUOTED}
+        result["then"] = {"type": "string", "errorMessage": QUOTE_NUMBERS}
     rules = list(_rules(schema))
     if len(rules) == 1:
         result |= _pattern(*rules[0])
@@ -70,9 +73,9 @@ def text(schema: Mapping[str, Any]) -> Schema:
     return result
 
 
-def name(schema: Mapping[str, Any]) -> Schema:
+def name(schema: Mapping[str, Any]) -> EditorSchema:
     """Return the schema of the names of an object's properties, which hold no expression."""
-    result: Schema = {}
+    result: EditorSchema = {}
     for pattern, words in _rules(schema):
         part = {"pattern": pattern, "patternErrorMessage": words}
         result.setdefault("allOf", []).append(part)
@@ -81,18 +84,18 @@ def name(schema: Mapping[str, Any]) -> Schema:
     return result
 
 
-def _one_of(choices: list[Any], *, takes_truth: bool) -> Schema:
+def _one_of(choices: list[Any], *, takes_truth: bool) -> EditorSchema:
     """Return the schema of a text that is one of some, or an expression.
 
     What a server makes of TRUE is described by what it is not: of a boolean, the server would
     offer true and false, which are no texts.
     """
     words = "one of: " + ", ".join(str(choice) for choice in choices)
-    parts: list[Schema] = [
+    parts: list[EditorSchema] = [
         {"enum": list(choices), "errorMessage": words},
         {
             "type": "string",
-            "pattern": EXPRESSION,
+            "pattern": HOLDS_EXPRESSION,
             "errorMessage": words,
             "patternErrorMessage": words,
         },
@@ -108,8 +111,8 @@ def _rules(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and not _FOREIGN.search(pattern):
         yield pattern, words or f"text of the form {pattern}"
-    if (form := schema.get("format")) in _FORMATS:
-        usual, usual_words = _FORMATS[form]
+    if (form := schema.get("format")) in _FORMAT_RULES:
+        usual, usual_words = _FORMAT_RULES[form]
         yield usual, words or usual_words
     if (most := schema.get("maxLength")) is not None:
         yield rf"^[\s\S]{{0,{most}}}$", f"at most {most} characters"
@@ -117,8 +120,8 @@ def _rules(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield rf"^[\s\S]{{{least},}}$", f"at least {least} characters"
 
 
-def _pattern(pattern: str, words: str) -> Schema:
-    return {"pattern": f"(?:{pattern})|{EXPRESSION}", "patternErrorMessage": words}
+def _pattern(pattern: str, words: str) -> EditorSchema:
+    return {"pattern": f"(?:{pattern})|{HOLDS_EXPRESSION}", "patternErrorMessage": words}
 
 
 def _admits(schema: Mapping[str, Any], word: str) -> bool:
@@ -127,7 +130,7 @@ def _admits(schema: Mapping[str, Any], word: str) -> bool:
         return any(word == choice for choice in schema["enum"])
     if "const" in schema:
         return bool(word == schema["const"])
-    if schema.get("format") in _FORMATS:
+    if schema.get("format") in _FORMAT_RULES:
         return False
     if not schema.get("minLength", 0) <= len(word) <= schema.get("maxLength", len(word)):
         return False

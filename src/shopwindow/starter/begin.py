@@ -19,7 +19,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.problems import Misuse
 from shopwindow.starter.locked import Wheel, program_line, requirements
 
-CONTENT = "content"
+CONTENT_FOLDER = "content"
 """The folder of content in a repository: what every command takes without an option."""
 
 STARTS = ("minimal", "sample")
@@ -64,7 +64,7 @@ def content_of(start: str) -> Path:
     if start not in STARTS:
         raise Misuse("from", f"{start!r}: content to start from is {' or '.join(STARTS)}")
     inside = _HERE / start
-    return inside if inside.is_dir() else _HERE.parents[2] / CONTENT
+    return inside if inside.is_dir() else _HERE.parents[2] / CONTENT_FOLDER
 
 
 def files_of(beginning: Beginning, interface: Interface, schemas: Schemas) -> dict[str, bytes]:
@@ -74,7 +74,10 @@ def files_of(beginning: Beginning, interface: Interface, schemas: Schemas) -> di
     Raises Misuse for a pipeline or an editor that is not supported.
     """
     source = content_of(beginning.start)
-    files = {f"{CONTENT}/{name}": (source / name).read_bytes() for name in _files_below(source)}
+    files = {
+        f"{CONTENT_FOLDER}/{name}": (source / name).read_bytes()
+        for name in _files_below(source)
+    }
     files["README.md"] = _readme(interface, schemas, beginning.editor).encode()
     files[".gitignore"] = (_FILES / "gitignore").read_bytes()
     files["requirements.txt"] = requirements(beginning.wheel).encode()
@@ -89,7 +92,7 @@ def files_of(beginning: Beginning, interface: Interface, schemas: Schemas) -> di
 def _of_editor(name: str, interface: Interface, schemas: Schemas) -> dict[str, bytes]:
     if name not in EDITORS:
         raise Misuse("editor", f"{name!r}: there are settings for {', '.join(EDITORS)}")
-    return vscode.files(interface, schemas, CONTENT)
+    return vscode.files(interface, schemas, CONTENT_FOLDER)
 
 
 def _files_below(folder: Path) -> list[str]:
@@ -120,7 +123,7 @@ def _readme(interface: Interface, schemas: Schemas, editor: str | None) -> str:
 
 def _row(kind: Kind, schemas: Schemas) -> str:
     about = str(schemas[kind.schema].get("description", kind.name))
-    return f"| `{CONTENT}/{kind.folder}/` | {about.rstrip('.').replace('|', ' ')} |"
+    return f"| `{CONTENT_FOLDER}/{kind.folder}/` | {about.rstrip('.').replace('|', ' ')} |"
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -152,7 +155,7 @@ def _occupied(folder: Path, files: Iterable[str]) -> Path | None:
     """
     if os.path.lexists(folder) and not folder.is_dir():
         return folder
-    content = folder / CONTENT
+    content = folder / CONTENT_FOLDER
     if content.is_dir() and any(content.iterdir()):
         return content
     for name in files:

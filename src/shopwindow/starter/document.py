@@ -17,12 +17,14 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure, Misuse, Pointer, nearest
 from shopwindow.starter.existing import Existing, existing
-from shopwindow.starter.skeleton import NO_VALUE, Places, skeleton
+from shopwindow.starter.skeleton import UNSTATED, Places, skeleton
 
 LONGEST_NAME = 60
 """Characters of a file's name that are made from a document's: enough to know it by."""
 
-TITLES = ("name", "title", "headline", "label")
+_FILE_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9._-]*")
+
+USUAL_TITLES = ("name", "title", "headline", "label")
 """Properties that people call a document by, where its kind does not say which."""
 
 ABOUT = "Fill in what follows. A line such as `#key: value` may be left out; remove its # to use it."
@@ -36,13 +38,20 @@ class NewDocument:
     text: str
 
 
-def kind_named(interface: Interface, name: str) -> Kind:
-    """Return the kind of that name. Raises Misuse, which names the kinds."""
+def kind_named(interface: Interface, name: str, *, has_faults: bool = False) -> Kind:
+    """Return the kind of that name. Raises Misuse, which names the kinds.
+
+    ``has_faults``: some collections of the folder are declared with faults, and are not among
+    the kinds.
+    """
     kinds = interface.kind
     if name not in kinds:
         close = nearest(name, kinds)
         meant = f"; did you mean {close}?" if close else ""
-        raise Misuse("", f"{name!r} is no kind; the kinds are {', '.join(kinds)}{meant}")
+        more = (
+            "; a collection with problems, which `check` reports, is none" if has_faults else ""
+        )
+        raise Misuse("", f"{name!r} is no kind; the kinds are {', '.join(kinds)}{meant}{more}")
     return kinds[name]
 
 
@@ -60,10 +69,12 @@ def new_document(
     """Return a new document of a kind, for a content folder.
 
     ``name`` is what people call it, by default "new" and the kind; where ids are not counted,
-    it is the id, and has to be there. Raises Misuse where it is missing, or taken.
+    it is the id, and has to be there. Raises Misuse where it is missing, taken, or no text.
     """
+    if name is not None and not name.isprintable():
+        raise Misuse("", f"{name!a}: NAME has to be one line of text")
     there = existing(content, interface.kinds, schemas)
-    values = _Values(there, interface, kind, name, id_is_counted(kind, schemas))
+    values = _OwnValues(there, interface, kind, name, id_is_counted(kind, schemas))
     places = Places(schemas.shapes(kind.schema))
     base_name = values.base_name
     base = there.base(kind, base_name) if base_name else None
@@ -83,7 +94,7 @@ def write(content: Path, document: NewDocument) -> Path:
     return path
 
 
-class _Values:
+class _OwnValues:
     """The values that a new document has of its own, by their places."""
 
     def __init__(
@@ -105,7 +116,7 @@ class _Values:
             self.file_name = self._chosen_id(name)
 
     def at(self, pointer: Pointer) -> Any:
-        """Return the value of a place, or NO_VALUE.
+        """Return the value of a place, or UNSTATED.
 
         A reference names the first document that exists. Where there is none, the schema's
         example stands, and `check` reports that it names nothing.
@@ -114,10 +125,10 @@ class _Values:
             return self._values[pointer]
         reference = _reference(self._kind, pointer)
         if reference is None:
-            return NO_VALUE
+            return UNSTATED
         kind = self._interface.kind[reference.kind]
         name = reference.property or kind.identity or ""
-        value = next(self._there.values(kind, name), NO_VALUE)
+        value = next(self._there.values(kind, name), UNSTATED)
         self._values[pointer] = value
         return value
 
@@ -136,7 +147,7 @@ class _Values:
         """Put what people call the document where a text wants it: its title, and texts that no
         two documents share. Where the name is the id, nothing else is called by it.
         """
-        titles = [self._kind.title] if self._kind.title else [(name,) for name in TITLES]
+        titles = [self._kind.title] if self._kind.title else [(name,) for name in USUAL_TITLES]
         texts = [pointer for pointer in titles if self._is_text(pointer)][:1]
         texts += [(name,) for name in self._kind.ids if self._is_text((name,))]
         for pointer in texts if counted else ():
@@ -147,8 +158,13 @@ class _Values:
         identity = str(self._kind.identity)
         place = self._there.schemas.shape(self._kind.schema).property(identity)
         about = f" ({place.description.rstrip('.')})" if place and place.description else ""
-        if text is None:
+        if not text:
             raise Misuse("", f"a new {self._kind.name} needs its {identity}{about} as NAME")
+        if self._kind.named_by_file and not _FILE_NAME.fullmatch(text):
+            raise Misuse(
+                "",
+                f"{text!r}: a {self._kind.name} is named by its file: letters, digits, . _ -",
+            )
         value: Json = text
         if place is not None and place.type == "integer":
             if not re.fullmatch("[0-9]{1,15}", text):

@@ -24,14 +24,14 @@ PLACEHOLDER = "TODO"
 WIDTH = 100
 """Columns of a comment."""
 
-DEEPEST = 12
+DEEPEST_SKELETON = 12
 """Levels of a schema that are written out: one may hold itself, as categories do."""
 
-NO_VALUE = object()
+UNSTATED = object()
 """Where a new document has no value of its own: None would be YAML's null."""
 
 ValueAt = Callable[[Pointer], Any]
-"""The value that a new document has of its own at a place, or NO_VALUE."""
+"""The value that a new document has of its own at a place, or UNSTATED."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def skeleton(places: Places, value_at: ValueAt, base: Json = None, about: str = 
     comment.
     """
     comment = [*_comment(places.description), *_comment(about)]
-    writer = _Writer(value_at)
+    writer = _SkeletonWriter(value_at)
     if places.type == "object":
         body = writer.object(places, (), base if isinstance(base, Mapping) else {})
     else:
@@ -102,7 +102,7 @@ def skeleton(places: Places, value_at: ValueAt, base: Json = None, about: str = 
     return "\n".join([*comment, "", *body]) + "\n"
 
 
-class _Writer:
+class _SkeletonWriter:
     """Writes the lines of one document, depth first."""
 
     def __init__(self, value_at: ValueAt) -> None:
@@ -113,14 +113,14 @@ class _Writer:
         required = places.required
         lines: list[str] = []
         own_values = {name: self._value_at((*pointer, name)) for name in places.properties}
-        stated = [name for name in places.properties if own_values[name] is not NO_VALUE]
+        stated = [name for name in places.properties if own_values[name] is not UNSTATED]
         first = {*required, *stated}
         for name in sorted(places.properties, key=lambda name: name not in first):
             place = places.below(name)
             if place is None:
                 continue
             inside, own = (*pointer, name), own_values[name]
-            if own is not NO_VALUE:
+            if own is not UNSTATED:
                 lines += [*_about(place), *written.entry(name, own)]
             elif name in required:
                 lines += self._required(name, place, inside, base.get(name))
@@ -133,7 +133,7 @@ class _Writer:
     def _required(self, name: str, place: Places, pointer: Pointer, base: Json) -> list[str]:
         """Return the lines of a required property; none where the base has all of it."""
         in_parts = _is_object(place) and place.keyword("examples") is None
-        if in_parts and len(pointer) < DEEPEST:
+        if in_parts and len(pointer) < DEEPEST_SKELETON:
             inner = self.object(place, pointer, base if isinstance(base, Mapping) else {})
             if base is not None and all(line.lstrip().startswith("#") for line in inner):
                 return []
@@ -154,9 +154,9 @@ class _Writer:
     def value(self, place: Places, pointer: Pointer, deep: int = 0) -> Json:
         """Return a value for a place: its own, an example, or a placeholder."""
         own = self._value_at(pointer)
-        if own is not NO_VALUE:
+        if own is not UNSTATED:
             return own
-        if _is_object(place) and place.keyword("examples") is None and deep < DEEPEST:
+        if _is_object(place) and place.keyword("examples") is None and deep < DEEPEST_SKELETON:
             names = place.required or place.properties[:1]
             inner = ((name, place.below(name)) for name in names)
             return {
@@ -166,9 +166,9 @@ class _Writer:
             }
         if place.type == "array" and (items := place.items) is not None:
             own = self._value_at((*pointer, EACH))
-            if own is not NO_VALUE:
+            if own is not UNSTATED:
                 return [own]
-            if place.keyword("examples") is None and deep < DEEPEST:
+            if place.keyword("examples") is None and deep < DEEPEST_SKELETON:
                 return [self.value(items, (*pointer, EACH), deep + 1)]
         return example(place)
 

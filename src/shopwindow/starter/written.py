@@ -7,16 +7,16 @@ import orjson
 
 from shopwindow.content.yaml import Json
 
-_PLAIN = re.compile(r"[A-Za-z_](?:[A-Za-z0-9 .,'()&/_+-]*[A-Za-z0-9.)])?")
+_SAFE_TEXT = re.compile(r"[A-Za-z_](?:[A-Za-z0-9 .,'()&/_+-]*[A-Za-z0-9.)])?")
 """Text that needs no quotes, on the safe side: no colon, no `#`, no bracket."""
 
 _TIME = re.compile(
     r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(?: [0-9]{2}:[0-9]{2})?|[0-2][0-9]:[0-5][0-9]"
 )
 _URL = re.compile(r"https?://[A-Za-z0-9./?=_-]*[A-Za-z0-9/=]")
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_SAFE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
-_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+_AMBIGUOUS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 """Plain text that one YAML reader or another takes for something else."""
 
 MAX_FLOW = 60
@@ -29,7 +29,7 @@ def scalar(value: Json) -> str:
     """Return a text, a number, true, false or null as YAML writes it."""
     if not isinstance(value, str):
         return orjson.dumps(value).decode()
-    is_plain = _PLAIN.fullmatch(value) and value.casefold() not in _WORDS
+    is_plain = _SAFE_TEXT.fullmatch(value) and value.casefold() not in _AMBIGUOUS
     if is_plain or _TIME.fullmatch(value) or _URL.fullmatch(value):
         return value
     return orjson.dumps(value).decode()
@@ -37,7 +37,7 @@ def scalar(value: Json) -> str:
 
 def key(name: str) -> str:
     """Return a key as YAML writes it."""
-    if _KEY.fullmatch(name) and name.casefold() not in _WORDS:
+    if _SAFE_KEY.fullmatch(name) and name.casefold() not in _AMBIGUOUS:
         return name
     return orjson.dumps(name).decode()
 
