@@ -2,13 +2,14 @@
 
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -53,11 +54,20 @@ def required() -> str:
     pytest.skip(reason)
 
 
+GIVEN_TO_NOBODY = range(20_000, 32_768)
+"""Ports that the kernel chooses for no connection: its own begin at 32,768 (net.ipv4.ip_local_port_range).
+
+So nobody else takes one between the moment when it was free and the start of the server that shall listen there.
+"""
+
+
 def free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind((ADDRESS, 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens at, on loopback."""
+    while True:
+        port = random.choice(GIVEN_TO_NOBODY)
+        with closing(socket.socket()) as probe, suppress(OSError):
+            probe.bind((ADDRESS, port))
+            return port
 
 
 def written(folder: Path, configuration: str, user: str = "root") -> list[str]:

@@ -751,8 +751,8 @@ def test_a_service_that_says_nothing_is_a_system_error_to_single_use_codes(
     """Every layout at once, for nginx waits 3 s in each."""
     with nginx.mute(None) as service, ExitStack() as stack, ThreadPoolExecutor(len(LAYOUTS)) as pool:
         edges = {
-            name: stack.enter_context(serving(tmp_path / name, laid_out(content, layout), out, service))
-            for name, layout in LAYOUTS.items()
+            name: stack.enter_context(serving(tmp_path / str(number), laid_out(content, layout), out, service))
+            for number, (name, layout) in enumerate(LAYOUTS.items())
         }
         for failing in [pool.submit(fails, edge, LAYOUTS[name]) for name, edge in edges.items()]:
             failing.result()

@@ -92,7 +92,7 @@ def test_an_edited_view_of_the_shop_is_rendered_by_the_next_build(minimal: Path,
     before = {path: path.read_bytes() for path in (tmp_path / "dist/current/files").rglob("*.json")}
     assert any(b"storeEvents" in data for data in before.values())
     views = tmp_path / "src/shopwindow/retail/events/operations.py"
-    rewrite(views, '"storeEvents": [', '"success": True, "storeEvents": [')  # which stood last
+    rewrite(views, '{"storeEvents": events, "success": True}', '{"success": True, "storeEvents": events}')
     build(tmp_path, tmp_path / "src")
     changed = [path for path in before if path.read_bytes() != before[path]]
     assert changed == [path for path, data in before.items() if b'"storeEvents"' in data]
