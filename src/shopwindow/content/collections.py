@@ -27,7 +27,7 @@ from shopwindow.content.yaml import Json
 FORMAT = 1
 """The format of the file in a release that stores collections. A reader refuses a higher one."""
 
-TITLES = ("title", "name", "headline", "label")
+TITLE_PROPERTIES = ("title", "name", "headline", "label")
 """Properties by which people call a document. The first of them that a schema has is its title.
 """
 
@@ -76,7 +76,7 @@ class Collection:
     def kind(self) -> Kind:
         """The kind of its documents."""
         properties = self.schema["properties"]
-        title = next(((name,) for name in TITLES if name in properties), None)
+        title = next(((name,) for name in TITLE_PROPERTIES if name in properties), None)
         order = self.order or (self.id,)
         return Kind(
             name=self.name,

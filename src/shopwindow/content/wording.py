@@ -34,7 +34,7 @@ LAYOUTS = {
 of it.
 """
 
-_FORMATS = {
+_FORMAT_WORDS = {
     "date": "a day as YYYY-MM-DD",
     "date-time": "a time as YYYY-MM-DDTHH:MM:SS+HH:MM",
     "uri": "a URL",
@@ -147,7 +147,7 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         found = NOTHING if instance == "" else f"{seen} is not one of the allowed values"
         yield Finding(rule, where, found, allowed, about, close, in_name)
     elif keyword in ("pattern", "format"):
-        allowed = schema.get("x-allowed") or _FORMATS.get(
+        allowed = schema.get("x-allowed") or _FORMAT_WORDS.get(
             str(value), f"text of the form {cut(str(value), 200)}"
         )
         found = NOTHING if instance == "" else f"{seen} {_misfit(instance, value)}"

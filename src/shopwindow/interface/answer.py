@@ -22,9 +22,7 @@ from shopwindow.problems import Refusal
 
 @dataclass(frozen=True)
 class Code:
-    """A row of the table: the HTTP status, the errorCode in the body and its message (wire
-    shapes §1).
-    """
+    """A row of the table (wire shapes §1): HTTP status, and the body's errorCode and message."""
 
     status: int
     error_code: int
@@ -58,8 +56,9 @@ FAILURE_SCHEMA = "responses/supc_failure.json"
 
 
 class Response(NamedTuple):
-    """What a client gets. ``lifetime``: seconds for which caches may store it; None: not at
-    all.
+    """What a client gets.
+
+    ``lifetime``: seconds for which caches may store it; None: not at all.
     """
 
     status: int
@@ -83,9 +82,7 @@ def value_of(call: Call, content: Content) -> Json:
 
 
 def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Response:
-    """Encode a value for a Call: its format, only the fields that its mask names, in its JSONP
-    callback.
-    """
+    """Encode a value for a Call: the fields of its mask, in its format and JSONP callback."""
     return _respond(
         call, value, schemas, content.lifetime(call.operation.name, call.operation.lifetime)
     )
@@ -124,8 +121,9 @@ JAVASCRIPT = "application/javascript"
 
 
 def _jsonp(callback: str, body: bytes) -> bytes:
-    """Return JSON as the argument of a function. The comment comes first so that no client
-    chooses the first bytes.
+    """Return JSON as the argument of a function.
+
+    A comment comes first, so that no client chooses the first bytes of a response.
     """
     for char in "\u2028\u2029":  # line ends in JavaScript before ES2019, text in JSON
         body = body.replace(char.encode(), f"\\u{ord(char):04x}".encode())
@@ -146,9 +144,7 @@ def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
 def refuse(
     refusal: Refusal, format: Format, schemas: Schemas, operation: Operation | None = None
 ) -> Response:
-    """Encode a Refusal in the general error form, or in that of single-use codes for an
-    operation that has it.
-    """
+    """Encode a Refusal in the general error form, or in the operation's own form of failures."""
     code = ERROR_CODES[refusal.code]
     details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
     if operation is not None and operation.own_failures:
@@ -170,8 +166,8 @@ def _fail(
     schemas: Schemas,
     headers: tuple[tuple[str, str], ...],
 ) -> Response:
-    """Encode a refusal of single-use codes: their errorCode is the HTTP status (wire shapes
-    §5).
+    """Encode a Refusal in the form of single-use codes, whose errorCode is the HTTP status (wire
+    shapes §5).
     """
     status = min(code.status, 500)
     reason = "SYSTEM_ERROR" if status == 500 else "; ".join(details)
@@ -186,14 +182,13 @@ def _fail(
 
 @cache
 def cache_control(lifetime: int | None) -> str:
-    """Return the Cache-Control of an operation's responses: the edge and the service send the
-    same.
-    """
+    """Return the Cache-Control of responses; the edge and the service send the same."""
     return "no-store" if lifetime is None else f"max-age={lifetime}"
 
 
 def vary(content: Content) -> str:
-    """Return the Vary header of reads. Origin is in it only where site.yaml admits web pages of
-    other origins.
+    """Return the Vary header of reads.
+
+    It names Origin only where site.yaml admits web pages of other origins.
     """
     return ", ".join((*VARY, "Origin") if content.setting("origins") else VARY)

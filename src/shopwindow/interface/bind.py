@@ -18,12 +18,11 @@ def bind(
     routed: Routed | None = None,
     bodies: Bodies | None = None,
 ) -> Call:
-    """The one Call that a request asks for, whichever way it is spelt. Raises Refusal, with
-    every fault.
+    """Return the one Call that a request asks for, whichever way it is spelled.
 
-    ``bind(call.request(), call.application) == call`` for every Call. ``routed``: what
-    ``route`` said, if it was asked. ``bodies``: what it takes to read a body; only reads can be
-    bound without it.
+    ``bind(call.request(), call.application) == call`` for every Call. ``routed``: the result of
+    ``route``, where it was called already. ``bodies``: what is needed to read a body; without
+    it, only reads can be bound. Raises Refusal, with every fault.
     """
     operation, texts = routed or interface.routes.route(request)
     format = _acceptable(request)
@@ -53,11 +52,11 @@ def bind(
 
 
 def admit(request: Request, operation: Operation) -> None:
-    """Refuse what its head alone makes impossible, before anyone waits for the body: in the
-    order in which `bind` does.
+    """Raise the Refusal of a request whose head alone is enough for it.
 
-    Accept must name a format of ours, and the Content-Type of a body that the operation reads
-    must be one. Raises Refusal.
+    That comes before anyone waits for the body, and in the order in which `bind` refuses.
+    Accept must admit JSON or XML, and the Content-Type of a body that the operation reads must
+    be one of them.
     """
     _acceptable(request)
     named = "content-type" in request.headers and not operation.body_optional
@@ -66,18 +65,21 @@ def admit(request: Request, operation: Operation) -> None:
 
 
 def _acceptable(request: Request) -> Format:
-    """The format that a request asks for. Raises Refusal."""
+    """Return the format that a request asks for. Raises Refusal."""
     format = negotiate(request.headers.get("accept"))
     if format is None:
-        found = request.headers["accept"][:100]
+        accept = request.headers["accept"][:100]
         raise Refusal(
-            "not_acceptable", (Fault("Accept", f"must admit {MEDIA_TYPES}, not {found!r}"),)
+            "not_acceptable", (Fault("Accept", f"must admit {MEDIA_TYPES}, not {accept!r}"),)
         )
     return format
 
 
 def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, str]:
-    """The query's known parameters; one given twice is a fault, an unknown one is ignored."""
+    """Return the texts of the operation's parameters in a query.
+
+    A parameter that stands there twice is a fault; one of another name is ignored.
+    """
     texts: dict[str, str] = {}
     listed = operation.in_query
     for name, text in _pairs(query):
@@ -90,8 +92,9 @@ def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, s
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:
-    """Names and texts, decoded. Most queries need no decoding, and parse_qsl takes 5 µs to find
-    that out.
+    """Return names and texts of a query, decoded.
+
+    Most queries need no decoding, and parse_qsl would take 5 µs to find that out.
     """
     if "%" in query or "+" in query:
         return parse_qsl(query, keep_blank_values=True)

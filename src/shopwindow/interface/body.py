@@ -1,5 +1,9 @@
-"""The body of a request → a checked JSON value, every place of its schema's one type (wire
-shapes §1).
+"""The body of a request → a checked JSON value (wire shapes §1).
+
+A body may be JSON or XML, and its values may be texts where numbers are meant. What comes out
+has at every place the one type of its schema, and all faults are found at once. Whoever sends a
+body need not be a customer, so its size in items, names and levels is refused before anything is
+explained: explaining takes a thousand times longer than deciding.
 """
 
 import json
@@ -37,11 +41,10 @@ class Bodies(NamedTuple):
 
 
 def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fault]) -> Json:
-    """The body of a request for an operation that has one; what is wrong with it is added to
-    ``faults``.
+    """Return the body of a request for an operation that has one.
 
-    None where it may be missing and is. Raises Refusal for a Content-Type that is neither JSON
-    nor XML.
+    None where it is missing and may be. What is wrong with it is added to ``faults``. Raises
+    Refusal for a Content-Type that is neither JSON nor XML.
     """
     shape = bodies.schemas.shape(operation.request_schema)
     value: Json = {}
@@ -70,41 +73,38 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
         faults.append(Fault("body", f"is missing; it holds {', '.join(shape.properties)}"))
         return None
     value = coerced(value, shape)
-    found = [
-        _fault(finding)
-        for finding in _findings(value, operation.request_schema, shape, bodies.schemas)
-    ]
-    if len(found) < MAX_BODY_FAULTS:
-        found += islice(_barred(value, shape), MAX_BODY_FAULTS)
-    faults += found[:MAX_BODY_FAULTS]
-    if len(found) >= MAX_BODY_FAULTS:
+    findings = _findings(value, operation.request_schema, shape, bodies.schemas)
+    body_faults = list(map(_fault, findings))
+    if len(body_faults) < MAX_BODY_FAULTS:
+        body_faults += islice(_barred(value, shape), MAX_BODY_FAULTS)
+    faults += body_faults[:MAX_BODY_FAULTS]
+    if len(body_faults) >= MAX_BODY_FAULTS:
         faults.append(Fault("body", f"has more faults; the first {MAX_BODY_FAULTS} are named"))
     return value
 
 
 MAX_BODY_FAULTS = 50
-"""Faults of one body that are looked for: it takes a thousand times longer to say what is wrong
-than to see it.
+"""Faults of one body that are looked for, since to explain takes a thousand times longer than to
+decide.
+"""
+
+MAX_LEVELS = 16
+"""Levels of objects and lists. No schema of a body goes beyond four."""
+
+MORE_NAMES = 50
+"""Names of an object beyond those that its schema lists. Up to so many, each is named."""
+
+MORE_ITEMS = 1000
+"""Items of a list where the schema knows none. It is refused in any case; up to so many items
+that is explained.
 """
 
 
-MAX_LEVELS = 16
-"""Objects and lists within each other; no schema of a body goes beyond four."""
-
-MORE_NAMES = 50
-"""Names of an object beyond those that its schema lists: so many are worth naming each."""
-
-
-MORE_ITEMS = 1000
-"""Items of a list that the schema does not know, and that is refused for that."""
-
-
 def _excess(value: Json, shape: Shape) -> Fault | None:
-    """What there is too much of in a body, in numbers alone: items of a list, names of an
-    object, levels.
+    """Return what there are too many of in a body: items of a list, names of an object, levels.
 
-    It is looked at before anything is explained. Of 41,000 items in a bag each was explained,
-    in 1.5 s of processor time, though their number had refused them.
+    This comes before anything is explained. Otherwise each of 41,000 items in a bag would be
+    explained, which takes 1.5 s of processor time, though their number refuses them already.
     """
     places: list[tuple[Pointer, Json, Shape | None]] = [((), value, shape)]
     while places:

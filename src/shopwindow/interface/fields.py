@@ -15,10 +15,13 @@ Mask = tuple[tuple[str, "Mask | None"], ...]
 """Names in order, each once; with a mask of its own where only a part of the value is kept."""
 
 MAX_MASK_LENGTH = 1000
+"""Characters of a mask."""
+
 MAX_MASK_DEPTH = 8
 """Levels of a mask, which bound the recursion that a client can cause. The deepest response of
 the department store that has `_fields`, of stores, has four.
 """
+
 _MASK_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[(),])", re.ASCII)
 
 
@@ -49,8 +52,9 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask, int]:
-    """Return the names from ``index`` on, and where they end: at a closing parenthesis or at
-    the end.
+    """Return the names from ``index`` on, and the index of the token that ends them.
+
+    That is a closing parenthesis, or the end of all tokens.
     """
     if depth > MAX_MASK_DEPTH:
         raise ValueError(f"must be nested at most {MAX_MASK_DEPTH} deep")
@@ -96,10 +100,10 @@ def format(mask: Mask) -> str:
 
 
 def select(item: Json, mask: Mask, folded: bool = False) -> Json:
-    """Return what a mask keeps of an item, in the item's order. Names that the item lacks are
-    ignored.
+    """Return the parts of an item that a mask names, in the item's order.
 
-    ``folded``: the mask's names are in lower case, whatever the item's are.
+    Names that the item lacks are ignored. ``folded``: the mask's names are in lower case, and
+    the item's may be in any.
     """
     wanted = dict(mask)
     kept = {}
@@ -113,8 +117,9 @@ def select(item: Json, mask: Mask, folded: bool = False) -> Json:
 
 
 def _part(value: Json, mask: Mask | None, folded: bool) -> Json | None:
-    """Return what a mask keeps of a value; None, which is nothing, of text, a number, or an
-    array of them.
+    """Return the parts of a value that a mask names.
+
+    Text, a number or an array of them has no parts, so the result is None.
     """
     if mask is None:
         return value

@@ -1,10 +1,9 @@
-"""A service checks that a release is intact on this host before it serves it: every listed file
-has its bytes.
+"""Checks that a release is intact on this host: a service does so before it serves it.
 
 A release may come by a copy that is still at work, or that was cut off. The sizes of all files
 are compared, at the cost of a system call each. Digests are compared only for files that are
 new to the host: a file that the previous release shares (builds and copies link what did not
-change) was compared when that release came.
+change) was compared when that release came. `verify` compares everything.
 """
 
 import os
@@ -24,9 +23,7 @@ from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.publish import Releases, index_note
 
 MAX_LISTED_FAULTS = 3
-"""Faults that a message lists, for a release that is still being copied lacks thousands of
-files.
-"""
+"""Faults that a message lists: a release that is still being copied lacks thousands of files."""
 
 Inode = tuple[int, int]
 """A file's device and its inode there."""
@@ -35,11 +32,10 @@ Inode = tuple[int, int]
 def require_intact(
     releases: Releases, id: str, indexes: Sequence[Index], previous: str | None = None
 ) -> None:
-    """Compare a release's files with its manifest. ``previous``: the id of a release that was
-    intact.
+    """Compare a release's files with its manifest.
 
-    Raises Failure, with the first faults, where something is missing, cut off or not what was
-    built.
+    ``previous``: the id of a release that was intact; None: of none. Raises Failure, with the
+    first faults, where a file is missing, cut off or not what was built.
     """
     faults = list(islice(_faults(releases, id, indexes, previous), MAX_LISTED_FAULTS + 1))
     if faults:
@@ -50,8 +46,9 @@ def require_intact(
 
 
 def signature(releases: Releases, id: str, indexes: Sequence[Index]) -> tuple[Any, ...]:
-    """Return device, inode, size and time of every index's file: equal until one of them is
-    replaced.
+    """Return device, inode, size and time of every index's file.
+
+    Two results are equal until one of the files is replaced.
     """
     signatures: list[tuple[int, ...]] = []
     for index in indexes:
@@ -93,8 +90,9 @@ def _faults(
 
 
 def _previous(releases: Releases, id: str | None) -> tuple[Path, Mapping[str, bytes]]:
-    """Return the folder of the previous release and its lines; no lines where it is missing or
-    damaged.
+    """Return the folder of the previous release, and the lines of its manifest.
+
+    There are no lines where it is missing or damaged.
     """
     if id is None:
         return releases.folder, {}
@@ -106,9 +104,7 @@ def _previous(releases: Releases, id: str | None) -> tuple[Path, Mapping[str, by
 
 
 def _is_shared(inode: Inode, path: str, line: bytes | None, digest: str) -> bool:
-    """Return whether the previous release has the same file under the same name, with the same
-    digest.
-    """
+    """Return whether the previous release has this very file under the same name and digest."""
     if line is None or manifest.digest_of(line) != digest:
         return False
     try:

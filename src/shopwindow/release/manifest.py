@@ -22,6 +22,7 @@ CONTENT_FILE = "content.json"
 """The documents that a release was built from, beside files/."""
 
 MANIFEST_FORMAT = 1
+"""The format of manifest.json, which it states. A reader refuses a higher one."""
 
 
 class Damaged(Failure):
@@ -38,11 +39,11 @@ _MANIFEST_HEAD = b'{"format":%d,"files":[\n' % MANIFEST_FORMAT
 
 @dataclass(frozen=True)
 class Manifest:
-    """``files``: the entries of what lies below files/, by path. ``private``: those of the
-    other files, by path.
+    """What a manifest says.
 
-    ``next_change``: the instant (RFC 3339) at which the same content would give another
-    release. ``edge``: a digest of what the edge's configuration is made from.
+    ``files``: the entries of files below files/, by path. ``private``: those of the other
+    files, by path. ``next_change``: the instant (RFC 3339) at which the same content would give
+    another release. ``edge``: a digest of what the edge's configuration follows from.
     """
 
     files: Mapping[str, ManifestEntry]
@@ -54,8 +55,9 @@ class Manifest:
 def encode(
     lines: Mapping[str, bytes], private: Mapping[str, Any], next_change: str, edge: str
 ) -> bytes:
-    """Return the bytes of manifest.json: files sorted by path, one a line. ``lines``: path →
-    the entry as JSON.
+    """Return the bytes of manifest.json: files sorted by path, one a line.
+
+    ``lines``: path → the entry as JSON.
     """
     files = b",\n".join(map(lines.__getitem__, sorted(lines)))
     rest = orjson.dumps({"private": private, "nextChange": next_change, "edge": edge})
@@ -68,8 +70,10 @@ def release_id(data: bytes) -> str:
 
 
 def read(path: Path, id: str | None = None) -> Manifest:
-    """Read a manifest. Raises Failure where it is none, of a later program, or another than
-    that of ``id``.
+    """Read a manifest.
+
+    Raises Damaged where it is none, or not that of the release ``id``, and Failure where it is
+    of a later program.
     """
     try:
         data = path.read_bytes()
@@ -101,8 +105,9 @@ class ManifestLines:
 
 
 def read_lines(path: Path, id: str) -> ManifestLines:
-    """Read the lines of the manifest of a release. Raises Failure where `encode` did not write
-    it for this id.
+    """Read the lines of a release's manifest.
+
+    Raises Failure where it is not the one that `encode` returned for this id.
     """
     try:
         data = path.read_bytes()
@@ -151,8 +156,8 @@ def difference(
 ) -> ChangedFiles:
     """Return what changed between the files of two releases, sorted by path.
 
-    A file changed where its bytes did, or its URL, its media type or its lifetime: a cache then
-    holds it wrongly.
+    A file has changed where its bytes differ, or its URL, media type or lifetime: caches then
+    hold something else than they should.
     """
     added = new.keys() - old.keys()
     removed = old.keys() - new.keys()
