@@ -1,9 +1,11 @@
-"""A mapping file: what of a foreign feed becomes which part of our documents. Pure.
+"""A mapping file: which part of a foreign feed becomes which property of our documents.
 
 A mapping says what kind of document a row becomes (`kind`), which rows are left out (`skip`,
-`once`, `limit`), and of what each property is made (`fields`). There a text, a number or a list
-stands for itself; an object with `from` takes a value out of the row, and what stands beside
-`from` says what is done with it, one after the other.
+`once`, `limit`), and where each property comes from (`fields`). In `fields` a text, a number or
+a list stands for itself. An object with `from` takes a value out of the row; the other keys
+beside `from` are steps that change the value, carried out in the order in which they stand.
+
+`read` turns a mapping into functions once, and every row runs through them. All of it is pure.
 """
 
 import re
@@ -22,10 +24,11 @@ FeedRow = Any
 """A row as its feed has it: most often an object."""
 
 MAX_NUMBER_DIGITS = 15
+"""Digits of an id that is made of a text: it stays below 2**53, which JSON numbers hold exactly."""
 
 
 class UnusableMapping(Exception):
-    """A mapping that cannot be used: where, what was found, what is allowed."""
+    """A mapping cannot be used. It has where, what was found, what is allowed and a near name."""
 
     def __init__(self, pointer: Pointer, found: str, allowed: str, nearest: str = "") -> None:
         super().__init__(found)
@@ -33,14 +36,24 @@ class UnusableMapping(Exception):
 
 
 class BadRow(Exception):
-    """A row of which no document can be made: which property, and why."""
+    """A row cannot become a document. The text says which property is wrong, and why."""
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """A mapping file, ready for rows. ``rows``: where in the file the rows are. ``own``: the
-    path of what a row calls itself; ``references``: whether a property names other rows by
-    that, which must then be known first.
+    """A mapping file, ready for rows.
+
+    Attributes:
+        kind: of the documents.
+        rows: the path to the rows in a file that is one value.
+        delimiter: between the columns of a CSV file.
+        limit: the most documents that are made; None: no limit.
+        skip: a row that satisfies one of these conditions is left out.
+        once: of rows with an equal value of this, only the first counts.
+        fields: makes the document of a row.
+        own: the path of what a row calls itself.
+        references: whether a property names other rows by that; all rows are then read once
+            before, to know which exist.
     """
 
     kind: str
@@ -49,24 +62,28 @@ class Mapped:
     limit: int | None
     skip: "Sequence[Callable[[FeedRow], bool]]"
     once: "Callable[[FeedRow], Json] | None"
-    fields: "Make"
+    fields: "Maker"
     own: str
     references: bool
 
     def document(self, row: FeedRow, known: frozenset[Json]) -> Json:
-        """The document of a row. Raises BadRow."""
+        """Return the document of a row. Raises BadRow.
+
+        ``known``: what all rows call themselves, if the mapping has ``references``.
+        """
         return self.fields(row, known)
 
     def skipped(self, row: FeedRow) -> bool:
+        """Whether a row is left out by a condition."""
         return any(test(row) for test in self.skip)
 
 
-Make = Callable[[FeedRow, frozenset[Json]], Json]
-"""What a property is made of a row: None where there is nothing to say."""
+Maker = Callable[[FeedRow, frozenset[Json]], Json]
+"""(row, what all rows call themselves) → a property's value; None: the property is left out."""
 
 
 def read(value: Json) -> Mapped:
-    """A mapping file's value → what it means. Raises UnusableMapping."""
+    """Return what the value of a mapping file means. Raises UnusableMapping."""
     _keys(value, (), _TOP, ("kind", "fields"))
     kinds = [kind.name for kind in KINDS]
     if value["kind"] not in kinds:
@@ -81,15 +98,15 @@ def read(value: Json) -> Mapped:
     _typed(value["fields"], dict, ("fields",), "an object: property and what it is made of")
     once = value.get("once")
     return Mapped(
-        value["kind"],
-        _typed(value.get("rows", ""), str, ("rows",), "a path, such as data.items"),
-        _delimiter(value.get("delimiter", ",")),
-        _number(value["limit"], ("limit",), 1) if "limit" in value else None,
-        [_condition(test, ("skip", index)) for index, test in enumerate(skip)],
-        None if once is None else _all_of(once, ("once",)),
-        _make(value["fields"], ("fields",)),
-        _own(value["fields"]),
-        _names_rows(value["fields"]),
+        kind=value["kind"],
+        rows=_typed(value.get("rows", ""), str, ("rows",), "a path, such as data.items"),
+        delimiter=_delimiter(value.get("delimiter", ",")),
+        limit=_number(value["limit"], ("limit",), 1) if "limit" in value else None,
+        skip=[_condition(test, ("skip", index)) for index, test in enumerate(skip)],
+        once=None if once is None else _all_of(once, ("once",)),
+        fields=_maker(value["fields"], ("fields",)),
+        own=_own(value["fields"]),
+        references=_names_rows(value["fields"]),
     )
 
 
@@ -107,9 +124,10 @@ def _delimiter(text: Json) -> str:
 
 
 def _own(fields: Mapping[str, Any]) -> str:
-    """The path that `id` is made from."""
-    given = fields.get("id", {}).get("from", "") if isinstance(fields.get("id"), dict) else ""
-    own: str = given[0] if isinstance(given, list) else given
+    """Return the path that `id` is made from, or empty text."""
+    id = fields.get("id")
+    paths = id.get("from", "") if isinstance(id, dict) else ""
+    own: str = paths[0] if isinstance(paths, list) else paths
     if not own and _names_rows(fields):
         raise UnusableMapping(
             ("fields", "id"),
@@ -120,10 +138,10 @@ def _own(fields: Mapping[str, Any]) -> str:
 
 
 def _names_rows(value: Json) -> bool:
+    """Whether a property is `known`: it may only name rows that exist."""
     if isinstance(value, dict):
-        return ("from" in value and bool(value.get("known"))) or any(
-            map(_names_rows, value.values())
-        )
+        is_reference = "from" in value and bool(value.get("known"))
+        return is_reference or any(map(_names_rows, value.values()))
     return isinstance(value, list) and any(map(_names_rows, value))
 
 
@@ -133,7 +151,10 @@ _PATH_STEP = re.compile(r"([^.\[\]]+)|\[(-?[0-9]+)?\]")
 
 
 def path(text: Json, pointer: Pointer) -> Callable[[FeedRow], Json]:
-    """`a.b[0].c` → what leads there; `[]` goes to every item of a list. Raises UnusableMapping."""
+    """Return the function that follows a path, such as `a.b[0].c`, in a row.
+
+    `[]` goes to every item of a list. Raises UnusableMapping.
+    """
     steps = _PATH_STEP.findall(text) if isinstance(text, str) else []
     rebuilt = "".join(
         f".{name}" if name else f"[{index}]" for name, index in steps
@@ -157,95 +178,103 @@ def _follow(value: Json, steps: Sequence[tuple[str, str]]) -> Json:
             place = int(index)
             value = value[place] if -len(value) <= place < len(value) else None
         else:
-            found = [_follow(item, steps[number + 1 :]) for item in value]
-            return [item for item in found if not _nothing(item)] or None
+            items = [_follow(item, steps[number + 1 :]) for item in value]
+            return [item for item in items if not _is_empty(item)] or None
         if value is None:
             return None
     return value
 
 
-def _nothing(value: Json) -> bool:
+def _is_empty(value: Json) -> bool:
+    """Whether a value says nothing, and the property is left out. 0 and false say something."""
     return value is None or value == "" or value == [] or value == {}
 
 
 def _all_of(text: Json, pointer: Pointer) -> Callable[[FeedRow], Json]:
-    """One path, or several: what stands there."""
+    """Return the function that follows a path, or that returns a list for several of them."""
     if isinstance(text, list):
-        ways = [path(each, (*pointer, index)) for index, each in enumerate(text)]
-        return lambda row: [way(row) for way in ways]
+        follows = [path(part, (*pointer, index)) for index, part in enumerate(text)]
+        return lambda row: [follow(row) for follow in follows]
     return path(text, pointer)
 
 
 # -- properties --------------------------------------------------------------------------------
 
 
-def _make(value: Json, pointer: Pointer) -> Make:
+def _maker(value: Json, pointer: Pointer) -> Maker:
+    """Return the function that makes a value of a row, as a mapping describes it."""
     if isinstance(value, dict) and "from" in value:
-        return _taken(value, pointer)
+        return _taker(value, pointer)
     if isinstance(value, dict):
-        parts = {key: _make(part, (*pointer, key)) for key, part in value.items()}
+        makers = {key: _maker(part, (*pointer, key)) for key, part in value.items()}
 
-        def whole(row: FeedRow, known: frozenset[Json]) -> Json:
-            made = ((key, part(row, known)) for key, part in parts.items())
-            return {key: item for key, item in made if not _nothing(item)} or None
+        def make_object(row: FeedRow, known: frozenset[Json]) -> Json:
+            values = {key: make(row, known) for key, make in makers.items()}
+            return {key: item for key, item in values.items() if not _is_empty(item)} or None
 
-        return whole
+        return make_object
     if isinstance(value, list):
-        items = [_make(item, (*pointer, index)) for index, item in enumerate(value)]
-        return lambda row, known: (
-            [made for item in items if not _nothing(made := item(row, known))] or None
-        )
+        item_makers = [_maker(item, (*pointer, index)) for index, item in enumerate(value)]
+
+        def make_list(row: FeedRow, known: frozenset[Json]) -> Json:
+            items = [make(row, known) for make in item_makers]
+            return [item for item in items if not _is_empty(item)] or None
+
+        return make_list
     return lambda row, known: value
 
 
-def _taken(value: Mapping[str, Any], pointer: Pointer) -> Make:
-    """A value out of the row, and what is done with it."""
+def _taker(value: Mapping[str, Any], pointer: Pointer) -> Maker:
+    """Return the function that takes a value out of a row and carries out its steps.
+
+    Of several paths in `from`, the first that leads to something counts. `each` maps the items
+    of a list before the steps. `default` stands in for a value that is empty in the end.
+    """
     _keys(value, pointer, ("from", "known", "each", "default", *MAPPING_STEPS), ("from",))
-    given = value["from"]
-    ways = [
-        path(each, (*pointer, "from"))
-        for each in (given if isinstance(given, list) else [given])
-    ]
+    sources = value["from"] if isinstance(value["from"], list) else [value["from"]]
+    follows = [path(source, (*pointer, "from")) for source in sources]
+    must_be_known = bool(value.get("known"))
     steps = [
         (name, MAPPING_STEPS[name](value[name], (*pointer, name)))
         for name in value
         if name in MAPPING_STEPS
     ]
-    each = _make(value["each"], (*pointer, "each")) if "each" in value else None
-    default = _make(value["default"], (*pointer, "default")) if "default" in value else None
+    make_item = _maker(value["each"], (*pointer, "each")) if "each" in value else None
+    default = _maker(value["default"], (*pointer, "default")) if "default" in value else None
     where = pointer_text(pointer[1:])
 
     def take(row: FeedRow, known: frozenset[Json]) -> Json:
-        found = (way(row) for way in ways)
-        taken = next(
-            (item for item in found if not _nothing(item) and _is_known(item, known)), None
-        )
-        if each and isinstance(taken, list):
-            taken = [made for item in taken if not _nothing(made := each(item, known))]
+        taken = None
+        for follow in follows:
+            candidate = follow(row)
+            if not _is_empty(candidate) and (not must_be_known or candidate in known):
+                taken = candidate
+                break
+        if make_item and isinstance(taken, list):
+            items = [make_item(item, known) for item in taken]
+            taken = [item for item in items if not _is_empty(item)]
         for name, step in steps:
-            if _nothing(taken):
+            if _is_empty(taken):
                 break
             try:
                 taken = _applied(step, taken, name)
             except ValueError as error:
                 raise BadRow(f"{where}: {error}") from None
-        return default(row, known) if _nothing(taken) and default else taken
-
-    def _is_known(item: Json, known: frozenset[Json]) -> bool:
-        return not value.get("known") or item in known
+        return default(row, known) if _is_empty(taken) and default else taken
 
     return take
 
 
 def _applied(step: "MappingStep", value: Json, name: str) -> Json:
-    """A step on a value, or on each item of a list; what gives nothing is left out of the list."""
+    """Return what a step makes of a value, or of each item of a list; empty items are left out."""
     if isinstance(value, list) and name != "list":
-        made = [step(item) for item in value]
-        return [item for item in made if not _nothing(item)]
+        items = [step(item) for item in value]
+        return [item for item in items if not _is_empty(item)]
     return step(value)
 
 
 MappingStep = Callable[[Json], Json]
+"""Changes a value. Raises ValueError for one that it cannot change."""
 
 
 def _split(argument: Json, pointer: Pointer) -> MappingStep:
@@ -254,18 +283,15 @@ def _split(argument: Json, pointer: Pointer) -> MappingStep:
 
 
 def _replaced(argument: Json, pointer: Pointer) -> MappingStep:
-    """One value for another; `else` for all others, and `else: null` leaves them out."""
+    """One value for another. `else` stands for all others, and `else: null` leaves them out."""
     _typed(argument, dict, pointer, "an object: what the feed says, and what we say")
-    others, table = (
-        "else" in argument,
-        {key: item for key, item in argument.items() if key != "else"},
-    )
+    table = {key: item for key, item in argument.items() if key != "else"}
 
     def step(value: Json) -> Json:
         key = value if isinstance(value, str) else shown(value)
         if key in table:
             return table[key]
-        if others:
+        if "else" in argument:
             return argument["else"]
         close = nearest(key, table)
         meant = f"; did you mean {close}?" if close else ""
@@ -321,15 +347,13 @@ _CONVERSIONS: Mapping[str, MappingStep] = {
 
 
 def _identified(argument: Json, pointer: Pointer) -> MappingStep:
-    """A whole number made of a text: the same for the same text in any feed, on any day."""
+    """A whole number made of a text, the same for the same text in any feed, on any day."""
     digits = _number(argument, pointer, 6, MAX_NUMBER_DIGITS)
     return lambda value: 1 + _hashed(value) % (10**digits - 1)
 
 
 def _barcode(argument: Json, pointer: Pointer) -> MappingStep:
-    """An EAN-13 made of a text, of the numbers that GS1 leaves to each store for its own use
-    (they begin with 2).
-    """
+    """An EAN-13 made of a text. It begins with 2: GS1 leaves those numbers to each retailer."""
     if argument is not True:
         raise UnusableMapping(pointer, f"{shown(argument)} is not true", "true")
 
@@ -403,16 +427,16 @@ MAPPING_STEPS: Mapping[str, Callable[[Json, Pointer], MappingStep]] = {
     "cut": _cut,
     "list": _listed,
 }
-"""What is done with a value, in the order in which it is written."""
+"""The steps by their names in a mapping; each takes its argument and the pointer to it."""
 
 
 # -- conditions --------------------------------------------------------------------------------
 
 
 def _condition(value: Json, pointer: Pointer) -> Callable[[FeedRow], bool]:
-    """`{from: price, missing: true}`, or `{from: state, is: [draft, deleted]}`."""
+    """Return a test of rows: `{from: price, missing: true}` or `{from: state, is: [draft]}`."""
     _keys(value, pointer, ("from", "missing", "is"), ("from",))
-    way = path(value["from"], (*pointer, "from"))
+    follow = path(value["from"], (*pointer, "from"))
     if ("missing" in value) == ("is" in value):
         raise UnusableMapping(
             pointer,
@@ -420,9 +444,9 @@ def _condition(value: Json, pointer: Pointer) -> Callable[[FeedRow], bool]:
             "missing: true, or is: a value or several",
         )
     if "missing" in value:
-        return lambda row: _nothing(way(row)) == value["missing"]
+        return lambda row: _is_empty(follow(row)) == value["missing"]
     wanted = value["is"] if isinstance(value["is"], list) else [value["is"]]
-    return lambda row: way(row) in wanted
+    return lambda row: follow(row) in wanted
 
 
 # -- what a mapping may say --------------------------------------------------------------------
@@ -458,14 +482,15 @@ def _number(value: Json, pointer: Pointer, least: int, most: int = 10**15) -> in
 
 
 def rows_in(value: Json, where: str) -> Iterator[FeedRow]:
-    """The rows of a file that is one value: the list at the path ``where``, or itself. Raises
-    UnusableMapping.
+    """Yield the rows of a file that is one value: the list at the path ``where``, or itself.
+
+    Raises UnusableMapping.
     """
-    found = path(where, ("rows",))(value) if where else value
-    if not isinstance(found, list):
+    rows = path(where, ("rows",))(value) if where else value
+    if not isinstance(rows, list):
         raise UnusableMapping(
             ("rows",),
-            f"there is {shown(found)} in the file where the rows should be",
+            f"there is {shown(rows)} in the file where the rows should be",
             "a path to a list",
         )
-    yield from found
+    yield from rows
