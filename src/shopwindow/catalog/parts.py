@@ -1,7 +1,10 @@
-"""A product's document → the pieces of its answers (wire shapes §2). Pure; the index stores
-some of them at build.
+"""From a product's document to the parts of its responses (wire-shapes 2).
 
-A product here is a document as the port Catalog gives it, with its computed members.
+A product here is a document with its computed members, as `protocol.Catalog` returns it. Version
+3 shows an *element* in every list, and further parts on request; version 4 has other names for
+much of the same. The index stores the three parts of `PART_VIEWS` rendered, and views assemble
+responses from those. All functions are pure: what else a response depends on is in
+`Surroundings`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,15 +18,15 @@ from shopwindow.content.yaml import Json
 from shopwindow.retail.articles import MAX_QUANTITY, most_of_one
 
 TICKET = "Ticket"
+"""The type of a price for which editors wrote none."""
+
 FROM_STOCK = "POOL"
-"""How a UPC is ordered that does not say so."""
+"""The order method of a UPC for which editors wrote none."""
 
 
 @dataclass(frozen=True)
 class Images:
-    """Widths in pixels that go into the addresses of images; ``quality`` in percent, where it
-    is asked for.
-    """
+    """What goes into the URLs of images: widths in pixels, and ``quality`` in percent, or None."""
 
     width: int = 164
     upc_width: int = 164
@@ -32,13 +35,15 @@ class Images:
 
 
 PLAIN = Images()
-"""What nobody has asked otherwise: the images of the parts that the index stores."""
+"""The images of a request that names no widths, and so of the parts that the index stores."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a product's answers say that its document does not: site.yaml's `catalog`, the live
-    promotions by id, and how many of one item a bag may hold.
+    """What a product's responses depend on beside its document.
+
+    The URLs are of site.yaml's `catalog`; ``promotions`` are the live ones by id;
+    ``max_quantity`` is how many of one item a bag may hold.
     """
 
     image_url: str
@@ -48,7 +53,7 @@ class Surroundings:
 
 
 def surroundings(content: Content) -> Surroundings:
-    """Those of a release."""
+    """Return the surroundings of a release's products."""
     settings = content.setting("catalog") or {}
     promotions = {
         promotion["promoId"]: promotion for promotion in content.documents("promotion")
@@ -61,7 +66,7 @@ def surroundings(content: Content) -> Surroundings:
 
 
 def element(product: Json, around: Surroundings, images: Images = PLAIN) -> Json:
-    """The product element."""
+    """Return the element of a product: what every list of version 3 shows of it."""
     return {
         "id": product["id"],
         **{key: value for part in _ELEMENT for key, value in part(product, around, images)},
@@ -69,7 +74,7 @@ def element(product: Json, around: Surroundings, images: Images = PLAIN) -> Json
 
 
 Members = Iterable[tuple[str, Json]]
-"""Keys of an answer with their values, in order; what has no value is not among them."""
+"""(key, value) pairs of a response, in order; what has no value is not among them."""
 
 
 def v3_summary(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
@@ -91,9 +96,9 @@ def v3_summary(product: Json, around: Surroundings, images: Images = PLAIN) -> M
 
 
 def v3_image(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
-    """The primary image, the additional ones, and one of each color."""
+    """Yield the primary image, the additional ones, and one of each color."""
     colors = product.get("colors", ())
-    found = [
+    rendered = [
         {
             "imagetype": "PRIMARY_IMAGE",
             "imageurl": image_url(product["images"]["primary"], images.width, images, around),
@@ -106,16 +111,16 @@ def v3_image(product: Json, around: Surroundings, images: Images = PLAIN) -> Mem
         }
     ]
     for number, name in enumerate(product["images"].get("additional", ()), 1):
-        found.append(_image("ADDITIONAL_IMAGE", name, number, images.width, images, around))
+        rendered.append(_image("ADDITIONAL_IMAGE", name, number, images.width, images, around))
     for number, color in enumerate(colors):
-        found.append(_colorway(color, number, product, images, around))
-    yield "image", found
+        rendered.append(_colorway(color, number, product, images, around))
+    yield "image", rendered
 
 
 def _colorway(
     color: Json, number: int, product: Json, images: Images, around: Surroundings
 ) -> Json:
-    """A color's images; one that has no image of its own is shown by the product's."""
+    """Return a color's images; one that has none of its own has the product's."""
     primary = color.get("image", product["images"]["primary"])
     width, swatch = images.upc_width, color.get("swatch")
     additional = [
@@ -146,50 +151,45 @@ def _image(
 
 
 def image_url(name: str, width: int, images: Images, around: Surroundings) -> str:
-    """The address of an image of some width."""
+    """Return the URL of an image in some width."""
     quality = "" if images.quality is None else f"&qlt={images.quality}"
     return f"{around.image_url}/{name}?wid={width}{quality}"
 
 
 def v3_price(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
-    """What the product costs; `sale` stands exactly when it is on sale (wire shapes §2)."""
+    """Yield what the product costs. `sale` is there exactly if it is on sale (wire-shapes 2)."""
     price = product["price"]
     regular, sale = price["regular"], price.get("sale")
     now = regular if sale is None else sale
-    told = {"regular": _labelled(regular, "Reg.")}
+    rendered = {"regular": _labelled(regular, "Reg.")}
     if sale is not None:
-        told["sale"] = _labelled(sale, "Sale")
+        rendered["sale"] = _labelled(sale, "Sale")
     if not isinstance(now, dict):
-        told["current"] = _labelled(now, "Reg." if sale is None else "Sale")
+        rendered["current"] = _labelled(now, "Reg." if sale is None else "Sale")
     if sale is not None and not isinstance(regular, dict):
-        told["original"] = _labelled(regular, "Orig.")
-    told |= {
+        rendered["original"] = _labelled(regular, "Orig.")
+    rendered |= {
         "pricetype": price.get("type", TICKET),
         "pricetypeid": price.get("typeId", 0),
         "onsale": on_sale(product),
     }
     if "displayText" in price:
-        told["displayText"] = price["displayText"]
+        rendered["displayText"] = price["displayText"]
     off = _percentages_off(regular, sale)
-    yield "price", told | {"percentageOff": min(off), "percentageOffHigh": max(off)}
+    yield "price", rendered | {"percentageOff": min(off), "percentageOffHigh": max(off)}
     if "finalPrice" in price:
         yield "finalPrice", _final(price["finalPrice"], around)
 
 
 def _labelled(amount: Json, label: str) -> Json:
-    return (
-        {"low": amount["low"], "high": amount["high"]}
-        if isinstance(amount, dict)
-        else _value(amount, label)
-    )
-
-
-def _value(amount: Json, label: str) -> Json:
+    """Return an amount with a label; a range has no label."""
+    if isinstance(amount, dict):
+        return {"low": amount["low"], "high": amount["high"]}
     return {"value": amount, "label": label}
 
 
 def _percentages_off(regular: Json, sale: Json | None) -> list[int]:
-    """Whole percents, rounded down, at both ends of the range."""
+    """Return how much is off at both ends of the range, in whole percents, rounded down."""
     if sale is None:
         return [0]
     return [
@@ -198,8 +198,10 @@ def _percentages_off(regular: Json, sale: Json | None) -> list[int]:
 
 
 def _percent(before: float, now: float) -> int:
-    """Rounded down on the digits as written: 0.7 of 1.0 is 30 % off, which binary fractions
-    would make 29.
+    """Return the percentage off, rounded down.
+
+    It is computed on decimal digits as they are written: 0.7 of 1.0 is 30 % off, of which
+    binary fractions would make 29.
     """
     high, low = Decimal(str(before)), Decimal(str(now))
     return max(0, int((high - low) * 100 / high)) if high else 0
@@ -213,14 +215,14 @@ def _final(final: Json, around: Surroundings) -> Json:
     ]
     promotions = [
         {
-            "promotionId": each["promoId"],
-            "global": each["global"],
-            "promotionName": each["promotionName"],
+            "promotionId": promotion["promoId"],
+            "global": promotion["global"],
+            "promotionName": promotion["promotionName"],
         }
-        for each in live
+        for promotion in live
     ]
-    told = {"finalPrice": final["value"], "displayFinalPrice": final["display"]}
-    return told | ({"promotions": promotions} if promotions else {})
+    rendered = {"finalPrice": final["value"], "displayFinalPrice": final["display"]}
+    return rendered | ({"promotions": promotions} if promotions else {})
 
 
 def v3_category(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
@@ -228,19 +230,21 @@ def v3_category(product: Json, around: Surroundings, images: Images = PLAIN) -> 
 
 
 def v3_badges(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
-    """Badges of promotions that are live now."""
+    """Yield badges; those of promotions only if the promotion is live."""
     live = [
-        each for each in product.get("badges", ()) if each["promotionId"] in around.promotions
+        badge
+        for badge in product.get("badges", ())
+        if badge["promotionId"] in around.promotions
     ]
-    told = {
+    rendered = {
         "new": product.get("new", False),
         "Rebate": "rebates" in product,
         "onsale": on_sale(product),
     }
     if live:
-        told["promotionbadge"] = [each["badge"] for each in live]
-        told["promotionbadges"] = [{name: each[name] for name in _BADGE} for each in live]
-    yield "badges", told
+        rendered["promotionbadge"] = [badge["badge"] for badge in live]
+        rendered["promotionbadges"] = [{name: badge[name] for name in _BADGE} for badge in live]
+    yield "badges", rendered
 
 
 _BADGE = ("badge", "selectColor", "promotionId")
@@ -251,9 +255,7 @@ _ELEMENT: tuple[Piece, ...] = (v3_summary, v3_image, v3_price, v3_category, v3_b
 
 
 def rest3(product: Json, around: Surroundings, images: Images = PLAIN) -> Json:
-    """What product detail v3 tells after the element when nobody says what to show; never
-    empty.
-    """
+    """Return what product detail v3 shows after the element, if `show` is absent; never empty."""
     return {key: value for part in _REST for key, value in part(product, around, images)}
 
 
@@ -298,16 +300,14 @@ PARTS_BY_WORD: Mapping[str, tuple[Piece, ...]] = {
     "upc": (v3_upc,),
     "review": (),  # asks the catalog
 }
-"""What each word of product detail v3's `show` asks for (interface 4.9)."""
+"""The pieces for each word of product detail v3's `show` (interface 4.9)."""
 
 ORDER: tuple[Piece, ...] = (*_ELEMENT, *_REST, v3_promotion)
-"""In which order the pieces stand."""
+"""The order in which pieces stand in a response."""
 
 
 def lowered(value: Json) -> Json:
-    """The same with all keys in lower case: v3 tells in lower case what v4 tells (wire shapes
-    §2).
-    """
+    """Return a value with all keys in lower case, as version 3 has what v4 has (wire-shapes 2)."""
     if isinstance(value, dict):
         return {key.lower(): lowered(part) for key, part in value.items()}
     return [lowered(part) for part in value] if isinstance(value, list) else value
@@ -317,43 +317,46 @@ def lowered(value: Json) -> Json:
 
 
 def detail4(product: Json, around: Surroundings) -> Json:
-    """The `productDetails` of a product, but for its collections and members, which no document
-    holds alone.
+    """Return the `productDetails` of a product, without its collections and members.
+
+    Those need other documents, so the view adds them.
     """
     shipping = product.get("shipping", {})
-    told: dict[str, Json] = {"summary": _summary4(product, around)}
-    told["badges"] = {
+    rendered: dict[str, Json] = {"summary": _summary4(product, around)}
+    rendered["badges"] = {
         "new": product.get("new", False),
         **({"onsale": True} if on_sale(product) else {}),
     }
-    told["shipping"] = {
+    rendered["shipping"] = {
         **{name: shipping[key] for name, key in _SHIPPING if key in shipping},
         "giftWrappable": product.get("giftWrappable", False),
         "giftMessageable": product.get("giftMessageable", False),
     }
     if attributes := product.get("attributes"):
-        told["attributes"] = [_attribute4(name, values) for name, values in attributes.items()]
-    told["primaryImage"] = _named("PRIMARY_IMAGE", product["images"]["primary"], 0)
+        rendered["attributes"] = [
+            _attribute4(name, values) for name, values in attributes.items()
+        ]
+    rendered["primaryImage"] = _named("PRIMARY_IMAGE", product["images"]["primary"], 0)
     if additional := product["images"].get("additional"):
-        told["additionalImages"] = [
+        rendered["additionalImages"] = [
             _named("ADDITIONAL_IMAGE", name, 1 + n) for n, name in enumerate(additional)
         ]
-    told["brand"] = {"brandname": product["brand"]}
+    rendered["brand"] = {"brandname": product["brand"]}
     if "brandId" in product:
-        told["brand"]["brandid"] = product["brandId"]
+        rendered["brand"]["brandid"] = product["brandId"]
     if "corpclass" in product:
-        told["corpclass"] = product["corpclass"]
+        rendered["corpclass"] = product["corpclass"]
     if product["available"]:
-        told["price"] = price4(product["price"], product["price"].get("typeId", 0))
+        rendered["price"] = price4(product["price"], product["price"].get("typeId", 0))
     if colors := product.get("colors"):
-        told["colorMap"] = [_color4(color, number) for number, color in enumerate(colors)]
+        rendered["colorMap"] = [_color4(color, number) for number, color in enumerate(colors)]
     if sizes := product.get("sizes"):
-        told["SizeMap"] = [
+        rendered["SizeMap"] = [
             {"sizeid": size["id"], "sizenormal": size["normal"], "sequenceNumber": number}
             for number, size in enumerate(sizes)
         ]
-    told["availability"] = {"available": product["available"]}
-    return told | {"urlmetadata": {"urls": _urls(around)}}
+    rendered["availability"] = {"available": product["available"]}
+    return rendered | {"urlmetadata": {"urls": _urls(around)}}
 
 
 _SHIPPING = (
@@ -364,7 +367,7 @@ _SHIPPING = (
 
 
 def _summary4(product: Json, around: Surroundings) -> Json:
-    told = {
+    rendered = {
         "name": product["name"],
         "productURL": product_url(product, around),
         "description": product["description"],
@@ -385,11 +388,11 @@ def _summary4(product: Json, around: Surroundings) -> Json:
         "checkInStoreEligibility": product.get("storeEligible", True),
         "productGroup": product.get("productGroup", product["typeName"]),
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in rendered.items() if value is not None}
 
 
 def _attribute4(name: str, values: list[str]) -> Json:
-    """A number says the order of several values; one needs none."""
+    """Return an attribute. Several values have numbers for their order; one needs none."""
     if len(values) == 1:
         return {"name": name, "values": [{"value": values[0]}]}
     return {
@@ -405,14 +408,13 @@ def _named(kind: str, name: str, number: int) -> Json:
 
 
 def price4(price: Json, type_id: int) -> Json:
-    """A price as v4 tells it: `original` only beside a sale price."""
+    """Return a price in the shape of version 4: `original` only beside a sale price."""
     regular, sale = price["regular"], price.get("sale")
-    told = {
-        "retail": _retail(regular if sale is None else sale, "" if sale is None else "Sale")
-    }
-    if sale is not None:
-        told["original"] = _retail(regular, "Reg.")
-    return told | {"pricetype": type_id, "onsale": sale is not None}
+    if sale is None:
+        rendered = {"retail": _retail(regular, "")}
+    else:
+        rendered = {"retail": _retail(sale, "Sale"), "original": _retail(regular, "Reg.")}
+    return rendered | {"pricetype": type_id, "onsale": sale is not None}
 
 
 def _retail(amount: Json, label: str) -> Json:
@@ -422,7 +424,7 @@ def _retail(amount: Json, label: str) -> Json:
 
 
 def _color4(color: Json, number: int) -> Json:
-    told = {
+    rendered = {
         "colorwayid": color["id"],
         "imagetype": "COLORWAY",
         "colornormal": color["normal"],
@@ -430,18 +432,18 @@ def _color4(color: Json, number: int) -> Json:
         "swatchimage": _named("SWATCH", color["swatch"], number) if "swatch" in color else {},
     }
     if "image" in color:
-        told["upcprimaryimage"] = _named("UPC_PRIMARY_IMAGE", color["image"], number)
-    return told
+        rendered["upcprimaryimage"] = _named("UPC_PRIMARY_IMAGE", color["image"], number)
+    return rendered
 
 
 def _urls(around: Surroundings) -> list[Json]:
-    """How an image's address is made of its name; nobody knows of size charts."""
-    made = f"{around.image_url}/{{imagename}}?wid={{width}}&qlt={{quality}}"
-    return [{"urltype": kind, "urlformat": made} for kind in ("Image", "Swatch")]
+    """Return how clients build the URL of an image from its name. There are no size charts."""
+    pattern = f"{around.image_url}/{{imagename}}?wid={{width}}&qlt={{quality}}"
+    return [{"urltype": kind, "urlformat": pattern} for kind in ("Image", "Swatch")]
 
 
 def upcs4(product: Json) -> list[Json]:
-    """The `upcs` of a product, as its document lists them."""
+    """Return the `upcs` of a product, in the order of its document."""
     return [
         {"upcnumber": int(upc["upc"]), "upcDetails": _upc4(upc, product)}
         for upc in product.get("upcs", ())
@@ -470,18 +472,18 @@ def _upc4(upc: Json, product: Json) -> Json:
 
 
 def rebates4(product: Json) -> list[Json]:
-    """The `rebates` of a product, by id."""
+    """Return the `rebates` of a product, by id."""
     return [
         {
-            "rebateId": each["id"],
-            **{name: each[name] for name in ("description", "url") if name in each},
+            "rebateId": rebate["id"],
+            **{name: rebate[name] for name in ("description", "url") if name in rebate},
         }
-        for each in sorted(product.get("rebates", ()), key=lambda rebate: rebate["id"])
+        for rebate in sorted(product.get("rebates", ()), key=lambda rebate: rebate["id"])
     ]
 
 
 def promotions4(product: Json, around: Surroundings) -> list[Json]:
-    """The `promotions` of a product that are live, by id."""
+    """Return the live `promotions` of a product, by id."""
     live = [
         around.promotions[id]
         for id in sorted(product.get("promotions", ()))
@@ -489,10 +491,10 @@ def promotions4(product: Json, around: Surroundings) -> list[Json]:
     ]
     return [
         {
-            "promotionID": each["promoId"],
-            **{name: each[name] for name in _PROMOTION_PROPERTIES if name in each},
+            "promotionID": promotion["promoId"],
+            **{name: promotion[name] for name in _PROMOTION_PROPERTIES if name in promotion},
         }
-        for each in live
+        for promotion in live
     ]
 
 
@@ -502,12 +504,12 @@ _PROMOTION_PROPERTIES = ("promotionType", "description", "offerDescription", "le
 
 
 def on_sale(product: Json) -> bool:
-    """Whether the product is on sale: `summary`, `price` and `badges` agree (wire shapes §2)."""
+    """Whether the product is on sale: `summary`, `price` and `badges` agree (wire-shapes 2)."""
     return "sale" in product["price"]
 
 
 def product_url(product: Json, around: Surroundings) -> str:
-    """The product's own address, or the one that site.yaml makes for all."""
+    """Return the product's own URL, or the one that site.yaml has a pattern for."""
     url: str = product.get("url") or around.product_url.replace("{id}", str(product["id"]))
     return url
 
@@ -517,4 +519,4 @@ PART_VIEWS: Mapping[Part, Callable[[Json, Surroundings], Json]] = {
     "rest3": rest3,
     "detail4": detail4,
 }
-"""What the index may store of a product as JSON, by name."""
+"""The parts of a product that the index stores rendered, by name."""
