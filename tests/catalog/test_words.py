@@ -2,7 +2,7 @@
 
 import pytest
 
-from shopwindow.catalog.index.words import NEIGHBOURS, edits, forms, indexed, reach, stem, words
+from shopwindow.catalog.index.words import NEIGHBORS, edits, forms, indexed, reach, stem, words
 
 SAME = [
     ("knife", "knives"), ("shelf", "shelves"), ("scarf", "scarves"), ("loaf", "loaves"), ("leaf", "leaves"),
@@ -89,5 +89,5 @@ def test_what_is_not_sold_is_not_taken_for_something_else(typed: str, other: str
 
 
 def test_keys_are_beside_each_other_both_ways() -> None:
-    assert NEIGHBOURS["g"] == set("tyfhvb")
-    assert all(one in NEIGHBOURS[other] for one, near in NEIGHBOURS.items() for other in near)
+    assert NEIGHBORS["g"] == set("tyfhvb")
+    assert all(one in NEIGHBORS[other] for one, near in NEIGHBORS.items() for other in near)

@@ -1,5 +1,13 @@
-"""Words of shoppers and products: text → words → stems, the same for both; how near two words
-are. Pure.
+"""Words of shoppers and of products: from text to words to stems, and how near two words are.
+
+Both go through the same functions, so that a phrase finds what a product says. A stem is what the
+forms of a word have in common. It is conservative: words share one only if they name the same
+thing in a shop, for a false match is worse than a missing one.
+
+How a misspelled word is found. `forms` are what is left of a word's first letters if some are
+left out; two words that differ by few letters have a form in common. The index stores the forms
+of its words, and `edits` computes what it costs to make one word of the other: less for typical
+slips, such as neighbors on the keyboard or swapped letters. All of it is pure.
 """
 
 import re
@@ -8,6 +16,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 MAX_WORD = 40
+"""Letters of a word; the rest is ignored. Longer ones are no words that a shopper types."""
+
 _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
 _POSSESSIVE = re.compile("['’ʼ`´]s(?![a-z])")
@@ -22,7 +32,7 @@ _STOP_WORDS = (
     " these this those to us was we were which will with you your"
 )
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words that say nothing of what is sought: neither indexed nor asked for."""
+"""Words that say nothing of what is sought: they are neither indexed nor searched for."""
 
 POLITE_OPENING = re.compile(
     r"^(?:(?:hi |hello |please )?"
@@ -34,12 +44,12 @@ POLITE_OPENING = re.compile(
     r"|(?:show|find|get) me"
     r") (?=.))?(?:(?:a |some |the )?pairs? of (?=.))?"
 )
-"""How a sentence begins that only asks, in words with single blanks between them."""
+"""The beginning of a sentence that only asks, in words with single spaces between them."""
 
 PURPOSES = frozenset(("for", "with", "without"))
 PREPOSITIONS = PURPOSES.union(("in", "of", "from", "by", "on"))
-"""What stands before one of them is the thing sought, before one of `PURPOSES` without doubt: a
-lantern for camping is a lantern, but a set of knives may be knives.
+"""The word before a preposition names the thing sought. Before one of `PURPOSES` that is certain:
+a lantern for camping is a lantern, but a set of knives may be knives.
 """
 
 IRREGULAR = {
@@ -65,8 +75,8 @@ IRREGULAR = {
     "kid": "child", "babies": "baby", "toddlers": "toddler", "tees": "tee", "tv": "television",
     "tvs": "television", "telly": "television",
 }  # fmt: skip
-"""Plurals that no rule gives, two spellings of one word, and the many words for whom a product
-is made.
+"""Plurals that follow no rule, second spellings of a word, and the many words for the people that
+a product is made for.
 """
 
 _WHOLE = (
@@ -77,27 +87,30 @@ _WHOLE = (
     " rug cutting filling housing railing siding shaving baking being"
 )
 WHOLE = frozenset(_WHOLE.split())
-"""Words that end as an inflected one does, and are words of their own: a dress is no dressing.
-"""
+"""Words that end like an inflected form and are none: a dressing is no form of dress."""
 
 _VOWEL = re.compile("[aeiouy]")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order: no case, no accents, no apostrophes; men's is men."""
+    """Return the words of a text in order, without case, accents and apostrophes.
+
+    The genitive loses its s: `men's` is `men`.
+    """
     return _WORD.findall(_folded(text))
 
 
 def indexed(text: str) -> list[str]:
-    """The words under which a text is found: without stop words; t-shirt also as tshirt."""
+    """Return the words that a text is found by: no stop words; `t-shirt` also as `tshirt`."""
     folded = _folded(text)
-    found = [word for word in _WORD.findall(folded) if word not in STOP_WORDS]
+    significant = [word for word in _WORD.findall(folded) if word not in STOP_WORDS]
     if any(hyphen in folded for hyphen in _HYPHENS):
-        found += ("".join(_WORD.findall(joined)) for joined in _JOINED.findall(folded))
-    return found
+        significant += ("".join(_WORD.findall(joined)) for joined in _JOINED.findall(folded))
+    return significant
 
 
 def _folded(text: str) -> str:
+    """Return a text in lower case without accents, apostrophes and genitives."""
     text = _POSSESSIVE.sub("", text.lower()).translate(_APOSTROPHES)
     if text.isascii():
         return text
@@ -107,11 +120,10 @@ def _folded(text: str) -> str:
 
 @lru_cache(maxsize=1 << 17)
 def stem(word: str) -> str:
-    """What a word's forms have in common: its plural, past and -ing form share it. Letters a-z
-    and digits.
+    """Return what a word shares with its plural, its past and its -ing form.
 
-    It is conservative: what shares a stem is the same thing in a shop. A word of another script
-    is spelt by its bytes, so that any reader of the index takes it for one word.
+    A stem has letters a to z and digits only. A word of another script is written as its bytes
+    in hexadecimal, so that FTS5 takes it for one word.
     """
     if not word.isascii():
         return "u" + word.encode().hex()
@@ -134,17 +146,23 @@ def _singular(word: str) -> str:
 
 
 def _without_ending(word: str) -> str:
-    """Without -ing and -ed, where four letters are left: rugged is no rug."""
+    """Return a word without -ing or -ed, if four letters are left: `rugged` is no rug.
+
+    A consonant that was doubled before the ending is single again: `quilted`, `shipping`. That
+    of `fill`, `dress` or `buzz` is the word's own.
+    """
     if word in WHOLE:
         return word
     for ending in ("ing", "ed"):
-        kept = word.removesuffix(ending)
-        if kept != word and _VOWEL.search(kept) and not kept.endswith("e"):
-            if kept[-2:-1] == kept[-1:] and (
-                kept[-1] not in "lsz" or (kept[-1] == "l" and len(kept) > 5)
-            ):
-                kept = kept[:-1]
-            return kept if len(kept) >= 4 else word
+        rest = word.removesuffix(ending)
+        if rest == word or not _VOWEL.search(rest) or rest.endswith("e"):
+            continue
+        last = rest[-1:]
+        is_double = rest[-2:-1] == last
+        is_own = last in "lsz" and not (last == "l" and len(rest) > 5)
+        if is_double and not is_own:
+            rest = rest[:-1]
+        return rest if len(rest) >= 4 else word
     return word
 
 
@@ -162,7 +180,7 @@ _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 """The rows of a keyboard; each is moved half a key to the right of the one above."""
 
 
-def _neighbours() -> dict[str, set[str]]:
+def _neighbors() -> dict[str, set[str]]:
     near: dict[str, set[str]] = {}
     for above, row in zip((None, *_KEYS), _KEYS, strict=False):
         pairs = list(pairwise(row))
@@ -174,54 +192,57 @@ def _neighbours() -> dict[str, set[str]]:
     return near
 
 
-NEIGHBOURS = _neighbours()
+NEIGHBORS = _neighbors()
 VOWELS = frozenset("aeiou")
 SOUNDS = tuple(map(frozenset, ("ckqsxz", "fpv", "dt", "gj", "mn", "bv")))
 """Letters that are taken for one another by ear."""
 
 FORM = 7
-"""How many letters of a word its `forms` are made of."""
+"""Letters of a word from which its `forms` are made. More would find little and cost much: the
+number of forms grows with the square.
+"""
 
 FAR = {4: 0.65, 5: 0.85, 6: 1.0, 7: 1.3, 8: 1.5}
-"""By a word's length, how much it may cost to make another of it; longer words `FARTHEST`,
-shorter ones nothing.
+"""The most that it may cost to make another word of one, by its length. Shorter words are never
+corrected, longer ones up to `FARTHEST`.
 
-A word that the shop does not know is more often something that it does not sell than a bad
+A word that no product has is more often something that the shop does not sell than a bad
 misspelling.
 """
+
 FARTHEST = 2.0
+
 FIRST = 0.8
-"""What it costs beside that the first letter is another, unless the first two are swapped: few
-err there.
-"""
+"""What another first letter costs in addition, unless the first two are swapped: few err there."""
 
 _DOER = re.compile("[eo]rs?$")
 _DOUBLE = re.compile(r"(.)\1")
 _ALIKE = re.compile("(?:[eo]r|re)s?$")
 SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED = 0.5, 0.6, 0.6, 0.6, 0.7
 BESIDE, MISSING, LETTER, ANOTHER = 0.8, 0.85, 0.9, 1.6
-"""What one edit costs: y for i, two letters swapped, a letter doubled or not, a vowel left out
-or put in, one vowel for another; a letter whose key or sound is near, any letter left out, any
-put in, any for another.
+"""What one edit costs. In order: y for i; two letters swapped; a letter doubled or no longer; a
+vowel left out or added; one vowel for another; a letter whose key or sound is near; any letter
+left out; any letter added; any letter for another.
 """
 
 
 def forms(word: str, deletions: int) -> set[str]:
-    """A word's first letters, and what is left of them when some are left out: near words have
-    one in common.
+    """Return a word's first letters, and what is left of them without one or more of them.
+
+    Up to ``deletions`` letters are left out. Near words have a form in common.
     """
-    found = {word[:FORM]}
-    last = found
+    all_forms = {word[:FORM]}
+    shorter = all_forms
     for _ in range(deletions):
-        last = {form[:place] + form[place + 1 :] for form in last for place in range(len(form))}
-        found = found | last
-    return found
+        shorter = {
+            form[:place] + form[place + 1 :] for form in shorter for place in range(len(form))
+        }
+        all_forms = all_forms | shorter
+    return all_forms
 
 
 def numbers(word: str) -> list[str]:
-    """A word, and where it has six letters or more its other number: rasberry may be meant for
-    raspberries.
-    """
+    """Return a word and its other number, if it has six letters: `rasberry`, `rasberries`."""
     if len(word) < 6:
         return [word]
     if word.endswith("s"):
@@ -230,25 +251,28 @@ def numbers(word: str) -> list[str]:
 
 
 def reach(word: str) -> int:
-    """How many edits a word may be away from what it was meant to be."""
-    return (
-        0
-        if len(word) < 4 or not (word.isascii() and word.isalpha())
-        else 1
-        if len(word) < 6
-        else 2
-    )
+    """Return how many edits a misspelled word may be away from what was meant."""
+    if len(word) < 4 or not (word.isascii() and word.isalpha()):
+        return 0
+    return 1 if len(word) < 6 else 2
 
 
 def edits(one: str, other: str) -> float | None:
-    """What it costs to make ``other`` of ``one``, a word misspelt; None: too much."""
+    """Return what it costs to make ``other`` of ``one``, a misspelled word; None: too much.
+
+    It is the optimal string alignment distance with weights: a row of the table holds, for each
+    beginning of ``other``, the number and the cost of the edits that lead to it.
+    """
     most = reach(one)
-    if abs(len(one) - len(other)) > most or (_DOER.search(one) and not _ALIKE.search(other)):
+    if abs(len(one) - len(other)) > most:
+        return None
+    if _DOER.search(one) and not _ALIKE.search(other):
         return None  # a printer is nothing printed
     if one[:-1] == other and one[-1] in "aiou":
         return None  # a harmonica is nothing harmonic
     if len(other) < 4 and _DOUBLE.sub(r"\1", one) != other:
         return None  # a mugg is a mug, but lego is no leg
+
     before: list[tuple[int, float]] = []
     row: list[tuple[int, float]] = [(0, 0.0)]
     for column in range(1, len(other) + 1):
@@ -263,14 +287,11 @@ def edits(one: str, other: str) -> float | None:
                 if letter == wanted
                 else _more(before[column - 1], _replaced(letter, wanted)),
             ]
-            if (
-                line > 1
-                and column > 1
-                and letter != wanted
-                and (letter, one[line - 2]) == (other[column - 2], wanted)
-            ):
+            has_previous = line > 1 and column > 1 and letter != wanted
+            if has_previous and (letter, one[line - 2]) == (other[column - 2], wanted):
                 ways.append(_more(last[column - 2], SWAPPED))
             row.append(min(ways, key=_cost))
+
     count, cost = row[-1]
     if one[0] != other[0] and one[:2] != other[1::-1]:
         cost += FIRST
@@ -286,7 +307,7 @@ def _more(so_far: tuple[int, float], cost: float) -> tuple[int, float]:
 
 
 def _single(word: str, place: int, letter_cost: float = LETTER) -> float:
-    """What a letter too many costs: less where it doubles its neighbour, or is a vowel."""
+    """Return what a letter too many costs: less if it doubles its neighbor, or is a vowel."""
     letter = word[place - 1]
     if place > 1 and letter == word[place - 2]:
         return DOUBLED
@@ -294,11 +315,12 @@ def _single(word: str, place: int, letter_cost: float = LETTER) -> float:
 
 
 def _replaced(letter: str, wanted: str) -> float:
+    """Return what one letter for another costs."""
     if letter in VOWELS and wanted in VOWELS:
         return VOWELS_CHANGED
     if {letter, wanted} == {"i", "y"}:
         return SAME_SOUND
-    near = wanted in NEIGHBOURS.get(letter, ()) or any(
+    near = wanted in NEIGHBORS.get(letter, ()) or any(
         letter in sound and wanted in sound for sound in SOUNDS
     )
     return BESIDE if near else ANOTHER
