@@ -108,7 +108,9 @@ class Case:
         value = self.at(document, part)
         if not isinstance(value, dict):
             return None
-        findings = self.findings.get(id(document), ())
+        findings = self.findings.get(id(document))
+        if not findings:
+            return list(value)
         missing = [
             finding.missing
             for finding in findings
