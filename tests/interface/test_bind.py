@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from conformance import xml
 from releases import SAMPLE, live
-from shopwindow.catalog.parameters import IdsSelected, Phrase, Ranges, Selection, Values, ZipCode
+from shopwindow.catalog.parameters import FacetValues, IdsSelected, Phrase, Ranges, Selection, ZipCode
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -237,7 +237,7 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
     Text: lambda kind: st.text(TEXT, min_size=1, max_size=kind.maximum).map(str.strip).filter(bool),
     FieldMask: lambda kind: MASKS,
     IdsSelected: lambda kind: st.builds(Selection, kind_values(kind.ids), st.none() | selectors(kind.words)),
-    Values: lambda kind: values(),
+    FacetValues: lambda kind: values(),
     Ranges: ranges,
     Phrase: lambda kind: (
         st.text(TEXT, min_size=1, max_size=kind.maximum).map(lambda text: sayable(" ".join(text.split()))).filter(bool)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from shopwindow.catalog.parameters import IdsSelected, Phrase, Ranges, Selection, Values, ZipCode
+from shopwindow.catalog.parameters import FacetValues, IdsSelected, Phrase, Ranges, Selection, ZipCode
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import refuse
 from shopwindow.interface.formats import RESPONSE_FORMATS
@@ -70,12 +70,12 @@ READ: list[tuple[ParameterKind, str, Any, str]] = [  # kind, text, value, the on
         Selection((7, 9), (("productdetails", (("price", None), ("summary", None))), ("upcs", None))),
         "7,9(productdetails(price,summary),upcs)",
     ),
-    (Values(), "PINK", ("PINK",), "PINK"),
-    (Values(), "[PINK]", ("PINK",), "PINK"),
-    (Values(), " Smith, Jones & Co ", ("Smith, Jones & Co",), "Smith, Jones & Co"),
-    (Values(), "[YELLOW, PINK,YELLOW]", ("PINK", "YELLOW"), "[PINK,YELLOW]"),
-    (Values(), "[[x]]", ("[x]",), "[[x]]"),
-    (Values(), "[a", ("[a",), "[a"),
+    (FacetValues(), "PINK", ("PINK",), "PINK"),
+    (FacetValues(), "[PINK]", ("PINK",), "PINK"),
+    (FacetValues(), " Smith, Jones & Co ", ("Smith, Jones & Co",), "Smith, Jones & Co"),
+    (FacetValues(), "[YELLOW, PINK,YELLOW]", ("PINK", "YELLOW"), "[PINK,YELLOW]"),
+    (FacetValues(), "[[x]]", ("[x]",), "[[x]]"),
+    (FacetValues(), "[a", ("[a",), "[a"),
     (Ranges(), "[0TO50]", ((0.0, 50.0),), "[0TO50]"),
     (Ranges(), "*TO50.00", ((None, 50.0),), "[*TO50]"),
     (Ranges(), "[ 500 TO * ]", ((500.0, None),), "[500TO*]"),
@@ -164,8 +164,8 @@ REFUSED: list[tuple[ParameterKind, str]] = [
         (Callback(), text)
         for text in ("", "1a", "a-b", "a b", "a.", ".a", "a..b", "a()", "a[0]", "caf\u00e9", "a\n", "_" * 129)
     ),
-    *((Values(), text) for text in ("", " ", "[]", "[ ]", "[,]", "[a,]", "[a,,b]", "x" * 1001)),
-    (Values(), f"[{','.join(map(str, range(101)))}]"),
+    *((FacetValues(), text) for text in ("", " ", "[]", "[ ]", "[,]", "[a,]", "[a,,b]", "x" * 1001)),
+    (FacetValues(), f"[{','.join(map(str, range(101)))}]"),
     *(
         (Ranges(), text)
         for text in ("", "[]", "[TO]", "50", "[50]", "[0-50]", "[0TO50", "0TO50]", "[0to50]", "[0TO1e3]")

@@ -4,8 +4,8 @@ envelope.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from shopwindow.catalog.parameters import Ranges, Values
-from shopwindow.catalog.parts import PLAIN, Images, element, surroundings
+from shopwindow.catalog.parameters import FacetValues, Ranges
+from shopwindow.catalog.parts import DEFAULT_IMAGES, Images, element, surroundings
 from shopwindow.catalog.protocol import Catalog
 from shopwindow.content.documents import Content
 from shopwindow.content.schedule import PUBLISHED
@@ -49,7 +49,7 @@ def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]
     rendered.
     """
     catalog = of(content)
-    if images is PLAIN:
+    if images is DEFAULT_IMAGES:
         found = catalog.rendered(ids, "element")
         return [found[id] for id in ids if id in found]
     around, products = surroundings(content), catalog.products(ids)
@@ -84,20 +84,20 @@ def all_categories(content: Content) -> Iterable[Json]:
 
 
 IMAGE_WIDTH = Parameter(
-    "imagewidth", Count(MAX_WIDTH), "Width of images, in pixels.", default=PLAIN.width
+    "imagewidth", Count(MAX_WIDTH), "Width of images, in pixels.", default=DEFAULT_IMAGES.width
 )
 IMAGE_QUALITY = Parameter("imagequality", Count(100), "Quality of images, in percent.")
 UPC_IMAGE_WIDTH = Parameter(
     "upcimagewidth",
     Count(MAX_WIDTH),
     "Width of the images of colors, in pixels.",
-    default=PLAIN.upc_width,
+    default=DEFAULT_IMAGES.upc_width,
 )
 SWATCH_IMAGE_WIDTH = Parameter(
     "swatchimagewidth",
     Count(MAX_WIDTH),
     "Width of swatches, in pixels.",
-    default=PLAIN.swatch_width,
+    default=DEFAULT_IMAGES.swatch_width,
 )
 PRICE_RANGES = Parameter(
     "PRICE",
@@ -107,7 +107,7 @@ PRICE_RANGES = Parameter(
 )
 FACETS = Others(
     "[A-Z][A-Z0-9_]{0,99}",
-    Values(),
+    FacetValues(),
     "Any facet by its name: only products with this value, or one of [A,B].",
     example=("COLOR", "[BLACK,WHITE]"),
 )
@@ -120,16 +120,16 @@ _OF_IMAGES = frozenset(
 
 
 def images(call: Call) -> Images:
-    """What a Call asks of images; PLAIN where it asks nothing of them."""
+    """What a Call asks of images; DEFAULT_IMAGES where it asks nothing of them."""
     for name, _ in call.arguments:
         if name in _OF_IMAGES:
             break
     else:
-        return PLAIN
+        return DEFAULT_IMAGES
     given: Mapping[str, int] = dict(call.arguments)
     return Images(
-        given.get("imagewidth", PLAIN.width),
-        given.get("upcimagewidth", PLAIN.upc_width),
-        given.get("swatchimagewidth", PLAIN.swatch_width),
+        given.get("imagewidth", DEFAULT_IMAGES.width),
+        given.get("upcimagewidth", DEFAULT_IMAGES.upc_width),
+        given.get("swatchimagewidth", DEFAULT_IMAGES.swatch_width),
         given.get("imagequality"),
     )

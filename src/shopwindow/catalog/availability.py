@@ -29,7 +29,7 @@ from shopwindow.retail.places.distance import Point
 from shopwindow.retail.storefront import attributes, hours
 
 MAX_DISTANCE, MAX_STORES = 200.0, 15
-"""Miles from the place, and stores of one response (interface 4.9)."""
+"""Miles from the place, and stores of one response: the defaults, and the most (interface 4.9)."""
 
 PICK_UP = "BOPS"
 """The feature of a store where online orders are picked up."""

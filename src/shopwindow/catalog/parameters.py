@@ -16,7 +16,7 @@ from shopwindow.problems import nearest
 
 @dataclass(frozen=True)
 class Selection:
-    """Ids, and what is asked of each: names in lower case; None where nothing is said."""
+    """Ids, and the names that the client wants of each, in lower case; None: all of them."""
 
     ids: tuple[int, ...]
     mask: fields.Mask | None = None
@@ -24,10 +24,9 @@ class Selection:
 
 @dataclass(frozen=True)
 class IdsSelected:
-    """Ids by comma, then perhaps in parentheses what is asked of them:
-    `520910(productdetails(price),upcs)`.
+    """Ids by comma, and perhaps a selection: `520910(productdetails(price),upcs)`.
 
-    ``words`` may stand outermost; further in, names mean what they mean to `_fields`.
+    ``words`` may stand outermost. Names further in mean what they mean to `_fields`.
     """
 
     words: tuple[str, ...]
@@ -60,13 +59,17 @@ class IdsSelected:
 # -- filters by facet --------------------------------------------------------------------------
 
 MAX_PARAMETER_VALUES = 100
+"""Values or ranges of one parameter: a shopper chooses a few, and a request must not cost more."""
+
 MAX_VALUE_LENGTH = 1000
+"""Characters of one value, as of a search phrase."""
 
 
 @dataclass(frozen=True)
-class Values:
-    """One value, or several in brackets: `PINK`, `[PINK,YELLOW]`. A value alone may hold
-    commas.
+class FacetValues:
+    """One value, or several in brackets: `PINK`, `[PINK,YELLOW]`.
+
+    A value without brackets may hold commas.
     """
 
     def parse(self, text: str) -> tuple[str, ...]:
@@ -96,9 +99,7 @@ _PRICE_RANGE = re.compile(rf"{_AMOUNT}TO{_AMOUNT}", re.ASCII)
 
 @dataclass(frozen=True)
 class Ranges:
-    """Prices from one to another, both included, `*` for no limit; several by comma: `[0TO50]`,
-    `[*TO10,100TO*]`.
-    """
+    """Ranges of prices, both ends included, with `*` for no limit: `[0TO50]`, `[*TO10,100TO*]`."""
 
     def parse(self, text: str) -> tuple[Range, ...]:
         inner = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
@@ -141,7 +142,7 @@ def _amount(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class Phrase(Text):
-    """What a shopper types. The answer tells it again: what XML cannot hold becomes U+FFFD."""
+    """What a shopper types. The response repeats it, so what XML cannot hold becomes U+FFFD."""
 
     maximum: int = 1000
 
@@ -151,8 +152,9 @@ class Phrase(Text):
 
 @dataclass(frozen=True)
 class ZipCode:
-    """Five digits, or ZIP+4, of which the first five count; leading zeros that were lost as in
-    2116 come back.
+    """Five digits, or ZIP+4, of which the first five count.
+
+    Leading zeros that a client lost, as in 2116, come back.
     """
 
     def parse(self, text: str) -> str:

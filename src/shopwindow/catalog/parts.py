@@ -34,7 +34,7 @@ class Images:
     quality: int | None = None
 
 
-PLAIN = Images()
+DEFAULT_IMAGES = Images()
 """The images of a request that names no widths, and so of the parts that the index stores."""
 
 
@@ -65,7 +65,7 @@ def surroundings(content: Content) -> Surroundings:
 # -- the product element: search, browse and product detail v3 ---------------------------------
 
 
-def element(product: Json, around: Surroundings, images: Images = PLAIN) -> Json:
+def element(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Json:
     """Return the element of a product: what every list of version 3 shows of it."""
     return {
         "id": product["id"],
@@ -77,7 +77,7 @@ Members = Iterable[tuple[str, Json]]
 """(key, value) pairs of a response, in order; what has no value is not among them."""
 
 
-def v3_summary(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_summary(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
     summary = {
         "name": product["name"],
         "producttype": product["typeName"],
@@ -95,7 +95,7 @@ def v3_summary(product: Json, around: Surroundings, images: Images = PLAIN) -> M
     yield "summary", summary
 
 
-def v3_image(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_image(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
     """Yield the primary image, the additional ones, and one of each color."""
     colors = product.get("colors", ())
     rendered = [
@@ -156,7 +156,7 @@ def image_url(name: str, width: int, images: Images, around: Surroundings) -> st
     return f"{around.image_url}/{name}?wid={width}{quality}"
 
 
-def v3_price(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_price(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
     """Yield what the product costs. `sale` is there exactly if it is on sale (wire-shapes 2)."""
     price = product["price"]
     regular, sale = price["regular"], price.get("sale")
@@ -225,11 +225,13 @@ def _final(final: Json, around: Surroundings) -> Json:
     return rendered | ({"promotions": promotions} if promotions else {})
 
 
-def v3_category(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_category(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     yield "category", [{"id": product["categories"][0], "type": "homecategory"}]
 
 
-def v3_badges(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_badges(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
     """Yield badges; those of promotions only if the promotion is live."""
     live = [
         badge
@@ -254,12 +256,14 @@ _ELEMENT: tuple[Piece, ...] = (v3_summary, v3_image, v3_price, v3_category, v3_b
 # -- what product detail v3 has beside the element ---------------------------------------------
 
 
-def rest3(product: Json, around: Surroundings, images: Images = PLAIN) -> Json:
+def rest3(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Json:
     """Return what product detail v3 shows after the element, if `show` is absent; never empty."""
     return {key: value for part in _REST for key, value in part(product, around, images)}
 
 
-def v3_attribute(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_attribute(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     if attributes := product.get("attributes"):
         yield (
             "attribute",
@@ -267,21 +271,25 @@ def v3_attribute(product: Json, around: Surroundings, images: Images = PLAIN) ->
         )
 
 
-def v3_availability(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_availability(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     yield "availability", {"available": product["available"]}
 
 
-def v3_upc(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_upc(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
     if upcs := upcs4(product):
         yield "upc", lowered(upcs)
 
 
-def v3_rebate(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_rebate(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
     if rebates := rebates4(product):
         yield "rebate", lowered({"rebates": rebates})
 
 
-def v3_promotion(product: Json, around: Surroundings, images: Images = PLAIN) -> Members:
+def v3_promotion(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     if promotions := promotions4(product, around):
         yield "promotion", lowered(promotions)
 

@@ -16,9 +16,9 @@ from shopwindow.catalog.answers import (
 )
 from shopwindow.catalog.parameters import IdsSelected, Selection
 from shopwindow.catalog.parts import (
+    DEFAULT_IMAGES,
     ORDER,
     PARTS_BY_WORD,
-    PLAIN,
     Images,
     Surroundings,
     image_url,
@@ -82,7 +82,7 @@ def details_v3_by_upc(content: Content, call: Call) -> Json:
 
 def _version_3(content: Content, call: Call, ids: Sequence[int]) -> Mapping[int, Json]:
     catalog, shown = of(content), call["show"]
-    if shown is None and images(call) is PLAIN:
+    if shown is None and images(call) is DEFAULT_IMAGES:
         heads, rests = catalog.rendered(ids, "element"), catalog.rendered(ids, "rest3")
         return {id: heads[id] | rests[id] for id in ids if id in heads}
     around, products = surroundings(content), catalog.products(ids)
@@ -392,7 +392,9 @@ def _recommended(product: Json, around: Surroundings) -> Json:
     return {
         "productid": product["id"],
         "name": product["name"],
-        "primaryimage": image_url(product["images"]["primary"], PLAIN.width, PLAIN, around),
+        "primaryimage": image_url(
+            product["images"]["primary"], DEFAULT_IMAGES.width, DEFAULT_IMAGES, around
+        ),
         "reviewrating": product["rating"] if product["reviewCount"] else 0,
         "reviewsnumber": product["reviewCount"],
         "productURL": product_url(product, around),

@@ -12,7 +12,7 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Fault, Refusal
 
-INDEX = "catalog"
+CATALOG_INDEX = "catalog"
 """The name of the index that holds the articles."""
 
 MAX_QUANTITY = 99
@@ -53,7 +53,7 @@ class Articles(Protocol):
 
 def articles_of(content: Content) -> Articles:
     """Return the articles of a release. Raises Refusal where it has none."""
-    articles: Articles | None = content.index(INDEX)
+    articles: Articles | None = content.index(CATALOG_INDEX)
     if articles is None:
         raise Refusal("no_data", (Fault("", "there is no catalog"),))
     return articles

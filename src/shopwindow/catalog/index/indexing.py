@@ -207,7 +207,7 @@ class _IndexWriter:
     def write(self) -> str:
         facts = self._read()
         old = self.previous.path if self.previous else None
-        self.out = create(self.path, SCHEMA + wording.TABLES + wording.TEXT, old)
+        self.out = create(self.path, SCHEMA + wording.TABLES + wording.TEXT_INDEX, old)
         total, active = self._rank(facts)
         self._reviews(facts)
         facts.execute("COMMIT")

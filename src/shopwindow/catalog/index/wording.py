@@ -39,7 +39,7 @@ WORD_ORDERS = {"stem": "stem", "word": "word", "form": "form, word"}
 pages more tightly than row by row, and the bytes would differ.
 """
 
-TEXT = """
+TEXT_INDEX = """
 CREATE VIRTUAL TABLE text USING fts5
   (name, brand, kind, attributes, description, content='', columnsize=0, detail=column, tokenize='ascii');
 """
@@ -123,7 +123,7 @@ def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old
         worded: of all products, in order of ranks.
         old: the counts of ``worded`` are changes of the previous catalog's; else they are whole.
     """
-    text, counts = create(folder / "text", TEXT), create(folder / "counts", COUNTS)
+    text, counts = create(folder / "text", TEXT_INDEX), create(folder / "counts", COUNTS)
     if old:
         counts.executemany(
             "INSERT INTO stem VALUES (?, ?)", out.execute("SELECT * FROM old.stem")

@@ -28,7 +28,7 @@ from shopwindow.interface.operation import (
 )
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Fault, Refusal
-from shopwindow.retail.articles import INDEX, most_of_one
+from shopwindow.retail.articles import CATALOG_INDEX, most_of_one
 from shopwindow.retail.bags.answers import answer_of
 from shopwindow.retail.bags.table import BAGS, Bag, Line
 
@@ -211,7 +211,7 @@ def _faults(bag: Bag, lines: Sequence[Line], content: Content) -> Iterator[Fault
 
     A bag that was filled under wider limits may still be emptied, line by line.
     """
-    catalog = content.index(INDEX)
+    catalog = content.index(CATALOG_INDEX)
     most_pieces, most_items = _limits(content)
     for line in lines:
         if line in bag.lines:
@@ -244,7 +244,9 @@ def _holds(lines: Mapping[int, Line]) -> str:
 def _outcome(bag: Bag, content: Content, call: Call) -> Outcome:
     most_pieces, _ = _limits(content)
     with_info = PRODUCT_INFO in (call["bagOptions"] or ())
-    return Outcome(answer_of(bag, content.index(INDEX), most_pieces, with_info), etag(bag))
+    return Outcome(
+        answer_of(bag, content.index(CATALOG_INDEX), most_pieces, with_info), etag(bag)
+    )
 
 
 # -- operations --------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ _STATES = (
     "SC South Carolina,SD South Dakota,TN Tennessee,TX Texas,UT Utah,VT Vermont,VA Virginia,WA Washington,"
     "WV West Virginia,WI Wisconsin,WY Wyoming,PR Puerto Rico,GU Guam,VI Virgin Islands"
 )
-STATES = {
+US_STATES = {
     name.casefold(): entry[:2]
     for entry in _STATES.split(",")
     for name in (entry[:2], entry[3:])
@@ -184,7 +184,7 @@ def _ends_in_state(text: str) -> Iterator[tuple[str, str]]:
 
 def _state(text: str) -> str | None:
     """Return the two letters of a state, whether the text has them or its name."""
-    return STATES.get(text.replace(".", "").casefold())
+    return US_STATES.get(text.replace(".", "").casefold())
 
 
 def _middle(stores: list[Json]) -> Point | None:

@@ -21,7 +21,7 @@ from shopwindow.interface.operation import (
     Together,
 )
 from shopwindow.problems import Fault, Refusal
-from shopwindow.retail.articles import INDEX, articles_of, products_of_upcs, upcs
+from shopwindow.retail.articles import CATALOG_INDEX, articles_of, products_of_upcs, upcs
 from shopwindow.retail.places import search as places
 from shopwindow.retail.places.distance import Point
 from shopwindow.retail.storefront import attributes, days, events_by_store, hours, near
@@ -146,7 +146,7 @@ def _upcs_shown(content: Content, call: Call) -> list[str]:
     What the catalog does not have is left out; without a catalog there are none.
     """
     number, product_id = call["upcNumber"], call["productId"]
-    if content.index(INDEX) is None or (number is None and product_id is None):
+    if content.index(CATALOG_INDEX) is None or (number is None and product_id is None):
         return []
     texts = None
     if number is not None:
