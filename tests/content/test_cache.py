@@ -125,7 +125,9 @@ def test_a_file_younger_than_two_seconds_is_not_taken_from_the_cache(minimal: Pa
     aged(minimal)
     os.utime(minimal / "events/one.yaml")
     sources, _ = scan(minimal, INTERFACE.kinds)
-    with cache.adding(tmp_path / "cache", "key", time.time_ns() + 10**12, anew=True) as keep:  # a clock that was wrong
+    with cache.adding(
+        tmp_path / "cache", "key", time.time_ns() + 10**12, new_file=True
+    ) as keep:  # a clock that was wrong
         keep([(Parsed(source, listed=True, documents=[]), b"[]") for source in sources])
     assert (cache.load(tmp_path / "cache", "key", sources) or {}).keys() == MINIMAL.keys() - {"events/one.yaml"}
 
@@ -161,11 +163,11 @@ def test_two_checks_may_add_to_the_cache_at_once(minimal: Path, tmp_path: Path) 
     sources, _ = scan(minimal, INTERFACE.kinds)
     files = [(Parsed(source, listed=True, documents=[1]), b"[1]") for source in sources]
     path = tmp_path / "cache"
-    with cache.adding(path, "key", time.time_ns(), anew=True) as keep:
+    with cache.adding(path, "key", time.time_ns(), new_file=True) as keep:
         keep(files[:1])
     with (
-        cache.adding(path, "key", time.time_ns(), anew=False) as one,
-        cache.adding(path, "key", time.time_ns(), anew=False) as other,
+        cache.adding(path, "key", time.time_ns(), new_file=False) as one,
+        cache.adding(path, "key", time.time_ns(), new_file=False) as other,
     ):
         one(files[1:3])
         other(files[2:])
@@ -180,7 +182,7 @@ def test_what_is_added_to_a_cache_that_another_program_replaced_is_not_believed(
     files = [(Parsed(source, listed=True, documents=[1]), b"[1]") for source in sources]
     path = tmp_path / "cache"
     for key, anew, part in (("new", True, files[:1]), ("old", False, files[1:])):
-        with cache.adding(path, key, time.time_ns(), anew=anew) as keep:
+        with cache.adding(path, key, time.time_ns(), new_file=anew) as keep:
             keep(part)
     assert [cache.load(path, key, sources) for key in ("new", "old")] == [None, None]
 

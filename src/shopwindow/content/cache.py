@@ -29,7 +29,7 @@ def load(path: Path, key: str, sources: Sequence[Source]) -> dict[str, Parsed] |
     """Return those of ``sources`` that are cached as they are now, by path.
 
     ``key`` is a digest of the schemas, the names and the program. None where the cache must be
-    written anew: there is none of this key, it is damaged, or most of it is out of date.
+    written again: there is none of this key, it is damaged, or most of it is out of date.
     """
     settled = time.time_ns() - RACY_NS
     current = {source.path: source for source in sources if source.changed < settled}
@@ -88,16 +88,16 @@ def _check(key: str, *parts: bytes | memoryview) -> int:
 
 
 @contextmanager
-def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[StoreFiles]:
+def adding(path: Path, key: str, read_at: int, *, new_file: bool) -> Iterator[StoreFiles]:
     """Yield a function that adds files to the cache, from any process.
 
-    ``anew``: to a new cache, which replaces the old one. ``read_at``: when reading began, in
+    ``new_file``: to a new cache, which replaces the old one. ``read_at``: when reading began, in
     nanoseconds. Where nothing can be written, nothing is raised: the next check is slower.
     """
-    draft = path.with_name(f"{path.name}.{os.getpid()}") if anew else path
+    draft = path.with_name(f"{path.name}.{os.getpid()}") if new_file else path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        start = os.O_CREAT | os.O_TRUNC if anew else 0
+        start = os.O_CREAT | os.O_TRUNC if new_file else 0
         descriptor = os.open(draft, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | start, 0o644)
     except OSError:
         yield lambda files: None
@@ -120,14 +120,14 @@ def adding(path: Path, key: str, read_at: int, *, anew: bool) -> Iterator[StoreF
 
     try:
         with suppress(OSError):
-            if anew:
+            if new_file:
                 os.write(descriptor, _head(key))
         yield store
-        if anew:
+        if new_file:
             with suppress(OSError):
                 os.replace(draft, path)
     finally:
         os.close(descriptor)
-        if anew:
+        if new_file:
             with suppress(OSError):
                 draft.unlink()

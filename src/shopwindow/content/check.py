@@ -245,7 +245,7 @@ class _Check:
 
         started = time.time_ns()
         cached = cache.load(path, key, sources)
-        with cache.adding(path, key, started, anew=cached is None) as store:
+        with cache.adding(path, key, started, new_file=cached is None) as store:
             if not cached:
                 return self._read_files(sources, names, store)
             changed = [source for source in sources if source.path not in cached]

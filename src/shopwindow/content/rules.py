@@ -238,15 +238,15 @@ def _references(case: Case) -> RuleFindings:
     For a document with several references to one kind, one of them must be live at any time.
     """
     targets = _Targets(case)
-    known = {kind.name: kind for kind in case.kinds if not kind.streamed}
-    for kind in known.values():
+    kinds = {kind.name: kind for kind in case.kinds if not kind.streamed}
+    for kind in kinds.values():
         by_target: dict[str, list[Reference]] = defaultdict(list)
         for reference in kind.references:
-            if reference.kind in known:
+            if reference.kind in kinds:
                 by_target[reference.kind].append(reference)
         for target, references in by_target.items():
             for document in case.having(kind.name):
-                yield from _of_document(case, document, known[target], references, targets)
+                yield from _of_document(case, document, kinds[target], references, targets)
 
 
 def _of_document(

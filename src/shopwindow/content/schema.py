@@ -51,7 +51,7 @@ class Schemas:
     site.yaml's schema is put together from site.json and a part for each family,
     site/<family>.json. Of the first folder's parts only those of ``families`` count; None: all.
 
-    The first folder is the program's, and so are those ``brought`` by an Interface, whose files
+    The first folder is the program's, and so are those in ``of_interface``, an Interface's, whose files
     replace the first one's; faults in them are a Failure. Later folders are editors':
     ``problems`` holds what is wrong there. While there is any problem, documents are checked by
     the program's schemas alone.
@@ -60,7 +60,7 @@ class Schemas:
     def __init__(
         self,
         folders: Iterable[Path],
-        brought: Iterable[Path] = (),
+        of_interface: Iterable[Path] = (),
         families: Collection[str] | None = None,
     ) -> None:
         self._files: dict[str, Any] = {}
@@ -72,8 +72,8 @@ class Schemas:
                 self._lay_on_top(folder, digest)
                 continue
             self._take(folder, digest, families)
-            for brought_folder in brought:
-                self._take(brought_folder, digest, None)
+            for interface_folder in of_interface:
+                self._take(interface_folder, digest, None)
             self._merge_parts(folder)
         self.digest = digest.hexdigest()
         self._fast: dict[str, Any] = {}

@@ -16,10 +16,10 @@ RESERVED_NAMES = ("base_url", "order_base_url", "time_zone")
 def render(
     value: Json, bad: frozenset[str]
 ) -> tuple[Json, dict[str, str | None], list[expressions.Unrendered]]:
-    """site.yaml with its expressions evaluated, each of which may use the names before it; the
-    names; the faults.
+    """Return site.yaml with its expressions evaluated, the names, and the faults.
 
-    The names in ``bad`` are at fault otherwise: they, and what is made from them, have no text.
+    An expression may use the names before it. ``bad``: names that have another fault; they, and
+    names whose texts use them, have no text.
     """
     names: dict[str, str | None] = {}
     faults: list[expressions.Unrendered] = []
@@ -55,8 +55,9 @@ def render(
 
 
 def names_at_fault(value: Json, found: Iterable[Finding]) -> frozenset[str] | None:
-    """The names whose texts the schema refuses or misses; None where it cannot be known which
-    names there are.
+    """Return the names whose texts are refused or missing by the schema.
+
+    None where nobody can say which names there are.
     """
     bad: set[str] = set()
     for finding in found:

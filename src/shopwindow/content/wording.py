@@ -133,12 +133,12 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
                 missing=name,
             )
     elif keyword == "additionalProperties":
-        known = tuple(schema.get("properties", ()))
-        allowed = _listed(known) or "nothing"
+        names = tuple(schema.get("properties", ()))
+        allowed = _listed(names) or "nothing"
         for name in extras(schema, instance):
             found = f"{shown(name)} is not known here"
             yield Finding(
-                rule, (*pointer, name), found, allowed, about, _nearest(name, known), True
+                rule, (*pointer, name), found, allowed, about, _nearest(name, names), True
             )
     elif keyword in ("enum", "const"):
         choices = value if keyword == "enum" else [value]

@@ -1,4 +1,4 @@
-"""How values are written in their file: 5.10, of which everyone else only knows that it is 5.1."""
+"""How values are written in their file, such as 5.10, which is the number 5.1 to everyone else."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +13,9 @@ from shopwindow.problems import Pointer
 
 @dataclass(frozen=True)
 class WrittenLines:
-    """Some lines, and where every value stands in them; ``first`` is the number of the first
-    line in its file.
+    """Some lines of a file.
+
+    ``spots``: where every value stands. ``first``: the number of the first line in the file.
     """
 
     lines: Sequence[str]
@@ -22,7 +23,7 @@ class WrittenLines:
     first: int = 1
 
     def text(self, pointer: Pointer) -> str:
-        """All that is written there; nothing where that is not known."""
+        """Return the text at a place; empty where the place is not in these lines."""
         if (spot := self.spots.get(pointer)) is None:
             return ""
         place = spot.value
@@ -31,13 +32,13 @@ class WrittenLines:
         return "\n".join(lines)[place.column - 1 :]
 
     def number(self, pointer: Pointer) -> str | None:
-        """The number that is written there; None where there is none, but an alias."""
+        """Return the number as it is written at a place; None where an alias stands there."""
         *_, found = ["", *self.text(pointer).split()]  # behind an anchor
         return found if JSON_NUMBER.fullmatch(found) else None
 
 
 def of_file(folder: Path, source: Source, spots: Mapping[Pointer, Spot]) -> WrittenLines:
-    """The values of a file, of which it is known where everything stands."""
+    """Return the lines of a file. ``spots``: where every value stands in it."""
     try:
         if source.path.endswith(".jsonl"):
             return WrittenLines(
@@ -50,7 +51,7 @@ def of_file(folder: Path, source: Source, spots: Mapping[Pointer, Spot]) -> Writ
 
 
 def of_line(line: bytes, number: int) -> WrittenLines:
-    """The values of a line of a feed."""
+    """Return one line of a feed. ``number``: its number in the feed."""
     from shopwindow.content import feed
 
     return WrittenLines([yaml.decode(line)], feed.locate(line, number), number)

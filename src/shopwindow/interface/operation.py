@@ -1,4 +1,4 @@
-"""An Operation says what may be asked; a Call is one question, with its arguments.
+"""An Operation says what may be called; a Call is one use of it, with its arguments.
 
 Routing, binding, pre-rendering, the edge's configuration and OpenAPI all follow from the value
 that describes an operation. Both types stand in this module, because an operation's source
@@ -350,10 +350,10 @@ class Operation:
 
 @dataclass(frozen=True)
 class Call:
-    """One question to an operation.
+    """One call of an operation.
 
     ``arguments``: those that differ from their defaults, in the declared order; then others, by
-    name. Equal questions are equal Calls, therefore. ``application``: whose API key was sent,
+    name. So two Calls that mean the same are equal. ``application``: whose API key was sent,
     where the response depends on it. ``body``: checked, every value of its schema's one type.
     ``if_match``: that header (RFC 9110 §13.1.1).
     """
