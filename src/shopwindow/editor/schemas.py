@@ -3,8 +3,9 @@
 How this works: `Translation` follows every `$ref` and writes out what it leads to, so that a
 file needs no other one and a property's own description is what the editor shows. A place that
 leads to itself, as a category within a category does, stays a `$ref` into the file's own
-`$defs`. Texts are loosened by `texts`. Of a kind whose documents build on bases, the document
-may lack what the base has and remove it by null; only `check` sees both together.
+definitions. Texts are loosened by `texts`, and keywords that only `check` knows are left out.
+Of a kind whose documents build on bases, a document may lack what its base has and remove it by
+null; only `check` sees both together.
 """
 
 from collections.abc import Iterable, Mapping
@@ -34,6 +35,12 @@ TYPE_WORDS = {
     "array": "a list: entries in brackets, [a, b], or below with a hyphen each",
     "null": "null",
 }
+
+MAX_WRITTEN_OUT = 5_000
+"""Places of a schema that are written out: twenty times those of our largest, app.json, which
+has 243. Beyond, each reference leads to one definition. A folder's own schema may lead to
+another from ten places, that one to a third from ten, and so on.
+"""
 
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _LISTS = ("minItems", "maxItems", "uniqueItems")
@@ -138,9 +145,7 @@ def _document(
         parts.append(translation.document(name))
         definitions |= translation.definitions
     first, *others = parts
-    return (
-        first | {"allOf": [*first.get("allOf", ()), *others]} if others else first
-    ), definitions
+    return (_both(first, others) if others else first), definitions
 
 
 @dataclass
@@ -157,6 +162,7 @@ class Translation:
     definitions: dict[str, EditorSchema] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
     _recursive: set[str] = field(default_factory=set)
+    _count: int = 0
 
     def document(self, name: str) -> EditorSchema:
         """Return the schema of a whole document."""
@@ -166,46 +172,59 @@ class Translation:
 
     def _target(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
         """Return what a reference leads to; ``own`` is what stands beside it."""
-        key = self.prefix + uri.removeprefix(BASE).replace("/", "-").replace("#", "-")
-        key += "-whole" * (self.layered and not lacks)
+        key = self._key(uri) + "-whole" * (self.layered and not lacks)
         if key in self._open:
             self._recursive.add(key)
-            return {"$ref": f"#/definitions/{key}"}
-        self._open.append(key)
+        elif self._count <= MAX_WRITTEN_OUT:
+            self._open.append(key)
+            result = self._written_out(uri, own, lacks=lacks)
+            self._open.pop()
+            if key in self._recursive:
+                self.definitions[key] = result
+            return result
+        elif key not in self.definitions:
+            self._open.append(key)
+            self.definitions[key] = self._written_out(uri, {}, lacks=lacks)
+            self._open.pop()
+        return _with(own, {"$ref": f"#/definitions/{key}"})
+
+    def _written_out(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
         base, schema = self.schemas.target(uri)
         clash = {word for word in own if word in schema and word not in ANNOTATIONS}
-        if clash:
-            result = self.place(own, base, lacks=lacks)
-            result.setdefault("allOf", []).append(self.place(schema, base, lacks=lacks))
-        else:
-            result = self.place({**schema, **own}, base, lacks=lacks)
-        self._open.pop()
-        if key in self._recursive:
-            self.definitions[key] = result
-        return result
+        if not clash:
+            return self.place({**schema, **own}, base, lacks=lacks)
+        result = self.place(own, base, lacks=lacks)
+        return _both(result, [self.place(schema, base, lacks=lacks)])
+
+    def _key(self, uri: str) -> str:
+        """Return the name of the definition for what an absolute reference leads to."""
+        return self.prefix + uri.removeprefix(BASE).replace("/", "-").replace("#", "-")
 
     def place(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
         """Return the schema of one place.
 
         ``lacks``: a base may have what is required here, and null removes what it has.
         """
+        self._count += 1
         if "$ref" in schema:
             own = {key: part for key, part in schema.items() if key != "$ref"}
             return self._target(urljoin(base, schema["$ref"]), own, lacks=lacks)
-        result = {key: schema[key] for key in ANNOTATIONS if key in schema}
-        result |= self._by_type(schema, base, lacks=lacks)
+        about = {key: schema[key] for key in ANNOTATIONS if key in schema}
+        more: EditorSchema = {}
         for key in ("allOf", "anyOf", "oneOf"):
             if key in schema:
-                parts = [self._property(part, base) for part in schema[key]]
-                result[key] = [*result.get(key, ()), *parts]
+                more[key] = [self._part(part, base, lacks=lacks) for part in schema[key]]
         if "not" in schema and schema["not"] != {}:
-            result["not"] = self._plain(schema["not"], base)
+            more["not"] = self._condition(schema["not"], base)
         if "if" in schema and not lacks:
-            result["if"] = self._plain(schema["if"], base)
+            more["if"] = self._condition(schema["if"], base)
             for key in ("then", "else"):
                 if key in schema:
-                    result[key] = self._property(schema[key], base)
-        return result
+                    more[key] = self._part(schema[key], base)
+        typed = self._by_type(schema, base, lacks=lacks)
+        if typed.keys() & more.keys():
+            return about | _both(more, [typed])
+        return about | typed | more
 
     def _by_type(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
         types = schema.get("type")
@@ -227,8 +246,11 @@ class Translation:
             if key in schema:
                 result[key] = schema[key]
         result |= self._object(schema, base, lacks=lacks)
-        if "items" in schema:
-            result["items"] = self._property(schema["items"], base)
+        if "prefixItems" in schema:
+            result["items"] = [self._part(part, base) for part in schema["prefixItems"]]
+            result["additionalItems"] = self._part(schema.get("items", True), base)
+        elif "items" in schema:
+            result["items"] = self._part(schema["items"], base)
         return result
 
     def _object(self, schema: EditorSchema, base: str, *, lacks: bool) -> EditorSchema:
@@ -256,30 +278,51 @@ class Translation:
                 result["dependencies"] = schema["dependentRequired"]
         return result
 
-    def _property(self, schema: Any, base: str, *, lacks: bool = False) -> Any:
-        """Return the schema of a part; where a base may have it, null removes it.
+    def _property(self, schema: Any, base: str, *, lacks: bool) -> Any:
+        """Return the schema of a property; where a base may have it, null removes it."""
+        result = self._part(schema, base, lacks=lacks)
+        return _removable(result) if lacks and isinstance(result, dict) else result
 
-        True and false are schemas, too, and `not: {}` is our way to write false with words.
+    def _part(self, schema: Any, base: str, *, lacks: bool = False) -> Any:
+        """Return a schema within a schema. True and false are schemas, too, and `not: {}` is
+        our way to write false with words.
         """
         if not isinstance(schema, dict):
             return schema
-        if schema.get("not") == {}:
-            return False
-        result = self.place(schema, base, lacks=lacks)
-        return _removable(result) if lacks else result
+        return False if schema.get("not") == {} else self.place(schema, base, lacks=lacks)
 
-    def _plain(self, schema: Any, base: str) -> Any:
-        """Return the schema of a condition: as it is, with what its references lead to."""
+    def _condition(self, schema: Any, base: str) -> Any:
+        """Return the schema of a condition: as it is, for no rule in it may be looser.
+
+        What its references lead to are definitions of their own.
+        """
         if isinstance(schema, list):
-            return [self._plain(part, base) for part in schema]
+            return [self._condition(part, base) for part in schema]
         if not isinstance(schema, dict):
             return schema
-        if "$ref" in schema:
-            uri = urljoin(base, schema["$ref"])
-            base, target = self.schemas.target(uri)
-            own = {key: part for key, part in schema.items() if key != "$ref"}
-            return self._plain({**target, **own}, base)
-        return {key: self._plain(part, base) for key, part in schema.items()}
+        parts = {
+            key: part for key, part in schema.items() if key not in ("$ref", "$id", "$defs")
+        }
+        result = {key: self._condition(part, base) for key, part in parts.items()}
+        if "$ref" not in schema:
+            return result
+        uri = urljoin(base, schema["$ref"])
+        key = f"{self._key(uri)}-condition"
+        if key not in self.definitions:
+            self.definitions[key] = {}  # for references that lead back here
+            target_base, target = self.schemas.target(uri)
+            self.definitions[key] = self._condition(target, target_base)
+        return _with(result, {"$ref": f"#/definitions/{key}"})
+
+
+def _both(schema: EditorSchema, others: list[EditorSchema]) -> EditorSchema:
+    """Return a schema with others that hold as well."""
+    return schema | {"allOf": [*schema.get("allOf", ()), *others]}
+
+
+def _with(own: EditorSchema, reference: EditorSchema) -> EditorSchema:
+    """Return a reference with what stands beside it, which draft 7 would not look at."""
+    return _both(own, [reference]) if own else reference
 
 
 def _removable(schema: EditorSchema) -> EditorSchema:
