@@ -226,6 +226,20 @@ class Allowance:
 
 
 @dataclass(frozen=True)
+class Sender:
+    """Who sent a request, as far as the request says.
+
+    ``device`` and ``user`` are stored with the response of a request that may be repeated, so
+    that it is forgotten together with the person. ``name`` tells other senders apart, such as
+    `bagId 7`.
+    """
+
+    device: str | None = None
+    user: str | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True)
 class Operation:
     """One operation of the interface.
 
@@ -242,7 +256,8 @@ class Operation:
     there is no HEAD. ``tagged``: responses have an ETag of what is asked for, and If-Match is
     honored. ``limited``: it may be called only so often; ``allowance``: how often, where the
     service counts before the action. ``lifetime``: seconds for which caches may keep a response
-    where site.yaml does not name the operation; None: site.yaml's default.
+    where site.yaml does not name the operation; None: site.yaml's default. ``sender`` returns who a request
+    that may be repeated (Idempotency-Key) is from; without it, that is its network address.
     """
 
     name: str
@@ -266,6 +281,7 @@ class Operation:
     limited: bool = False
     allowance: Allowance | None = None
     lifetime: int | None = None
+    sender: Callable[["Call"], Sender] | None = None
 
     @property
     def schema(self) -> str:

@@ -25,6 +25,7 @@ from shopwindow.interface.operation import (
     Outcome,
     Parameter,
     Rate,
+    Sender,
 )
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Fault, Refusal
@@ -303,6 +304,15 @@ NEW_BAG_ALLOWANCE = Allowance(
 )
 """How many bags may be created, unless site.yaml sets other rates."""
 
+
+def guest(call: Call) -> Sender:
+    """Return the guest whose bag a request names; nobody, where it asks for a new bag."""
+    for name, value in call.arguments:
+        if name in BAG_SELECTORS:
+            return Sender(name=f"{name} {value}")
+    return Sender()
+
+
 OPERATIONS = (
     _operation(
         "bag",
@@ -323,6 +333,7 @@ OPERATIONS = (
         body="bag_add",
         limited=True,
         allowance=NEW_BAG_ALLOWANCE,
+        sender=guest,
     ),
     _operation(
         "bag_update",

@@ -9,6 +9,7 @@ from shopwindow.interface.operation import (
     Operation,
     Outcome,
     Rate,
+    Sender,
 )
 from shopwindow.interface.table import Tables
 from shopwindow.retail.consents.table import CONSENTS
@@ -41,6 +42,12 @@ OPT_IN_ALLOWANCE = Allowance(
 history for good, so the rates bound how fast the database grows.
 """
 
+
+def choosing_device(call: Call) -> Sender:
+    """Return the device that opts in or out, and its user where one is signed in."""
+    return Sender(device=call.body["deviceID"], user=call.body.get("svcUID"))
+
+
 OPERATIONS = (
     Operation(
         "mobileoptinout",
@@ -53,5 +60,6 @@ OPERATIONS = (
         body="mobileoptinout",
         limited=True,
         allowance=OPT_IN_ALLOWANCE,
+        sender=choosing_device,
     ),
 )

@@ -22,6 +22,7 @@ from shopwindow.interface.operation import (
     Outcome,
     Parameter,
     Rate,
+    Sender,
 )
 from shopwindow.interface.running import LogKeeping, Running
 from shopwindow.problems import Fault, Refusal
@@ -153,6 +154,13 @@ LOG_LINE_ALLOWANCE = Allowance(
 
 _REQUIRED = ("deviceId", "platform", "logLevel", "logMessage")
 
+
+def logging_device(call: Call) -> Sender:
+    """Return the device that all entries name, if it is one device."""
+    devices = {entry["deviceId"] for entry in call.body["entry"]}
+    return Sender(device=devices.pop()) if len(devices) == 1 else Sender()
+
+
 OPERATIONS = (
     Operation(
         "mobilelog",
@@ -210,5 +218,6 @@ OPERATIONS = (
         body="mobilelog",
         limited=True,
         allowance=LOG_LINE_ALLOWANCE,
+        sender=logging_device,
     ),
 )

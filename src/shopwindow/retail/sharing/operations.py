@@ -17,7 +17,7 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.digests import counted
 from shopwindow.interface.limits import LIMITS
-from shopwindow.interface.operation import FromStore, Moment, Operation, Outcome
+from shopwindow.interface.operation import FromStore, Moment, Operation, Outcome, Sender
 from shopwindow.interface.origins import origins
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.interface.table import Tables
@@ -231,6 +231,12 @@ def _not_found(where: str, words: str) -> Refusal:
     return Refusal("not_found", (Fault(where, words),))
 
 
+def sharing_customer(call: Call) -> Sender:
+    """Return the mail address of who shares; spellings that differ in case are one address."""
+    address = call.body["senderEmailAddress"].strip().lower()
+    return Sender(name=f"mail {address}")
+
+
 OPERATIONS = (
     Operation(
         "share",
@@ -242,5 +248,6 @@ OPERATIONS = (
         method="POST",
         body="share",
         limited=True,
+        sender=sharing_customer,
     ),
 )
