@@ -274,6 +274,18 @@ def test_the_problem_matcher_reads_what_check_prints(shop: Path) -> None:
     assert [task["command"] for task in tasks] == ["shopwindow check", "shopwindow build"]
 
 
+def test_a_content_folder_may_have_another_name(sample: Path) -> None:
+    folder = sample.rename(sample.parent / "my.shop")
+    assert shopwindow("schemas", "--editor", "vscode", "--content", "my.shop", cwd=folder.parent).status == 0
+    settings = json.loads((folder.parent / SETTINGS).read_text())
+    tasks = json.loads((folder.parent / ".vscode/tasks.json").read_text())["tasks"]
+    pattern = tasks[0]["problemMatcher"][0]["pattern"]["regexp"]
+    assert settings["yaml.schemas"][f"./{SCHEMAS}/site.json"] == ["my.shop/site.yaml"]
+    assert tasks[0]["command"] == "shopwindow check --content my.shop"
+    assert re.match(pattern, "my.shop/site.yaml:1:2: wrong")
+    assert not re.match(pattern, "my-shop/site.yaml:1:2: wrong")
+
+
 def test_the_hook_for_pre_commit_runs_a_command_that_exists(sample: Path) -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert {"id", "name", "entry", "language"} <= set(hook)

@@ -1,6 +1,8 @@
 """The files of VS Code in a content repository: schemas, and the settings that name them."""
 
 import json
+import re
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,14 @@ EXTENSION = "redhat.vscode-yaml"
 ASSOCIATIONS = "yaml.schemas"
 """The setting that says which files a schema is for."""
 
-_PLACE = r"^(?:\S*/)?(content/[^:]+):(\d+):(\d+): (.*)$"
-_FILE = r"^(?:\S*/)?(content/[^:]+\.(?:yaml|yml|json|jsonl|gz|zst)): (.*)$"
+_PLACE = r"^(?:\S*/)?(CONTENT/[^:]+):(\d+):(\d+): (.*)$"
+_FILE = r"^(?:\S*/)?(CONTENT/[^:]+\.(?:yaml|yml|json|jsonl|gz|zst)): (.*)$"
+"""What `check` prints of a problem: at a place of a file, or about all of it. CONTENT is the
+name of the content folder.
+"""
+
+USUAL_CONTENT = "content"
+"""The name of a content folder that no command has to be told."""
 
 
 def files(interface: Interface, schemas: Schemas, content: str) -> dict[str, bytes]:
@@ -30,10 +38,7 @@ def files(interface: Interface, schemas: Schemas, content: str) -> dict[str, byt
     """
     listed = associations(interface, schemas)
     written = {f"{SCHEMAS}/{name}": data for name, data in schema_files(listed).items()}
-    settings = {
-        ASSOCIATIONS: patterns(listed, SCHEMAS, content),
-        "yaml.schemaStore.enable": False,  # schemas of other projects, by the names of files
-    }
+    settings = {ASSOCIATIONS: patterns(listed, SCHEMAS, content)}
     return {
         **written,
         SETTINGS: encoded(settings),
@@ -92,41 +97,32 @@ def write(root: Path, written: Mapping[str, bytes]) -> list[Path]:
 
 
 def _tasks(content: str) -> dict[str, Any]:
-    """Return tasks.json: check and build, with a problem matcher for what they print.
-
-    A problem stands at a line and a column, or at a file alone.
-    """
+    """Return tasks.json: check and build, each with problem matchers for what it prints."""
     at_place = {"regexp": _PLACE, "file": 1, "line": 2, "column": 3, "message": 4}
     at_file = {"regexp": _FILE, "kind": "file", "file": 1, "message": 2}
-    matchers = [
+    matchers = [_matcher(pattern, content) for pattern in (at_place, at_file)]
+    option = "" if content == USUAL_CONTENT else f" --content {shlex.quote(content)}"
+    groups = {"check": "test", "build": "build"}
+    tasks = [
         {
-            "owner": "shopwindow",
-            "source": "shopwindow",
-            "severity": "error",
-            "fileLocation": ["relative", "${workspaceFolder}"],
-            "pattern": _named(pattern, content),
+            "label": f"shopwindow {command}",
+            "type": "shell",
+            "command": f"shopwindow {command}{option}",
+            "group": {"kind": group, "isDefault": True},
+            "presentation": {"reveal": "silent", "revealProblems": "onProblem"},
+            "problemMatcher": matchers,
         }
-        for pattern in (at_place, at_file)
+        for command, group in groups.items()
     ]
+    return {"version": "2.0.0", "tasks": tasks}
+
+
+def _matcher(pattern: Mapping[str, Any], content: str) -> dict[str, Any]:
+    regexp = str(pattern["regexp"]).replace("CONTENT", re.escape(content))
     return {
-        "version": "2.0.0",
-        "tasks": [
-            {
-                "label": f"shopwindow {command}",
-                "type": "shell",
-                "command": f"shopwindow {command}",
-                "group": group,
-                "presentation": {"reveal": "silent", "revealProblems": "onProblem"},
-                "problemMatcher": matchers,
-            }
-            for command, group in (
-                ("check", {"kind": "test", "isDefault": True}),
-                ("build", {"kind": "build", "isDefault": True}),
-            )
-        ],
+        "owner": "shopwindow",
+        "source": "shopwindow",
+        "severity": "error",
+        "fileLocation": ["relative", "${workspaceFolder}"],
+        "pattern": {**pattern, "regexp": regexp},
     }
-
-
-def _named(pattern: Mapping[str, Any], content: str) -> dict[str, Any]:
-    """Return a matcher's pattern for a content folder of another name."""
-    return {**pattern, "regexp": str(pattern["regexp"]).replace("content/", f"{content}/")}

@@ -108,7 +108,7 @@ class _OwnValues:
         if self.base_name:
             self._values["extends",] = self.base_name
         self._count_on()
-        self._call(counted=counted)
+        self._use_name(counted=counted)
         if counted or kind.identity is None:
             id = self._values.get((kind.identity,)) if kind.identity else None
             self.file_name = "-".join(filter(None, (str(id or ""), slug(self._name, kind))))
@@ -143,7 +143,7 @@ class _OwnValues:
             highest = self._there.highest(self._kind, name)
             self._values[name,] = max(highest + 1, least)
 
-    def _call(self, *, counted: bool) -> None:
+    def _use_name(self, *, counted: bool) -> None:
         """Put what people call the document where a text wants it: its title, and texts that no
         two documents share. Where the name is the id, nothing else is called by it.
         """
