@@ -17,8 +17,9 @@ from shopwindow.content.schedule import Window
 from shopwindow.preview import drawing
 from shopwindow.preview.pages.documents import PER_PAGE, number
 from shopwindow.preview.visit import Page, Visit
+from shopwindow.retail.storefront import STORE_NUMBERS
 
-STATES = ("live", "to come", "ended")
+OFFER_STATES = ("live", "to come", "ended")
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def _page(
         and (numbers is None or _is_at(card.value, numbers))
         and all(word in str(card.value).casefold() for word in words)
     ]
-    order = {name: place for place, name in enumerate(STATES)}
+    order = {name: place for place, name in enumerate(OFFER_STATES)}
     cards.sort(key=lambda card: (order[card.state], card.start or schedule.BEGINNING, card.id))
     pages = max(1, -(-len(cards) // PER_PAGE))
     page = min(max(1, number(visit.query.get("page", "1"))), pages)
@@ -80,7 +81,7 @@ def _page(
         "pages": pages,
         "store": store,
         "state": state,
-        "states": STATES,
+        "states": OFFER_STATES,
         "q": visit.query.get("q", ""),
     }
     return Page(template, title, values)
@@ -136,10 +137,9 @@ def _numbers(visit: Visit, text: str) -> dict[str, Any] | None:
     documents = visit.snapshot.documents
     if not text or documents is None:
         return None
-    names = ("storeId", "storeNumber", "locationNumber")
     for store in documents.of("store"):
-        if any(str(store.value.get(name)) == text for name in names):
-            return {name: store.value.get(name) for name in names}
+        if any(str(store.value.get(name)) == text for name in STORE_NUMBERS):
+            return {name: store.value.get(name) for name in STORE_NUMBERS}
     return {}
 
 

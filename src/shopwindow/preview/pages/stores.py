@@ -19,10 +19,9 @@ from shopwindow.preview.pages.states import lies_in
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.retail.places.distance import EARTH_RADIUS
 from shopwindow.retail.places.distance import miles as miles_between
+from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 KIND = "store"
-NUMBERS = ("storeId", "storeNumber", "locationNumber")
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 MAP_WIDTH = 1000.0
 """Units of the drawing's width; the browser scales it."""
@@ -60,7 +59,7 @@ class Shop:
 
 
 @dataclass(frozen=True)
-class Point:
+class MapPoint:
     """A point of the map."""
 
     x: float
@@ -73,7 +72,7 @@ class Map:
     """The drawing: ``height`` for MAP_WIDTH, points, and the ellipse of a search."""
 
     height: float
-    points: tuple[Point, ...]
+    points: tuple[MapPoint, ...]
     circle: tuple[float, float, float, float] | None
 
 
@@ -113,7 +112,7 @@ def page(visit: Visit) -> Page:
 
 def _text(value: dict[str, Any]) -> str:
     address = value["address"]
-    parts = [value["name"], *(value[name] for name in NUMBERS), *address.values()]
+    parts = [value["name"], *(value[name] for name in STORE_NUMBERS), *address.values()]
     return " ".join(map(str, [*parts, *value.get("features", ())])).casefold()
 
 
@@ -179,7 +178,7 @@ def _center(visit: Visit) -> tuple[float, float] | None:
     text = visit.query.get("near", "").strip()
     documents = visit.snapshot.documents
     for store in documents.of(KIND) if documents and text else ():
-        if any(str(store.value.get(name)) == text for name in NUMBERS):
+        if any(str(store.value.get(name)) == text for name in STORE_NUMBERS):
             place = store.value["location"]
             return place["latitude"], place["longitude"]
     parts = text.split(",")
@@ -228,7 +227,7 @@ def _map(shops: list[Shop], center: tuple[float, float] | None, miles: float | N
         )
 
     points = tuple(
-        Point(*drawn(place), shop) for place, shop in zip(places, shops, strict=True)
+        MapPoint(*drawn(place), shop) for place, shop in zip(places, shops, strict=True)
     )
     circle = None
     if center and reach:
