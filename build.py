@@ -1,4 +1,6 @@
-"""The main job: check content/, write a release to dist/. The same as `shopwindow build`."""
+"""The main job: check content/, write a release to dist/. The same as `shopwindow
+build`.
+"""
 
 import sys
 

@@ -1,10 +1,10 @@
-"""The least that does what Hugo is asked for here: every event's YAML, parsed and validated, as
-JSON and as XML.
+"""The least that does what Hugo is asked for here: every event's YAML, parsed and
+validated, as JSON and as XML.
 
     python -m benchmarks.bare EVENTS OUT
 
-No names, no rules, no stores, no manifest, nothing brought to the disk: what is left for a
-build to be measured by, in this language and on this machine.
+No names, no rules, no stores, no manifest, nothing brought to the disk: what is left
+for a build to be measured by, in this language and on this machine.
 """
 
 import os

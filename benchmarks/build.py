@@ -3,9 +3,9 @@ jsonschema, and a plain copy.
 
     python -m benchmarks.build [--events N] [--runs N] [--jobs N] [--cpus 0,1] [--work DIR]
 
-Prints a Markdown table of medians, least and most, with each goal. The contenders take turns;
-what is dirty is written to the disk before each run; each run writes into a directory of its
-own, and nothing is deleted until the end.
+Prints a Markdown table of medians, least and most, with each goal. The contenders take
+turns; what is dirty is written to the disk before each run; each run writes into a
+directory of its own, and nothing is deleted until the end.
 """
 
 import argparse
@@ -152,7 +152,15 @@ class Bench:
 
     def copy(self, release: Path, *options: str) -> Command:
         target = self.fresh("copy")
-        return ["sh", "-c", 'cp -r "$@" && sync -f "$0"', self.work, *options, release, target]
+        return [
+            "sh",
+            "-c",
+            'cp -r "$@" && sync -f "$0"',
+            self.work,
+            *options,
+            release,
+            target,
+        ]
 
 
 def _beside_python(name: str) -> Path:
@@ -161,17 +169,20 @@ def _beside_python(name: str) -> Path:
 
 
 def _binary(package: str, name: str) -> Path | None:
-    """The program inside a Python package, without the Python that the package starts it with."""
+    """The program inside a Python package, without the Python that the package starts
+    it with.
+    """
     spec = find_spec(package)
     folders = (spec.submodule_search_locations if spec else None) or []
     return next(
-        (Path(folder) / name for folder in folders if (Path(folder) / name).is_file()), None
+        (Path(folder) / name for folder in folders if (Path(folder) / name).is_file()),
+        None,
     )
 
 
 def write_site(content: Path, site: Path) -> None:
-    """The least Hugo site that renders every event as JSON and as XML: the event's YAML as
-    front matter.
+    """The least Hugo site that renders every event as JSON and as XML: the event's YAML
+    as front matter.
     """
     (site / "layouts").mkdir(parents=True)
     (site / "hugo.toml").write_text(HUGO_CONFIGURATION, encoding="utf-8")
@@ -183,7 +194,7 @@ def write_site(content: Path, site: Path) -> None:
         (site / "content" / f"{path.stem}.md").write_text(page, encoding="utf-8")
 
 
-# -- measuring ---------------------------------------------------------------------------------
+# -- measuring -------------------------------------------------------------------------
 
 
 def timed(results: Results, name: str, command: Command) -> Run:
@@ -191,12 +202,17 @@ def timed(results: Results, name: str, command: Command) -> Run:
     os.sync()
     found = run(command)
     results.runs[name].append(found)
-    print(f"  {name}: {found.wall:.3f} s, processors {found.processor:.3f} s", file=sys.stderr)
+    print(
+        f"  {name}: {found.wall:.3f} s, processors {found.processor:.3f} s",
+        file=sys.stderr,
+    )
     return found
 
 
 def cold(bench: Bench, results: Results, runs: int) -> None:
-    """Everything from nothing, the contenders taking turns; the first round is not counted."""
+    """Everything from nothing, the contenders taking turns; the first round is not
+    counted.
+    """
     release = bench.fresh("out")
     run(bench.build(bench.content, release))
     contenders: dict[str, Callable[[], Command]] = {
@@ -245,26 +261,31 @@ def again(bench: Bench, results: Results, runs: int) -> None:
         timed(results, "unchanged", bench.build(content, out))
         text = path.read_text(encoding="utf-8")
         path.write_text(
-            re.sub('^name: "?', r"\g<0>Now, ", text, flags=re.MULTILINE), encoding="utf-8"
+            re.sub('^name: "?', r"\g<0>Now, ", text, flags=re.MULTILINE),
+            encoding="utf-8",
         )
         found = timed(results, "one changed", bench.build(content, out))
-        results.written += [int(count) for count in re.findall(r"(\d+) written", found.output)]
+        results.written += [
+            int(count) for count in re.findall(r"(\d+) written", found.output)
+        ]
 
 
 def weigh(bench: Bench, results: Results) -> None:
-    """The memory of a cold build, of Hugo and of shopwindow: the middle one of three looks, in
-    turns.
+    """The memory of a cold build, of Hugo and of shopwindow: the middle one of three
+    looks, in turns.
     """
     found: dict[str, list[int]] = defaultdict(list)
     for _ in range(3):
-        found["build"].append(peak_memory(bench.build(bench.content, bench.fresh("out"))))
+        found["build"].append(
+            peak_memory(bench.build(bench.content, bench.fresh("out")))
+        )
         found["check"].append(peak_memory(bench.check()))
         if bench.hugo:
             found["hugo"].append(peak_memory(bench.hugo_build()))
     results.memory |= {name: int(median(peaks)) for name, peaks in found.items()}
 
 
-# -- the table ---------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------
 
 
 def table(results: Results) -> Iterator[str]:
@@ -281,10 +302,20 @@ def table(results: Results) -> Iterator[str]:
         results, "Cold build", "build", "copy", "`cp -r` and `sync -f` of it", 1.0
     )
     yield from _beside(
-        results, "Cold build", "build", "copy with links", "the same, its links kept", None
+        results,
+        "Cold build",
+        "build",
+        "copy with links",
+        "the same, its links kept",
+        None,
     )
     yield from _beside(
-        results, "Cold check", "check", "sourcemeta", "`jsonschema validate --fast`", 1.0
+        results,
+        "Cold check",
+        "check",
+        "sourcemeta",
+        "`jsonschema validate --fast`",
+        1.0,
     )
     yield from _beside(
         results, "Cold check", "check", "check-jsonschema", "check-jsonschema", 1 / 20
@@ -292,14 +323,23 @@ def table(results: Results) -> Iterator[str]:
     yield _alone(results, "Unchanged build", "unchanged", 0.3)
     least, most = min(results.written, default=0), max(results.written, default=0)
     yield _alone(
-        results, f"One event changed ({least} to {most} files written)", "one changed", 1.0
+        results,
+        f"One event changed ({least} to {most} files written)",
+        "one changed",
+        1.0,
     )
     if hugo := results.memory.get("hugo"):
         mine = results.memory["build"]
         ours, theirs = f"{mine / 2**20:.0f} MiB", f"Hugo {hugo / 2**20:.0f} MiB"
         yield _row("Memory of a cold build", ours, theirs, mine / hugo, 0.5)
     yield from _beside(
-        results, "`shopwindow --help`", "help", "python", "`python -c pass`", 4.0, digits=3
+        results,
+        "`shopwindow --help`",
+        "help",
+        "python",
+        "`python -c pass`",
+        4.0,
+        digits=3,
     )
 
 
@@ -320,7 +360,9 @@ def _beside(
 
 def _row(what: str, ours: str, theirs: str, ratio: float, goal: float | None) -> str:
     limit = "" if goal is None else f"at most {goal:.3g}"
-    return f"| {what} | {ours} | {theirs} | {ratio:.2f} | {limit} | {_met(ratio, goal)} |"
+    return (
+        f"| {what} | {ours} | {theirs} | {ratio:.2f} | {limit} | {_met(ratio, goal)} |"
+    )
 
 
 def _alone(results: Results, what: str, name: str, goal: float) -> str:
@@ -362,7 +404,9 @@ def main() -> int:
         "--promotions", action="store_true", help="build the 1,197 real promotions, too"
     )
     parser.add_argument(
-        "--cpus", metavar="LIST", help="the processors to use, such as 0,1 (default: all)"
+        "--cpus",
+        metavar="LIST",
+        help="the processors to use, such as 0,1 (default: all)",
     )
     parser.add_argument(
         "--work",
@@ -387,7 +431,9 @@ def main() -> int:
         f"{given.events:,} events at 1,565 stores{promotions}; {len(os.sched_getaffinity(0))} processors, ",
         end="",
     )
-    print(f"Python {platform.python_version()}; {given.runs} runs: median (least–most)\n")
+    print(
+        f"Python {platform.python_version()}; {given.runs} runs: median (least–most)\n"
+    )
     print(
         "\n".join(table(results)),
         "",

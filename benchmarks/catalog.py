@@ -1,13 +1,13 @@
-"""A catalog of a million products: how long its index takes to build, and what it answers a
-second.
+"""A catalog of a million products: how long its index takes to build, and what it
+answers a second.
 
     python -m benchmarks.catalog [--sizes 10000,100000,1000000] [--phrases 1000] [--cpus 0,1] [--work DIR]
     python -m benchmarks.catalog --read FILE
     python -m benchmarks.catalog --again [--sizes 10000,100000]
 
-Everything is made from a seed: a vocabulary whose words are as unevenly frequent as those of a
-language (Zipf), products with colors, sizes and UPCs, reviews, inventory of stores. The feeds
-are written first; what is timed reads them.
+Everything is made from a seed: a vocabulary whose words are as unevenly frequent as
+those of a language (Zipf), products with colors, sizes and UPCs, reviews, inventory of
+stores. The feeds are written first; what is timed reads them.
 """
 
 import argparse
@@ -95,7 +95,7 @@ READS = 20_000
 ROUNDS = 5
 
 
-# -- the feeds ---------------------------------------------------------------------------------
+# -- the feeds -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,9 @@ def categories(source: random.Random, speech: Language) -> Iterator[dict[str, An
 
 
 def product(source: random.Random, speech: Language, id: int) -> dict[str, Any]:
-    """One product: four colors, four sizes and three UPCs in the mean; a fifth is on sale."""
+    """One product: four colors, four sizes and three UPCs in the mean; a fifth is on
+    sale.
+    """
     colors = source.sample(COLORS.split(), source.choice((1, 1, 2, 3, 4, 5, 8)))
     first = source.randrange(len(SIZES))
     sizes = SIZES[first : first + source.choice((1, 1, 3, 5, 7))]
@@ -213,10 +215,13 @@ def feeds(folder: Path, size: int) -> None:
             products.write(orjson.dumps(made) + b"\n")
             for entry in made["upcs"]:
                 start, step = source.randrange(STORES), source.randrange(5, 120)
-                stores = {str(number): number % 7 for number in range(start + 1, STORES, step)}
+                stores = {
+                    str(number): number % 7 for number in range(start + 1, STORES, step)
+                }
                 site = source.choice((0, 2, 50))
                 inventory.write(
-                    orjson.dumps({"upc": entry["upc"], "site": site, "stores": stores}) + b"\n"
+                    orjson.dumps({"upc": entry["upc"], "site": site, "stores": stores})
+                    + b"\n"
                 )
     with (folder / "reviews").open("wb") as reviews:
         for number in range(size):
@@ -224,7 +229,9 @@ def feeds(folder: Path, size: int) -> None:
             reviews.write(orjson.dumps(review(source, speech, number, about)) + b"\n")
 
 
-def review(source: random.Random, speech: Language, number: int, about: int) -> dict[str, Any]:
+def review(
+    source: random.Random, speech: Language, number: int, about: int
+) -> dict[str, Any]:
     return {
         "id": f"r{number}", "product": about, "rating": source.choice((1, 3, 4, 5, 5)),
         "title": " ".join(speech.take(source, 4)), "text": " ".join(speech.take(source, 25)),
@@ -252,13 +259,13 @@ def build(folder: Path, out: Path, jobs: int | None) -> None:
     write(out, sources, renderer(content), jobs)
 
 
-# -- building ----------------------------------------------------------------------------------
+# -- building --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Built:
-    """One build: how many products, its run, its peak memory, and the size of its file, in
-    bytes.
+    """One build: how many products, its run, its peak memory, and the size of its file,
+    in bytes.
     """
 
     products: int
@@ -268,7 +275,9 @@ class Built:
 
 
 def built(work: Path, size: int, jobs: int | None, last: bool) -> Built:
-    """Feeds and a build of them, in processes of their own; only the last one's file is kept."""
+    """Feeds and a build of them, in processes of their own; only the last one's file is
+    kept.
+    """
     folder, out = work / f"feeds-{size}", work / f"{size}.sqlite"
     here = [sys.executable, "-m", "benchmarks.catalog"]
     subprocess.run([*here, "--feeds", str(folder), "--sizes", str(size)], check=True)
@@ -293,13 +302,13 @@ def built(work: Path, size: int, jobs: int | None, last: bool) -> Built:
     return found
 
 
-# -- reading -----------------------------------------------------------------------------------
+# -- reading ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What is done a second, beside the SQLite statements that it needs alone; a rate a round,
-    taking turns.
+    """What is done a second, beside the SQLite statements that it needs alone; a rate a
+    round, taking turns.
     """
 
     what: str
@@ -312,7 +321,11 @@ Reading = Callable[[Any], object]
 
 
 def beside(
-    what: str, ours: Reading, raw: Reading, asked: Sequence[Any], goal: float | None = None
+    what: str,
+    ours: Reading,
+    raw: Reading,
+    asked: Sequence[Any],
+    goal: float | None = None,
 ) -> Rates:
     found: tuple[list[float], list[float]] = ([], [])
     for number in range(ROUNDS + 1):
@@ -328,7 +341,13 @@ def beside(
 def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     """Answers in JSON, from a Call on, beside their statements."""
     content = decode(
-        {"format": 1, "monday": "2013-06-17", "site": SETTINGS, "stores": [], "promotions": []},
+        {
+            "format": 1,
+            "monday": "2013-06-17",
+            "site": SETTINGS,
+            "stores": [],
+            "promotions": [],
+        },
         INTERFACE.kinds,
         INTERFACE.clocks,
     )
@@ -384,7 +403,9 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     for number in numbers:
         shown = index.browse(number, ProductQuery(facets=False)).ids
         asked = (*shown, *[0] * (12 - len(shown)))
-        pages.append((call(f"v3/catalog/category/{number}/browseproducts"), ((number,), asked)))
+        pages.append(
+            (call(f"v3/catalog/category/{number}/browseproducts"), ((number,), asked))
+        )
     yield beside("A page of a category, with its facets", answered, browsed, pages)
 
     upcs = [gtin(source.randrange(1, index.active + 1) * 8) for _ in range(READS)]
@@ -399,11 +420,11 @@ def reads(index: OpenedCatalog, source: random.Random) -> Iterator[Rates]:
     )
 
 
-# -- searching ---------------------------------------------------------------------------------
+# -- searching -------------------------------------------------------------------------
 
 SHARES = ((0.0, 0.001, 0.5), (0.001, 0.05, 0.4), (0.05, 0.3, 0.1))
-"""Of the products that a phrase finds, from and to; and of the phrases: at a million under
-1,000, 50,000, 300,000.
+"""Of the products that a phrase finds, from and to; and of the phrases: at a million
+under 1,000, 50,000, 300,000.
 """
 
 
@@ -425,16 +446,22 @@ def phrases(index: OpenedCatalog, count: int) -> dict[str, list[str]]:
         for kept, (least, most, wanted) in zip(found, limits, strict=True):
             if least < total <= most and len(kept) < wanted:
                 kept.append(phrase)
-        if all(len(kept) >= wanted for kept, (_, _, wanted) in zip(found, limits, strict=True)):
+        if all(
+            len(kept) >= wanted
+            for kept, (_, _, wanted) in zip(found, limits, strict=True)
+        ):
             break
     return {
-        f"up to {most:,.0f}": kept for kept, (_, most, _) in zip(found, limits, strict=True)
+        f"up to {most:,.0f}": kept
+        for kept, (_, most, _) in zip(found, limits, strict=True)
     }
 
 
-def searches(index: OpenedCatalog, asked: dict[str, list[str]]) -> dict[str, list[float]]:
-    """Milliseconds of each phrase, facets and twelve products included, by how many products it
-    finds.
+def searches(
+    index: OpenedCatalog, asked: dict[str, list[str]]
+) -> dict[str, list[float]]:
+    """Milliseconds of each phrase, facets and twelve products included, by how many
+    products it finds.
     """
     times: dict[str, list[float]] = {}
     for name, found in asked.items():
@@ -446,7 +473,7 @@ def searches(index: OpenedCatalog, asked: dict[str, list[str]]) -> dict[str, lis
     return times
 
 
-# -- the tables --------------------------------------------------------------------------------
+# -- the tables ------------------------------------------------------------------------
 
 
 def build_table(found: Sequence[Built]) -> Iterator[str]:
@@ -514,7 +541,9 @@ def main() -> int:
         help="processes that make products (default: one a processor)",
     )
     parser.add_argument(
-        "--cpus", metavar="LIST", help="the processors to use, such as 0,1 (default: all)"
+        "--cpus",
+        metavar="LIST",
+        help="the processors to use, such as 0,1 (default: all)",
     )
     parser.add_argument(
         "--work",
@@ -523,7 +552,10 @@ def main() -> int:
         help="where to work; kept (default: temporary, deleted)",
     )
     parser.add_argument(
-        "--read", type=Path, metavar="FILE", help="only read and search this file, built before"
+        "--read",
+        type=Path,
+        metavar="FILE",
+        help="only read and search this file, built before",
     )
     parser.add_argument("--feeds", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--build", type=Path, help=argparse.SUPPRESS)
@@ -560,7 +592,9 @@ def again(given: argparse.Namespace, work: Path, sizes: Sequence[int]) -> None:
         feeds(folder / "feeds", size)
         catalog_again.content(folder / "content", folder / "feeds", SITE, STORES)
         shutil.rmtree(folder / "feeds")
-        found = list(catalog_again.measured(folder / "content", folder / "dist", given.jobs))
+        found = list(
+            catalog_again.measured(folder / "content", folder / "dist", given.jobs)
+        )
         print(f"\n{size:,} products, built again\n")
         print("\n".join(catalog_again.table(found)), flush=True)
         shutil.rmtree(folder)

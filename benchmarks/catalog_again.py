@@ -1,9 +1,9 @@
-"""A catalog built again after a part of it changed, by the command and with its check: beside
-one built anew.
+"""A catalog built again after a part of it changed, by the command and with its check:
+beside one built anew.
 
-`python -m benchmarks.catalog --again` runs it. A feed is written whole each time, as a nightly
-job does, with a few lines changed. The release built with the help of the last must be the one
-that `--no-cache` makes.
+`python -m benchmarks.catalog --again` runs it. A feed is written whole each time, as a
+nightly job does, with a few lines changed. The release built with the help of the last
+must be the one that `--no-cache` makes.
 """
 
 import random
@@ -62,9 +62,13 @@ def content(folder: Path, feeds: Path, settings: dict[str, Any], stores: int) ->
                 "phoneNumber": "212-555-0101",
                 "mapUrl": "https://www.example.com/m",
             }
-            store |= {"address": address, "location": {"latitude": 42.36, "longitude": -71.06}}
+            store |= {
+                "address": address,
+                "location": {"latitude": 42.36, "longitude": -71.06},
+            }
             file.write(
-                orjson.dumps(store | {"timeZone": "America/New_York", "hours": hours}) + b"\n"
+                orjson.dumps(store | {"timeZone": "America/New_York", "hours": hours})
+                + b"\n"
             )
     for kind in ("categories", "products", "inventory", "reviews"):
         shutil.copyfile(feeds / kind, folder / "catalog" / f"{kind}.jsonl")
@@ -98,7 +102,8 @@ def _renamed(categories: Products) -> Products:
     below = [category.get("parent", 0) for category in held]
     most = max(set(below) - {0}, key=below.count)
     yield from (
-        each | {"name": "Else Altogether"} if each["id"] == most else each for each in held
+        each | {"name": "Else Altogether"} if each["id"] == most else each
+        for each in held
     )
 
 
@@ -112,8 +117,8 @@ EDITS: dict[str, tuple[str, Callable[[Products], Products]]] = {
 
 
 def measured(folder: Path, out: Path, jobs: int | None) -> Iterator[Again]:
-    """Each edit: the release before built, then the edit made, built with its help, and built
-    from nothing.
+    """Each edit: the release before built, then the edit made, built with its help, and
+    built from nothing.
     """
     command = [
         sys.executable,
@@ -135,7 +140,8 @@ def measured(folder: Path, out: Path, jobs: int | None) -> Iterator[Again]:
         was = path.read_bytes()
         path.write_bytes(
             b"".join(
-                orjson.dumps(each) + b"\n" for each in edit(map(orjson.loads, was.splitlines()))
+                orjson.dumps(each) + b"\n"
+                for each in edit(map(orjson.loads, was.splitlines()))
             )
         )
         time.sleep(SETTLED)
@@ -161,6 +167,7 @@ def table(found: Sequence[Again]) -> Iterator[str]:
     for each in found:
         ratio = each.again.processor / each.anew.processor
         times = " | ".join(
-            f"{one.wall:.1f} s | {one.processor:.1f} s" for one in (each.again, each.anew)
+            f"{one.wall:.1f} s | {one.processor:.1f} s"
+            for one in (each.again, each.anew)
         )
         yield f"| {each.what} | {times} | {ratio:.2f} |"

@@ -1,10 +1,10 @@
-"""The service under schemathesis, for long: no server error, no status or answer that its
-document does not say.
+"""The service under schemathesis, for long: no server error, no status or answer that
+its document does not say.
 
     python -m benchmarks.fuzz [--examples N]
 
-The tests make a few dozen requests an operation; this makes N of each kind. Exit status 1 where
-something is wrong.
+The tests make a few dozen requests an operation; this makes N of each kind. Exit status
+1 where something is wrong.
 """
 
 import argparse
@@ -13,7 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-TEST = Path(__file__).resolve().parent.parent / "tests" / "slow" / "test_openapi_fuzzed.py"
+TEST = (
+    Path(__file__).resolve().parent.parent / "tests" / "slow" / "test_openapi_fuzzed.py"
+)
 
 
 def main() -> int:
@@ -21,7 +23,11 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--examples", type=int, default=2000, metavar="N", help="requests an operation and kind"
+        "--examples",
+        type=int,
+        default=2000,
+        metavar="N",
+        help="requests an operation and kind",
     )
     examples = parser.parse_args().examples
     command = [sys.executable, "-m", "pytest", "-q", "-k", "generated", str(TEST)]

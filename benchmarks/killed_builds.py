@@ -1,12 +1,12 @@
-"""Builds killed (SIGKILL) at every step of publishing: what is left is a whole release, and the
-next build cleans up.
+"""Builds killed (SIGKILL) at every step of publishing: what is left is a whole release,
+and the next build cleans up.
 
     python -m benchmarks.killed_builds [--points N] [--random N] [--content DIR] [--work DIR]
 
-A point is a file-system event of the build (a file opened for writing, a link, a rename …),
-told by Python's audit hook just before it happens. Random kills come from outside at any time;
-every other one takes the first process only. A kill loses nothing that the system holds in
-memory: what a power failure does is not tried here.
+A point is a file-system event of the build (a file opened for writing, a link, a rename
+…), told by Python's audit hook just before it happens. Random kills come from outside
+at any time; every other one takes the first process only. A kill loses nothing that the
+system holds in memory: what a power failure does is not tried here.
 """
 
 import argparse
@@ -32,8 +32,8 @@ from shopwindow.release.verify import verify
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 SETTLED = 2.2
-"""Seconds after which a build trusts a file's times, so that it keeps a note of what it has
-built.
+"""Seconds after which a build trusts a file's times, so that it keeps a note of what it
+has built.
 """
 
 CHANGES = {
@@ -64,16 +64,16 @@ KNOWN |= {
 }
 
 
-# -- in the killed process ---------------------------------------------------------------------
+# -- in the killed process -------------------------------------------------------------
 
 
 def launch(point: int, out: str, arguments: Sequence[str]) -> None:
-    """Run shopwindow and end this whole process group just before its ``point``-th event below
-    ``out`` (0: never).
+    """Run shopwindow and end this whole process group just before its ``point``-th
+    event below ``out`` (0: never).
 
-    Counted over all processes of the build, but not in the thread that settles now and then,
-    for nobody knows how often it does. Prints the number of events where the build came to its
-    end.
+    Counted over all processes of the build, but not in the thread that settles now and
+    then, for nobody knows how often it does. Prints the number of events where the
+    build came to its end.
     """
     import fcntl
     import mmap
@@ -84,7 +84,9 @@ def launch(point: int, out: str, arguments: Sequence[str]) -> None:
     lock = os.memfd_create("lock")  # of a process, not of what forked processes share
 
     def hook(event: str, given: tuple[object, ...]) -> None:
-        if event not in CHANGES and not (event == "open" and str(given[0]).startswith(out)):
+        if event not in CHANGES and not (
+            event == "open" and str(given[0]).startswith(out)
+        ):
             return
         if threading.current_thread() is not threading.main_thread():
             return
@@ -104,13 +106,13 @@ def launch(point: int, out: str, arguments: Sequence[str]) -> None:
         print(struct.unpack("=q", count[:])[0])
 
 
-# -- from outside ------------------------------------------------------------------------------
+# -- from outside ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Case:
-    """A build to kill: of ``content``, over a copy of the output directory ``base`` or over
-    none.
+    """A build to kill: of ``content``, over a copy of the output directory ``base`` or
+    over none.
 
     ``old`` and ``new`` are the ids that may be current; None: that there is none.
     """
@@ -141,7 +143,9 @@ AT = "2026-11-23T12:00:00-05:00"
 
 @dataclass
 class Summary:
-    """What kills of one case left: how often which release was current, and what was wrong."""
+    """What kills of one case left: how often which release was current, and what was
+    wrong.
+    """
 
     name: str
     left: Counter[str] = field(default_factory=Counter)
@@ -185,7 +189,11 @@ def _build(case: Case, out: Path) -> str:
     """One build to its end; what it printed. Raises RuntimeError where it fails."""
     command = [sys.executable, "-m", "shopwindow", *case.arguments(out)]
     done = subprocess.run(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise RuntimeError(f"exit status {done.returncode}: {done.stdout}")
@@ -206,13 +214,22 @@ def _fresh(case: Case, work: Path, name: str) -> Path:
 
 
 def _launched(point: int, case: Case, out: Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, __file__, "launch", str(point), str(out), *case.arguments(out)]
-    return subprocess.run(command, capture_output=True, text=True, process_group=0, check=False)
+    command = [
+        sys.executable,
+        __file__,
+        "launch",
+        str(point),
+        str(out),
+        *case.arguments(out),
+    ]
+    return subprocess.run(
+        command, capture_output=True, text=True, process_group=0, check=False
+    )
 
 
 def spaced(count: int, points: int) -> list[int]:
-    """``points`` of the numbers 1 to ``count``: half of them the last (there `current` is
-    switched), the rest even.
+    """``points`` of the numbers 1 to ``count``: half of them the last (there `current`
+    is switched), the rest even.
     """
     last = min(points // 2, count)
     even = points - last
@@ -233,7 +250,9 @@ def at_events(case: Case, work: Path, points: Iterable[int]) -> Summary:
             else f"the build was not killed, exit status {status}"
         )
 
-    return _each(case, work, [(f"at event {point}", partial(kill, point)) for point in points])
+    return _each(
+        case, work, [(f"at event {point}", partial(kill, point)) for point in points]
+    )
 
 
 def at_random(case: Case, work: Path, count: int, seed: int = 1) -> Summary:
@@ -299,7 +318,7 @@ def _each(
     return summary
 
 
-# -- what must hold ----------------------------------------------------------------------------
+# -- what must hold --------------------------------------------------------------------
 
 
 def current(out: Path) -> str | None:
@@ -334,7 +353,9 @@ def damaged(out: Path) -> list[str]:
         if releases.folder.is_dir()
         else []
     )
-    return [f"release {id[:12]}: {line}" for id in there for line in verify(releases, id)]
+    return [
+        f"release {id[:12]}: {line}" for id in there for line in verify(releases, id)
+    ]
 
 
 def after_next(case: Case, out: Path) -> list[str]:
@@ -361,14 +382,26 @@ def main() -> int:
     if sys.argv[1:2] == ["launch"]:
         launch(int(sys.argv[2]), sys.argv[3], sys.argv[4:])
         return 0
-    parser = argparse.ArgumentParser(description="Builds killed at every step of publishing.")
-    parser.add_argument(
-        "--points", type=int, default=300, metavar="N", help="kills at events, of each build"
+    parser = argparse.ArgumentParser(
+        description="Builds killed at every step of publishing."
     )
     parser.add_argument(
-        "--random", type=int, default=100, metavar="N", help="kills at any time, of each build"
+        "--points",
+        type=int,
+        default=300,
+        metavar="N",
+        help="kills at events, of each build",
     )
-    parser.add_argument("--content", type=Path, default=CHECKOUT / "content", metavar="DIR")
+    parser.add_argument(
+        "--random",
+        type=int,
+        default=100,
+        metavar="N",
+        help="kills at any time, of each build",
+    )
+    parser.add_argument(
+        "--content", type=Path, default=CHECKOUT / "content", metavar="DIR"
+    )
     parser.add_argument(
         "--work", type=Path, metavar="DIR", help="where to work (default: temporary)"
     )
@@ -381,7 +414,11 @@ def main() -> int:
         for case in cases(given.content, folder, jobs):
             count = events(case, folder)
             print(f"{case.name}: {count} events", flush=True)
-            kills = at_events(case, folder, spaced(count, given.points)) if jobs == 1 else None
+            kills = (
+                at_events(case, folder, spaced(count, given.points))
+                if jobs == 1
+                else None
+            )
             for summary in filter(None, (kills, at_random(case, folder, given.random))):
                 wrong += len(summary.wrong)
                 print(summary, flush=True)

@@ -1,13 +1,14 @@
-"""The service killed (SIGKILL) under load, all or a worker, PostgreSQL restarted under it: what
-is left is right.
+"""The service killed (SIGKILL) under load, all or a worker, PostgreSQL restarted under
+it: what is left is right.
 
     python -m benchmarks.killed_service [--database sqlite|postgresql] [--kills N] [--clients N] [--workers N]
 
-Clients opt devices in, with and without an Idempotency-Key, make bags of two items under a key,
-and compete for single-use codes; what has a key, and each PUT, they repeat until it is
-answered. Afterwards all that was acknowledged is in the store, what was repeated is there once,
-each code has one winner and no other was told that it won, and nothing is there in part. A kill
-loses nothing that the system holds in memory: what a power failure does is not tried.
+Clients opt devices in, with and without an Idempotency-Key, make bags of two items
+under a key, and compete for single-use codes; what has a key, and each PUT, they repeat
+until it is answered. Afterwards all that was acknowledged is in the store, what was
+repeated is there once, each code has one winner and no other was told that it won, and
+nothing is there in part. A kill loses nothing that the system holds in memory: what a
+power failure does is not tried.
 """
 
 import argparse
@@ -52,13 +53,13 @@ ISSUED = 3000
 """Codes that each pair of clients competes for."""
 
 
-# -- the service -------------------------------------------------------------------------------
+# -- the service -----------------------------------------------------------------------
 
 
 @dataclass
 class Service:
-    """`shopwindow serve` in a process group of its own. It can be killed and started again, on
-    the same port.
+    """`shopwindow serve` in a process group of its own. It can be killed and started
+    again, on the same port.
     """
 
     folder: Path
@@ -146,7 +147,7 @@ class Service:
                 os.killpg(self.process.pid, signal.SIGKILL)
 
 
-# -- the load ----------------------------------------------------------------------------------
+# -- the load --------------------------------------------------------------------------
 
 
 @dataclass
@@ -175,7 +176,8 @@ class Load:
 
     def start(self) -> None:
         self._threads = [
-            threading.Thread(target=self._ask, args=(number,)) for number in range(self.clients)
+            threading.Thread(target=self._ask, args=(number,))
+            for number in range(self.clients)
         ]
         for thread in self._threads:
             thread.start()
@@ -195,7 +197,9 @@ class Load:
             kinds[number % 4](connection, client, number, name)
         connection.close()
 
-    def _choose(self, connection: HTTPConnection, client: int, number: int, name: str) -> None:
+    def _choose(
+        self, connection: HTTPConnection, client: int, number: int, name: str
+    ) -> None:
         if self._once(
             connection,
             "POST",
@@ -216,16 +220,25 @@ class Load:
     def _fill_bag(
         self, connection: HTTPConnection, client: int, number: int, name: str
     ) -> None:
-        items = [{"upcId": client + 1, "quantity": 1}, {"upcId": client + 2, "quantity": 2}]
+        items = [
+            {"upcId": client + 1, "quantity": 1},
+            {"upcId": client + 2, "quantity": 2},
+        ]
         self.tried_bags += 1
         if told := self._until_told(connection, "POST", BAGS, {"item": items}, name):
             (guid,) = re.findall(rb'"bagGUID":"([^"]+)"', told)
             self.bags.add(guid.decode())
 
-    def _expire(self, connection: HTTPConnection, client: int, number: int, name: str) -> None:
+    def _expire(
+        self, connection: HTTPConnection, client: int, number: int, name: str
+    ) -> None:
         if (code := _code(client // 2, number // 4)) is None:
             return
-        body = {"promoCode": code, "orderNumber": f"order-{client}", "reservationId": "1"}
+        body = {
+            "promoCode": code,
+            "orderNumber": f"order-{client}",
+            "reservationId": "1",
+        }
         told = self._until_told(connection, "PUT", CODES, body, "")
         if told and b"SUPC_USED" not in told:
             self.won[code].add(f"order-{client}")
@@ -242,10 +255,18 @@ class Load:
         return told
 
     def _once(
-        self, connection: HTTPConnection, method: str, path: str, body: object, key: str = ""
+        self,
+        connection: HTTPConnection,
+        method: str,
+        path: str,
+        body: object,
+        key: str = "",
     ) -> bytes:
         """One request; what was answered, or nothing where it is to be repeated."""
-        headers = {"Content-Type": "application/json", "X-SVC-Webservice-Client-Id": self.key}
+        headers = {
+            "Content-Type": "application/json",
+            "X-SVC-Webservice-Client-Id": self.key,
+        }
         if key:
             headers["Idempotency-Key"] = key
         if path == CODES:
@@ -258,7 +279,9 @@ class Load:
             connection.close()
             self.told[type(error).__name__] += 1
             if isinstance(error, TimeoutError):
-                self.wrong.append(f"{path} {key} was not answered within {CLIENT_SECONDS} s")
+                self.wrong.append(
+                    f"{path} {key} was not answered within {CLIENT_SECONDS} s"
+                )
             time.sleep(0.01)
             return b""
         self.told[str(response.status)] += 1
@@ -274,7 +297,7 @@ def _code(pair: int, number: int) -> str | None:
     return f"KILL-{pair:03}-{number:06}" if number < ISSUED else None
 
 
-# -- what is left ------------------------------------------------------------------------------
+# -- what is left ----------------------------------------------------------------------
 
 
 def prepared(url: str, clients: int) -> None:
@@ -286,7 +309,12 @@ def prepared(url: str, clients: int) -> None:
         for pair in range((clients + 1) // 2)
         for number in range(ISSUED)
     ]
-    keep(database, {1: [digest(code, SECRET) for code in codes]}, SECRET, datetime.now(UTC))
+    keep(
+        database,
+        {1: [digest(code, SECRET) for code in codes]},
+        SECRET,
+        datetime.now(UTC),
+    )
     database.close()
 
 
@@ -297,7 +325,9 @@ def faults(url: str, load: Load) -> Iterator[str]:
         for what, sql in _HALVES.items():
             if (number := _rows(database, sql)[0][0]) != 0:
                 yield f"{number} {what}"
-        found = Counter(row[0] for row in _rows(database, "SELECT device FROM consent_history"))
+        found = Counter(
+            row[0] for row in _rows(database, "SELECT device FROM consent_history")
+        )
         yield from (
             f"{device} was acknowledged and is lost"
             for device in sorted(load.chosen - found.keys())
@@ -309,7 +339,8 @@ def faults(url: str, load: Load) -> Iterator[str]:
         )
         bags = {row[0] for row in _rows(database, "SELECT guid FROM bags")}
         yield from (
-            f"bag {guid} was acknowledged and is lost" for guid in sorted(load.bags - bags)
+            f"bag {guid} was acknowledged and is lost"
+            for guid in sorted(load.bags - bags)
         )
         if len(bags) > load.tried_bags:
             yield f"{len(bags)} bags were made by {load.tried_bags} requests"
@@ -355,7 +386,9 @@ class Summary:
     wrong: list[str]
 
     def __str__(self) -> str:
-        kills = ", ".join(f"{count} of {what}" for what, count in sorted(self.kills.items()))
+        kills = ", ".join(
+            f"{count} of {what}" for what, count in sorted(self.kills.items())
+        )
         told = ", ".join(f"{count:,} {what}" for what, count in self.told.most_common())
         line = f"{self.kills.total()} kills ({kills}); {self.acknowledged:,} acknowledged; told: {told};"
         return "\n  ".join([f"{line} {len(self.wrong)} wrong", *self.wrong[:20]])
@@ -373,8 +406,8 @@ def killed(
     seed: int = 1,
     server: PostgresServer | None = None,
 ) -> Summary:
-    """Kill what ``kinds`` names, one after the other: all, worker, or (with ``server``) server
-    and server-at-once.
+    """Kill what ``kinds`` names, one after the other: all, worker, or (with ``server``)
+    server and server-at-once.
     """
     chance = random.Random(seed)
     service = Service(work, out, url, workers, _free_port())
@@ -418,10 +451,13 @@ def _free_port() -> int:
 
 
 def sample(work: Path) -> tuple[Path, str]:
-    """A release of the sample content, which lets one address write as fast as it can: output
-    directory and a key.
+    """A release of the sample content, which lets one address write as fast as it can:
+    output directory and a key.
     """
-    out, content = work / "dist", Path(shutil.copytree(CHECKOUT / "content", work / "content"))
+    out, content = (
+        work / "dist",
+        Path(shutil.copytree(CHECKOUT / "content", work / "content")),
+    )
     with (content / "site.yaml").open("ab") as site:
         site.write(b"\nlimits: " + orjson.dumps(UNLIMITED) + b"\n")
     command = [
@@ -436,9 +472,9 @@ def sample(work: Path) -> tuple[Path, str]:
     ]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "src")}
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
-    return out, (CHECKOUT / "content" / "sample-keys.txt").read_text(encoding="utf-8").split()[
-        1
-    ]
+    return out, (CHECKOUT / "content" / "sample-keys.txt").read_text(
+        encoding="utf-8"
+    ).split()[1]
 
 
 def main() -> int:
@@ -448,7 +484,9 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=200, metavar="N")
     parser.add_argument("--clients", type=int, default=16, metavar="N")
     parser.add_argument("--workers", type=int, default=2, metavar="N")
-    parser.add_argument("--database", choices=["sqlite", "postgresql"], default="sqlite")
+    parser.add_argument(
+        "--database", choices=["sqlite", "postgresql"], default="sqlite"
+    )
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     given = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="shopwindow-killed-"))
@@ -464,9 +502,17 @@ def main() -> int:
                 work, out, key, f"sqlite:///{work / 'store.sqlite'}", many, **options
             )
         else:
-            with postgresql_server({"fsync": "off", "max_connections": "300"}) as server:
+            with postgresql_server(
+                {"fsync": "off", "max_connections": "300"}
+            ) as server:
                 summary = killed(
-                    work, out, key, server.create_database(), many, **options, server=server
+                    work,
+                    out,
+                    key,
+                    server.create_database(),
+                    many,
+                    **options,
+                    server=server,
                 )
     finally:
         shutil.rmtree(work)

@@ -1,5 +1,5 @@
-"""What a command costs: the time of the whole process tree, and the memory of all its processes
-together.
+"""What a command costs: the time of the whole process tree, and the memory of all its
+processes together.
 """
 
 import os
@@ -16,8 +16,8 @@ SAMPLED_EVERY = 0.005
 
 @dataclass(frozen=True)
 class Run:
-    """One run: seconds by the clock, processor seconds of it and its children, and what it
-    printed.
+    """One run: seconds by the clock, processor seconds of it and its children, and what
+    it printed.
     """
 
     wall: float
@@ -46,15 +46,18 @@ def run(command: Command) -> Run:
 
 
 def peak_memory(command: Command) -> int:
-    """The largest sum, over all processes of a command at one time, of their proportional set
-    sizes, in bytes.
+    """The largest sum, over all processes of a command at one time, of their
+    proportional set sizes, in bytes.
 
-    A page that several processes share counts once in all. Looking slows the command down: this
-    run is not timed.
+    A page that several processes share counts once in all. Looking slows the command
+    down: this run is not timed.
     """
     peak = 0
     process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.STDOUT,
     )
     while process.poll() is None:
         peak = max(peak, family_memory(process.pid))
@@ -65,14 +68,16 @@ def peak_memory(command: Command) -> int:
 
 
 def watched(command: Command, every: float = 0.5) -> tuple[Run, int]:
-    """One run and the most memory of all its processes together, looked at now and then while
-    it is timed.
+    """One run and the most memory of all its processes together, looked at now and then
+    while it is timed.
 
     For runs of minutes, which looking does not slow down.
     """
     peak = 0
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    )
     while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
         peak = max(peak, family_memory(process.pid))
         time.sleep(every)
@@ -94,7 +99,9 @@ def _family(pid: int) -> Iterator[int]:
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
             for child in (
-                Path(f"/proc/{pid}/task/{thread}/children").read_text(encoding="ascii").split()
+                Path(f"/proc/{pid}/task/{thread}/children")
+                .read_text(encoding="ascii")
+                .split()
             ):
                 yield from _family(int(child))
     except OSError:  # it has ended
@@ -103,10 +110,14 @@ def _family(pid: int) -> Iterator[int]:
 
 def proportional(pid: int) -> int:
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+        lines = (
+            Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+        )
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)
+    return next(
+        (int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0
+    )
 
 
 def spread(values: Sequence[float], digits: int = 2) -> str:

@@ -1,11 +1,11 @@
-"""Real stores, coupons and campaigns as a content folder, with their flaws or mended; then a
-release of it.
+"""Real stores, coupons and campaigns as a content folder, with their flaws or mended;
+then a release of it.
 
     python -m benchmarks.real_content FOLDER [--events N] [--raw] [--build OUT]
 
-`SHOPWINDOW_DATA` names the folder of the data (default: ../shared/data beside the checkout).
-The same arguments give the same bytes. The data has no events: they are made, with the prose of
-real products, and spread over the stores.
+`SHOPWINDOW_DATA` names the folder of the data (default: ../shared/data beside the
+checkout). The same arguments give the same bytes. The data has no events: they are
+made, with the prose of real products, and spread over the stores.
 """
 
 import argparse
@@ -71,7 +71,9 @@ class Data:
 
 def data_folder() -> Path:
     """Where the data is, or would be."""
-    return Path(os.environ.get("SHOPWINDOW_DATA") or CHECKOUT.parent / "shared" / "data")
+    return Path(
+        os.environ.get("SHOPWINDOW_DATA") or CHECKOUT.parent / "shared" / "data"
+    )
 
 
 def read(folder: Path) -> Data:
@@ -81,10 +83,14 @@ def read(folder: Path) -> Data:
         return (folder / name).read_text(encoding="utf-8")
 
     coupons, campaigns = (
-        [json.loads(line) for line in text(f"{name}.jsonl").splitlines()] for name in FEEDS
+        [json.loads(line) for line in text(f"{name}.jsonl").splitlines()]
+        for name in FEEDS
     )
     by_id = {campaign["campaign_id"]: campaign for campaign in campaigns}
-    stores, categories = json.loads(text("stores.json")), json.loads(text("categories.json"))
+    stores, categories = (
+        json.loads(text("stores.json")),
+        json.loads(text("categories.json")),
+    )
     return Data(stores, coupons, by_id, categories, yaml.load(text("products.yaml")))
 
 
@@ -99,12 +105,14 @@ def convert(
     raw: bool = False,
     promotions: bool = True,
 ) -> None:
-    """Write the content folder ``folder``, which must not exist. ``raw``: every flaw of the
-    data stays as it is.
+    """Write the content folder ``folder``, which must not exist. ``raw``: every flaw of
+    the data stays as it is.
     """
     shutil.copytree(CHECKOUT / "content" / "apps", folder / "apps")
     shutil.copy(CHECKOUT / "content" / "site.yaml", folder / "site.yaml")
-    feed = (json.dumps(store(record, raw=raw), ensure_ascii=False) for record in data.stores)
+    feed = (
+        json.dumps(store(record, raw=raw), ensure_ascii=False) for record in data.stores
+    )
     (folder / "stores.jsonl").write_text(
         "".join(f"{line}\n" for line in feed), encoding="utf-8"
     )
@@ -112,23 +120,32 @@ def convert(
     for campaign, listed in by_campaign(data, raw=raw).items() if promotions else ():
         path = folder / "promotions" / f"campaign-{campaign:0>2}.yaml"
         path.write_text(
-            "\n".join(f"- {block(promotion, 2)}" for promotion in listed), encoding="utf-8"
+            "\n".join(f"- {block(promotion, 2)}" for promotion in listed),
+            encoding="utf-8",
         )
     (folder / "events").mkdir()
     for event in made_events(data, events, raw=raw):
-        (folder / "events" / f"{event['id']}.yaml").write_text(block(event), encoding="utf-8")
+        (folder / "events" / f"{event['id']}.yaml").write_text(
+            block(event), encoding="utf-8"
+        )
 
 
-# -- stores ------------------------------------------------------------------------------------
+# -- stores ----------------------------------------------------------------------------
 
 
 def store(record: Record, *, raw: bool) -> Record:
     """A store. The data has one number, no telephone and no map: made of that number."""
     number = record["id"]
-    address = {"line1": record["address"], "line2": record["address2"], "city": record["city"]}
+    address = {
+        "line1": record["address"],
+        "line2": record["address2"],
+        "city": record["city"],
+    }
     address |= {"state": record["state"], "countryCode": "US", "zipCode": record["zip"]}
     if not raw:
-        address["zipCode"] = re.sub(r"^\d+", lambda digits: digits[0].zfill(5), record["zip"])
+        address["zipCode"] = re.sub(
+            r"^\d+", lambda digits: digits[0].zfill(5), record["zip"]
+        )
         if not record["address2"]:
             del address["line2"]
     return {
@@ -152,15 +169,18 @@ def store(record: Record, *, raw: bool) -> Record:
 
 
 def hours(text: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """`Mon: 10-9:30; …` → the opening hours by weekday. A store that opens at 1 opens after
-    noon, as all close.
+    """`Mon: 10-9:30; …` → the opening hours by weekday. A store that opens at 1 opens
+    after noon, as all close.
     """
     for part in text.split("; "):
         weekday, _, span = part.partition(": ")
         opens, closes = span.split("-")
         yield (
             WEEKDAYS[weekday],
-            {"open": _clock(opens, opens[:2] in ("1", "1:")), "close": _clock(closes, True)},
+            {
+                "open": _clock(opens, opens[:2] in ("1", "1:")),
+                "close": _clock(closes, True),
+            },
         )
 
 
@@ -169,15 +189,19 @@ def _clock(text: str, after_noon: bool) -> str:
     return f"{int(hour) + 12 * after_noon:02}:{minute or '00'}"
 
 
-# -- promotions --------------------------------------------------------------------------------
+# -- promotions ------------------------------------------------------------------------
 
 
 def by_campaign(data: Data, *, raw: bool) -> dict[str, list[Record]]:
-    """One promotion a coupon, by campaign. One is listed under the category whose name is
-    missing.
+    """One promotion a coupon, by campaign. One is listed under the category whose name
+    is missing.
     """
-    tops = [category["name"] for category in data.categories if len(category["path"]) == 1]
-    nameless = next(category for category in data.categories if category["name"] is None)
+    tops = [
+        category["name"] for category in data.categories if len(category["path"]) == 1
+    ]
+    nameless = next(
+        category for category in data.categories if category["name"] is None
+    )
     found: dict[str, list[Record]] = {campaign: [] for campaign in data.campaigns}
     for number, coupon in enumerate(data.coupons):
         names = [tops[number % len(tops)], tops[(number * 7 + 3) % len(tops)]]
@@ -193,15 +217,20 @@ def by_campaign(data: Data, *, raw: bool) -> dict[str, list[Record]]:
 def promotion(
     number: int, coupon: Record, campaign: Record, categories: list[Any], *, raw: bool
 ) -> Record:
-    """A promotion with its coupon; the codes' identifiers are the first products' and those
-    that a program spoiled.
+    """A promotion with its coupon; the codes' identifiers are the first products' and
+    those that a program spoiled.
 
-    One bar code is used by several campaigns; a coupon number must not be, so the campaign is
-    put behind it.
+    One bar code is used by several campaigns; a coupon number must not be, so the
+    campaign is put behind it.
     """
-    products, days = coupon["product_ids"], (campaign["start_date"], campaign["end_date"])
+    products, days = (
+        coupon["product_ids"],
+        (campaign["start_date"], campaign["end_date"]),
+    )
     codes = list(
-        dict.fromkeys([*products[:5], *(name for name in products if not name.isdigit())])
+        dict.fromkeys(
+            [*products[:5], *(name for name in products if not name.isdigit())]
+        )
     )
     bar_code = coupon["coupon_upc"]
     offer, many = (
@@ -228,7 +257,9 @@ def promotion(
             "couponHeading": offer,
             "couponDescription": "Show this coupon at any register. One coupon a customer.",
             "couponShortCode": f"C{campaign['campaign_id']}N{number}",
-            "couponNumber": bar_code if raw else f"{bar_code}-{campaign['campaign_id']}",
+            "couponNumber": bar_code
+            if raw
+            else f"{bar_code}-{campaign['campaign_id']}",
             "couponType": "STORE_AND_ONLINE",
             "effective": days[0],
             "expiry": days[1],
@@ -241,11 +272,13 @@ def promotion(
     }
 
 
-# -- events ------------------------------------------------------------------------------------
+# -- events ----------------------------------------------------------------------------
 
 
 def made_events(data: Data, count: int, *, raw: bool) -> Iterator[Record]:
-    """``count`` events; the first at each store in turn, each at one store, two or three."""
+    """``count`` events; the first at each store in turn, each at one store, two or
+    three.
+    """
     chance = random.Random(20261123)
     dangling = (
         {count * number // DANGLING: number for number in range(DANGLING)}
@@ -269,18 +302,26 @@ def _unknown(known: list[int]) -> list[int]:
 
 
 def _pick(chance: random.Random, count: int) -> int:
-    """A number below ``count``: of all methods only ``random`` stays the same in later Pythons."""
+    """A number below ``count``: of all methods only ``random`` stays the same in later
+    Pythons.
+    """
     return int(chance.random() * count)
 
 
 def _event(number: int, data: Data, chance: random.Random) -> Record:
     products = [
-        data.products[_pick(chance, len(data.products))] for _ in range(1 + _pick(chance, 4))
+        data.products[_pick(chance, len(data.products))]
+        for _ in range(1 + _pick(chance, 4))
     ]
     day, hour = _pick(chance, 120), 9 + _pick(chance, 9)
     date = f"{2026 + (day >= 60)}-{(11, 12, 1, 2)[day // 30]:02}-{1 + day % 28:02}"
-    links = [{"href": f"https://www.larkspurvane.example/events/{number}", "rel": "details"}]
-    flags = {"EVENT_DETAIL_ENABLED": ["FALSE" if number % 3 else "TRUE"], "WC_EVENT": ["FALSE"]}
+    links = [
+        {"href": f"https://www.larkspurvane.example/events/{number}", "rel": "details"}
+    ]
+    flags = {
+        "EVENT_DETAIL_ENABLED": ["FALSE" if number % 3 else "TRUE"],
+        "WC_EVENT": ["FALSE"],
+    }
     kinds = dict.fromkeys(product["category"].capitalize() for product in products[:2])
     event = {
         "id": 700_000 + number,
@@ -311,11 +352,11 @@ def _places(number: int, stores: list[Record], chance: random.Random) -> Record:
     return {kind: [id + offset for id in ids]}
 
 
-# -- YAML as people write it -------------------------------------------------------------------
+# -- YAML as people write it -----------------------------------------------------------
 
 _PLAIN = re.compile(r"(?:[A-Za-z]|[0-9]{4}-)(?:[\w ,.'/%&()+-]|:(?=\S)){5,}(?<! )")
-"""Text that every reader of YAML takes for text, without quotes; the words for true and false
-are shorter.
+"""Text that every reader of YAML takes for text, without quotes; the words for true and
+false are shorter.
 """
 
 
@@ -324,10 +365,13 @@ def block(value: Record, indent: int = 0) -> str:
     lines = []
     for key, item in value.items():
         if isinstance(item, dict) and item:
-            lines.append(f"{key}:\n{' ' * (indent + 2)}{block(item, indent + 2).rstrip()}")
+            lines.append(
+                f"{key}:\n{' ' * (indent + 2)}{block(item, indent + 2).rstrip()}"
+            )
         elif isinstance(item, list) and item and isinstance(item[0], dict):
             entries = "".join(
-                f"\n{' ' * (indent + 2)}- {block(entry, indent + 4).rstrip()}" for entry in item
+                f"\n{' ' * (indent + 2)}- {block(entry, indent + 4).rstrip()}"
+                for entry in item
             )
             lines.append(f"{key}:{entries}")
         elif isinstance(item, str) and "\n" in item:
@@ -348,7 +392,7 @@ def _flow(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# -- the command -------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------
 
 
 def main() -> int:

@@ -1,11 +1,12 @@
-"""The service beside a bare WSGI callable on the same server, and nginx with our configuration
-beside nginx alone.
+"""The service beside a bare WSGI callable on the same server, and nginx with our
+configuration beside nginx alone.
 
     python -m benchmarks.serve [--events N] [--rounds N] [--seconds N] [--work DIR]
 
-Prints a Markdown table of requests a second: medians, least and most, ratios with each goal,
-and the worker's memory. The contenders take turns; a ratio is the median of those within a
-round. wrk asks over loopback; one worker with one thread answers, metrics and access log on.
+Prints a Markdown table of requests a second: medians, least and most, ratios with each
+goal, and the worker's memory. The contenders take turns; a ratio is the median of those
+within a round. wrk asks over loopback; one worker with one thread answers, metrics and
+access log on.
 """
 
 import argparse
@@ -44,7 +45,9 @@ ASKED = 1000
 CONNECTIONS, ASKING = 32, 2
 """Connections and threads of wrk."""
 
-NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+NGINX = shutil.which(
+    "nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+)
 HEADERS = {"Accept": "application/json", "X-SVC-Webservice-Client-Id": KEY}
 
 _SCRIPT = """\
@@ -107,16 +110,17 @@ class Results:
 
     def ratio(self, name: str, beside: str) -> float:
         return median(
-            one / other for one, other in zip(self.rates[name], self.rates[beside], strict=True)
+            one / other
+            for one, other in zip(self.rates[name], self.rates[beside], strict=True)
         )
 
 
-# -- what is served ----------------------------------------------------------------------------
+# -- what is served --------------------------------------------------------------------
 
 
 def release(work: Path, events: int) -> Path:
-    """A release of the real stores, whose first application is known by ``KEY``. Its output
-    directory.
+    """A release of the real stores, whose first application is known by ``KEY``. Its
+    output directory.
     """
     content, out = work / "content", work / "out"
     real_content.convert(real_content.read(real_content.data_folder()), content, events)
@@ -143,10 +147,12 @@ def release(work: Path, events: int) -> Path:
 
 
 def questions(out: Path) -> tuple[list[str], list[str], list[str]]:
-    """Events of some stores, searches around the same stores, and everything that a store may
-    be asked for.
+    """Events of some stores, searches around the same stores, and everything that a
+    store may be asked for.
     """
-    stores = load(out, INTERFACE, Schemas([shipped("schemas")])).content.documents("store")
+    stores = load(out, INTERFACE, Schemas([shipped("schemas")])).content.documents(
+        "store"
+    )
     asked = stores[:: max(1, len(stores) // ASKED)][:ASKED]
     events = [f"/store/v1/events?storeId={store['storeId']}" for store in asked]
     places = [
@@ -181,13 +187,13 @@ def _length(connection: HTTPConnection, path: str) -> int:
     return len(body)
 
 
-# -- servers -----------------------------------------------------------------------------------
+# -- servers ---------------------------------------------------------------------------
 
 
 @contextmanager
 def shopwindow(work: Path, out: Path, memo: int) -> Iterator[tuple[int, int]]:
-    """The service with a memo of so many MiB, and its access log in a file: its port, and its
-    worker's process.
+    """The service with a memo of so many MiB, and its access log in a file: its port,
+    and its worker's process.
     """
     port, admin = free_port(), free_port()
     command: Command = [
@@ -203,7 +209,14 @@ def shopwindow(work: Path, out: Path, memo: int) -> Iterator[tuple[int, int]]:
             "--threads",
             "1",
         ),
-        *("--bind", f"{ADDRESS}:{port}", "--admin", f"{ADDRESS}:{admin}", "--memo", str(memo)),
+        *(
+            "--bind",
+            f"{ADDRESS}:{port}",
+            "--admin",
+            f"{ADDRESS}:{admin}",
+            "--memo",
+            str(memo),
+        ),
     ]
     with (
         open(work / f"access-{memo}.log", "ab") as log,
@@ -217,7 +230,9 @@ def bare(length: int) -> Callable[..., list[bytes]]:
     body = b"x" * length
     headers = [("Content-Type", "application/json"), ("Content-Length", str(length))]
 
-    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+    def answer(
+        environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> list[bytes]:
         start_response("200 OK", headers)
         return [body]
 
@@ -227,7 +242,9 @@ def bare(length: int) -> Callable[..., list[bytes]]:
 def serve_bare(port: int, length: int) -> None:
     """Serve it as `shopwindow serve` serves."""
     os.environ["BARE_LENGTH"] = str(length)
-    server.run("benchmarks.serve:make_bare", (ADDRESS, port), workers=1, threads=1, http="wsgi")
+    server.run(
+        "benchmarks.serve:make_bare", (ADDRESS, port), workers=1, threads=1, http="wsgi"
+    )
 
 
 def make_bare() -> Callable[..., list[bytes]]:
@@ -238,7 +255,8 @@ def make_bare() -> Callable[..., list[bytes]]:
 def bare_server(length: int) -> Iterator[int]:
     port = free_port()
     with running(
-        [sys.executable, "-m", "benchmarks.serve", "--bare", str(port), str(length)], port
+        [sys.executable, "-m", "benchmarks.serve", "--bare", str(port), str(length)],
+        port,
     ):
         yield port
 
@@ -253,7 +271,8 @@ def nginx(folder: Path, configuration: str, port: int) -> Iterator[int]:
     (folder / "included.conf").write_text(configuration)
     (folder / "nginx.conf").write_text(_NGINX.format(user=user, folder=folder))
     with running(
-        [NGINX or "nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"], port
+        [NGINX or "nginx", "-c", folder / "nginx.conf", "-e", folder / "error.log"],
+        port,
     ):
         yield port
 
@@ -263,7 +282,17 @@ def edge(work: Path, out: Path, port: int) -> str:
     keys, printed = work / "keys", work / "edge.conf"
     keys.write_text(f"iphone {KEY}\n")
     command: Command = [
-        *(sys.executable, "-m", "shopwindow", "edge", "nginx", "--out", out, "--keys", keys),
+        *(
+            sys.executable,
+            "-m",
+            "shopwindow",
+            "edge",
+            "nginx",
+            "--out",
+            out,
+            "--keys",
+            keys,
+        ),
         *("--listen", f"{ADDRESS}:{port}"),
     ]
     with open(printed, "wb") as stream:
@@ -272,7 +301,9 @@ def edge(work: Path, out: Path, port: int) -> str:
 
 
 @contextmanager
-def running(command: Command, port: int, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+def running(
+    command: Command, port: int, **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
     """A server in a process, from when it listens on ``port``."""
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, cwd=real_content.CHECKOUT, **options
@@ -298,7 +329,9 @@ def _await(process: subprocess.Popen[bytes], port: int) -> None:
 
 def _child(pid: int) -> int:
     """The worker of a server: of its children the largest."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    children = (
+        Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    )
     return max(map(int, children), key=proportional)
 
 
@@ -309,7 +342,7 @@ def free_port() -> int:
         return port
 
 
-# -- measuring ---------------------------------------------------------------------------------
+# -- measuring -------------------------------------------------------------------------
 
 
 def rate(work: Path, contender: Contender, seconds: int) -> float:
@@ -342,8 +375,12 @@ def rate(work: Path, contender: Contender, seconds: int) -> float:
     return float(found[1])
 
 
-def measure(work: Path, contenders: Sequence[Contender], rounds: int, seconds: int) -> Results:
-    """So many rounds, the contenders taking turns; a short one before them is not counted."""
+def measure(
+    work: Path, contenders: Sequence[Contender], rounds: int, seconds: int
+) -> Results:
+    """So many rounds, the contenders taking turns; a short one before them is not
+    counted.
+    """
     results = Results()
     for number in range(rounds + 1):
         turn = number % len(contenders)
@@ -362,7 +399,9 @@ def bench(work: Path, events: int, rounds: int, seconds: int) -> Results:
     out = release(work, events)
     about_events, near, every = questions(out)
     with ExitStack() as servers:
-        live = {memo: servers.enter_context(shopwindow(work, out, memo)) for memo in (32, 0)}
+        live = {
+            memo: servers.enter_context(shopwindow(work, out, memo)) for memo in (32, 0)
+        }
         lengths = [mean_length(live[0][0], paths) for paths in (about_events, near)]
         contenders = []
         for name, paths, length in (
@@ -370,7 +409,9 @@ def bench(work: Path, events: int, rounds: int, seconds: int) -> Results:
             ("radius", near, lengths[1]),
         ):
             contenders.append(
-                Contender(f"{name} bare", servers.enter_context(bare_server(length)), ["/"])
+                Contender(
+                    f"{name} bare", servers.enter_context(bare_server(length)), ["/"]
+                )
             )
             contenders.append(Contender(f"{name} memo", live[32][0], paths))
             contenders.append(Contender(f"{name} none", live[0][0], paths))
@@ -383,7 +424,8 @@ def bench(work: Path, events: int, rounds: int, seconds: int) -> Results:
             plain = _PLAIN.format(address=ADDRESS, port=port, root=work)
             servers.enter_context(nginx(work / "plain", plain, port))
             files = [
-                f"/out/current/files{path.replace('?', ';')}.json" for path in about_events
+                f"/out/current/files{path.replace('?', ';')}.json"
+                for path in about_events
             ]
             contenders.append(Contender("nginx alone", port, files))
             contenders.append(Contender("nginx alone, one", port, files[:1]))
@@ -397,7 +439,7 @@ def bench(work: Path, events: int, rounds: int, seconds: int) -> Results:
     return results
 
 
-# -- the table ---------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------
 
 # What, the contender, what it is compared with, its goal.
 _ROWS = (
@@ -405,7 +447,12 @@ _ROWS = (
     ("Live events, without", "events none", "events bare", 0.3),
     ("Radius search, with the memo", "radius memo", "radius bare", 0.2),
     ("Radius search, without", "radius none", "radius bare", 0.2),
-    ("Pre-rendered events, nginx with our configuration", "nginx ours", "nginx alone", 0.9),
+    (
+        "Pre-rendered events, nginx with our configuration",
+        "nginx ours",
+        "nginx alone",
+        0.9,
+    ),
     ("One file of them", "nginx ours, one", "nginx alone, one", 0.9),
     ("The thousand beside that one", "nginx ours", "nginx alone, one", 0.9),
 )
@@ -449,7 +496,11 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=10_000, metavar="N")
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
     parser.add_argument(
-        "--seconds", type=int, default=5, metavar="N", help="of each measurement (default: 5)"
+        "--seconds",
+        type=int,
+        default=5,
+        metavar="N",
+        help="of each measurement (default: 5)",
     )
     parser.add_argument(
         "--work",

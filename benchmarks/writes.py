@@ -1,13 +1,14 @@
-"""Writes a second: opt-ins beside a bare loop of SQLite, the same server storing nothing, and a
-bare pool; log lines.
+"""Writes a second: opt-ins beside a bare loop of SQLite, the same server storing
+nothing, and a bare pool; log lines.
 
     python -m benchmarks.writes [--rounds N] [--seconds N] [--workers 1,2,3] [--threads N] [--pin] [--work DIR]
 
-Prints a Markdown table: medians, least and most, ratios within a round with each goal. wrk asks
-over loopback, 64 clients; every request opts another device in, or logs one line. The
-contenders take turns. Each server has the number of workers, out of those given, that served it
-best in a first round, which is not counted. Everything is durable before it is answered: SQLite
-with synchronous FULL, PostgreSQL with fsync and synchronous_commit, the log with fdatasync.
+Prints a Markdown table: medians, least and most, ratios within a round with each goal.
+wrk asks over loopback, 64 clients; every request opts another device in, or logs one
+line. The contenders take turns. Each server has the number of workers, out of those
+given, that served it best in a first round, which is not counted. Everything is durable
+before it is answered: SQLite with synchronous FULL, PostgreSQL with fsync and
+synchronous_commit, the log with fdatasync.
 """
 
 import argparse
@@ -63,10 +64,10 @@ SLOWED = (
 )
 """Before a command: it waits 5 ms longer for the disk, as if that were a network disk.
 
-strace knows that a thread needs no stop at every system call only once that thread has made one
-of those traced; each thread begins with set_robust_list (glibc). Without it a service's threads
-are held up everywhere, and the one thread of the bare loop, which does nothing but sync, is
-not.
+strace knows that a thread needs no stop at every system call only once that thread has
+made one of those traced; each thread begins with set_robust_list (glibc). Without it a
+service's threads are held up everywhere, and the one thread of the bare loop, which
+does nothing but sync, is not.
 """
 
 CONNECTIONS = 16
@@ -92,7 +93,7 @@ _LOG = (
 )
 
 
-# -- what is compared --------------------------------------------------------------------------
+# -- what is compared ------------------------------------------------------------------
 
 
 def raw(path: Path, seconds: float) -> float:
@@ -138,7 +139,9 @@ class Unstored:
 
     tables = declared(INTERFACE.tables)
 
-    def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
+    def write(
+        self, work: Callable[[Tables], Result], *, repeatable: bool = False
+    ) -> Result:
         return work(Tables(_Nothing(), self.tables))
 
     def read(self, work: Callable[[Tables], Result]) -> Result:
@@ -167,8 +170,8 @@ def make_unstored() -> Application:
 
 
 def make_pool() -> Application:
-    """A callable that runs the statements of an opt-in through a bare pool, and looks at
-    nothing of the request.
+    """A callable that runs the statements of an opt-in through a bare pool, and looks
+    at nothing of the request.
     """
     from psycopg_pool import ConnectionPool
 
@@ -179,7 +182,9 @@ def make_pool() -> Application:
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
     numbers = count()
 
-    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+    def answer(
+        environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> list[bytes]:
         environ["wsgi.input"].read()
         device, at, key = (
             f"{os.getpid()}-{next(numbers)}",
@@ -205,13 +210,13 @@ def make_pool() -> Application:
     return answer
 
 
-# -- servers -----------------------------------------------------------------------------------
+# -- servers ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the benchmark works: its folder, a release, a key of it, threads a worker; each
-    worker on a processor?
+    """Where the benchmark works: its folder, a release, a key of it, threads a worker;
+    each worker on a processor?
     """
 
     work: Path
@@ -257,7 +262,9 @@ def ours(place: Place, database: str, workers: int, *before: str) -> Iterator[in
 
 
 @contextmanager
-def other(place: Place, factory: str, workers: int, **environment: str) -> Iterator[int]:
+def other(
+    place: Place, factory: str, workers: int, **environment: str
+) -> Iterator[int]:
     """The same server with another callable of this module."""
     port, metrics = free_port(), place.work / f"metrics-{factory}-{workers}"
     metrics.mkdir(exist_ok=True)
@@ -286,19 +293,21 @@ def other(place: Place, factory: str, workers: int, **environment: str) -> Itera
 
 
 def _child(pid: int) -> int:
-    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    (child,) = (
+        Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    )
     return int(child)
 
 
-# -- measuring ---------------------------------------------------------------------------------
+# -- measuring -------------------------------------------------------------------------
 
 _batches = count(1)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """Opt-ins a second, and the milliseconds within which 99 of 100 were answered; 0 where
-    nobody was asked.
+    """Opt-ins a second, and the milliseconds within which 99 of 100 were answered; 0
+    where nobody was asked.
     """
 
     rate: float
@@ -324,13 +333,23 @@ def asked(place: Place, port: int, seconds: float, what: tuple[str, str]) -> Rat
         str(script),
     ]
     done = subprocess.run(
-        [*command, f"http://{ADDRESS}:{port}"], check=True, capture_output=True, text=True
+        [*command, f"http://{ADDRESS}:{port}"],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     found = re.search(r"^Requests/sec: +([0-9.]+)", done.stdout, re.MULTILINE)
     late = re.search(r"^ +99% +([0-9.]+)(us|ms|s)$", done.stdout, re.MULTILINE)
-    if not found or not late or "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
+    if (
+        not found
+        or not late
+        or "Non-2xx" in done.stdout
+        or "Socket errors" in done.stdout
+    ):
         raise RuntimeError(done.stdout)
-    return Rate(float(found[1]), float(late[1]) * {"us": 0.001, "ms": 1, "s": 1000}[late[2]])
+    return Rate(
+        float(found[1]), float(late[1]) * {"us": 0.001, "ms": 1, "s": 1000}[late[2]]
+    )
 
 
 Server = Callable[[int], Any]
@@ -350,9 +369,14 @@ class Results:
 
 
 def measure(
-    place: Place, servers: dict[str, Server], loops: dict[str, Callable[[], float]], given: Any
+    place: Place,
+    servers: dict[str, Server],
+    loops: dict[str, Callable[[], float]],
+    given: Any,
 ) -> Results:
-    """Choose each server's number of workers, then so many rounds in which all take turns."""
+    """Choose each server's number of workers, then so many rounds in which all take
+    turns.
+    """
     results = Results()
     for name, made in servers.items():
         tried = {}
@@ -370,9 +394,13 @@ def measure(
         for name, made in servers.items():
             with made(results.workers[name]) as port:
                 asked(place, port, 1, _asks(name))
-                results.rates[name].append(asked(place, port, given.seconds, _asks(name)))
+                results.rates[name].append(
+                    asked(place, port, given.seconds, _asks(name))
+                )
         _say(
-            ", ".join(f"{name} {found[-1].rate:,.0f}" for name, found in results.rates.items())
+            ", ".join(
+                f"{name} {found[-1].rate:,.0f}" for name, found in results.rates.items()
+            )
         )
     return results
 
@@ -402,7 +430,9 @@ def bench(place: Place, postgresql: PostgresServer | None, given: Any) -> Result
             str(path("raw")),
             str(given.seconds),
         ]
-        return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return float(
+            subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        )
 
     loops: dict[str, Callable[[], float]] = {
         "raw": loop,
@@ -422,12 +452,14 @@ def bench(place: Place, postgresql: PostgresServer | None, given: Any) -> Result
         url = postgresql.create_database()
         command = [sys.executable, "-m", "shopwindow", "migrate", "--database", url]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        servers["pool"] = lambda workers: other(place, "make_pool", workers, POOL_URL=url)
+        servers["pool"] = lambda workers: other(
+            place, "make_pool", workers, POOL_URL=url
+        )
         servers["postgresql"] = lambda workers: ours(place, url, workers)
     return measure(place, servers, loops, given)
 
 
-# -- the table ---------------------------------------------------------------------------------
+# -- the table -------------------------------------------------------------------------
 
 
 def table(results: Results) -> Iterator[str]:
@@ -436,8 +468,20 @@ def table(results: Results) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     lesser = min(4 * _median(results, "raw"), 0.4 * _median(results, "unstored"))
     for what, name, beside, words, goal in (
-        ("Opt-ins, SQLite", "ours", "raw", "a bare loop of SQLite, one row a commit", 4.0),
-        ("Opt-ins, SQLite", "ours", "unstored", "the same requests checked, not stored", 0.4),
+        (
+            "Opt-ins, SQLite",
+            "ours",
+            "raw",
+            "a bare loop of SQLite, one row a commit",
+            4.0,
+        ),
+        (
+            "Opt-ins, SQLite",
+            "ours",
+            "unstored",
+            "the same requests checked, not stored",
+            0.4,
+        ),
         (
             "Opt-ins, fdatasync slowed to 5 ms",
             "ours slowed",
@@ -468,9 +512,7 @@ def table(results: Results) -> Iterator[str]:
                 if name == "ours"
                 else f"at least {goal:g}"
             )
-            shown = (
-                f"{_spread(results, name)} | {words} | {_spread(results, beside)} | {ratio:.2f}"
-            )
+            shown = f"{_spread(results, name)} | {words} | {_spread(results, beside)} | {ratio:.2f}"
             yield f"| {what} | {shown} | {goals} | {'met' if met else 'missed'} |"
     for what, name, beside, words in (
         ("SQLite", "ours", "unstored", "not stored"),
@@ -507,7 +549,11 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=5, metavar="N")
     parser.add_argument(
-        "--seconds", type=float, default=5, metavar="N", help="of each measurement (default: 5)"
+        "--seconds",
+        type=float,
+        default=5,
+        metavar="N",
+        help="of each measurement (default: 5)",
     )
     parser.add_argument(
         "--workers",
@@ -520,7 +566,9 @@ def main() -> int:
         "--threads", type=int, default=32, metavar="N", help="a worker (default: 32)"
     )
     parser.add_argument(
-        "--pin", action="store_true", help="each worker of every server on one processor"
+        "--pin",
+        action="store_true",
+        help="each worker of every server on one processor",
     )
     parser.add_argument(
         "--work",
@@ -542,13 +590,17 @@ def main() -> int:
         factory, port, workers, threads, pin = given.serve
         http = "wsgi" if factory == make_pool.__name__ else "1"
         place, numbers = (ADDRESS, int(port)), (int(workers), int(threads))
-        server.run(f"benchmarks.writes:{factory}", place, *numbers, pin=bool(pin), http=http)
+        server.run(
+            f"benchmarks.writes:{factory}", place, *numbers, pin=bool(pin), http=http
+        )
         return 0
     work = given.work or Path(tempfile.mkdtemp(prefix="shopwindow-writes-"))
     work.mkdir(parents=True, exist_ok=True)
     try:
         with ExitStack() as stack:
-            postgresql = stack.enter_context(postgresql_server({"max_connections": "300"}))
+            postgresql = stack.enter_context(
+                postgresql_server({"max_connections": "300"})
+            )
             results = bench(
                 Place(work, *sample(work), given.threads, given.pin), postgresql, given
             )

@@ -1,5 +1,5 @@
-"""One store event of version 2 written as XML: our writer, lxml's tree and dicttoxml, beside
-orjson's JSON.
+"""One store event of version 2 written as XML: our writer, lxml's tree and dicttoxml,
+beside orjson's JSON.
 
     python -m benchmarks.xml
 
@@ -49,7 +49,9 @@ def tree(value: dict[str, Any]) -> bytes:
                     fill(child, entry)
                 else:
                     child.text = (
-                        entry if isinstance(entry, str) else orjson.dumps(entry).decode()
+                        entry
+                        if isinstance(entry, str)
+                        else orjson.dumps(entry).decode()
                     )
 
     root = etree.Element("response")

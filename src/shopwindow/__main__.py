@@ -23,9 +23,11 @@ def main() -> None:
 
 
 def _flush(stream: TextIO) -> None:
-    """Write what is left, so that Python does not try it at its end and print a traceback.
+    """Write what is left, so that Python does not try it at its end and print a
+    traceback.
 
-    Where that fails, because the reader has gone or the disk is full, the rest is dropped.
+    Where that fails, because the reader has gone or the disk is full, the rest is
+    dropped.
     """
     try:
         stream.flush()

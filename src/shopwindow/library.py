@@ -1,15 +1,15 @@
 """What a program calls: check content, build and operate releases, print the edge's
 configuration, answer requests.
 
-Each function takes an Interface where it needs one, and plain arguments, and returns what it did.
-Every command of the command line parses, calls one of them, prints and ends with a status.
-Problems of content are returned. What an operator has to mend is raised as a Failure, and an
-argument that cannot be meant as Misuse. Nothing here prints, reads settings from the environment,
-or ends a process.
+Each function takes an Interface where it needs one, and plain arguments, and returns
+what it did. Every command of the command line parses, calls one of them, prints and
+ends with a status. Problems of content are returned. What an operator has to mend is
+raised as a Failure, and an argument that cannot be meant as Misuse. Nothing here
+prints, reads settings from the environment, or ends a process.
 
-The work is done in the rooms below: `content` checks, `release` builds and activates, `edge`
-prints, `service` answers. Where a function here has more than one line of its own, it says in
-which order these are called.
+The work is done in the rooms below: `content` checks, `release` builds and activates,
+`edge` prints, `service` answers. Where a function here has more than one line of its
+own, it says in which order these are called.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +49,13 @@ from shopwindow.release import activation, build_notes
 from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.build import build as build_release
-from shopwindow.release.changes import Change, changes, content_of, longest_lifetime, purged
+from shopwindow.release.changes import (
+    Change,
+    changes,
+    content_of,
+    longest_lifetime,
+    purged,
+)
 from shopwindow.release.indexes import temporary
 from shopwindow.release.order import MAX_FILES, BuildOrder
 from shopwindow.release.origin import origin
@@ -67,13 +73,15 @@ from shopwindow.starter import begin, document
 from shopwindow.starter.begin import Beginning
 
 Steps = Callable[[str], Progress | None]
-"""Called with the name of a step, "checking" or "rendering"; returns what is called as the step
-goes on, or None.
+"""Called with the name of a step, "checking" or "rendering"; returns what is called as
+the step goes on, or None.
 """
 
 
 CALENDAR_DAYS = 90
-"""Days that a calendar covers unless another end is named: a season of a department store."""
+"""Days that a calendar covers unless another end is named: a season of a department
+store.
+"""
 
 
 def no_steps(step: str) -> None:
@@ -81,53 +89,62 @@ def no_steps(step: str) -> None:
     return
 
 
-# -- a content repository ----------------------------------------------------------------------
+# -- a content repository --------------------------------------------------------------
 
 
 def start(interface: Interface, folder: Path, beginning: Beginning) -> list[str]:
-    """Write the files of a new content repository below ``folder``; return their paths in it.
+    """Write the files of a new content repository below ``folder``; return their paths
+    in it.
 
-    Raises Misuse where something stands in their way, where ``beginning`` names what there is
-    not, and where the content to start from is none of this interface: it is checked first.
+    Raises Misuse where something stands in their way, where ``beginning`` names what
+    there is not, and where the content to start from is none of this interface: it is
+    checked first.
     """
     source = begin.content_of(beginning.start)
     checked = check(interface, source)
     if checked.problems:
         problem = sentence(checked.problems[0])
-        raise Misuse("from", f"{beginning.start} is no content of this interface: {problem}")
+        raise Misuse(
+            "from", f"{beginning.start} is no content of this interface: {problem}"
+        )
     prepared = declared(interface, source)
     files = begin.files_of(beginning, prepared.interface, prepared.schemas)
     begin.write(folder, files)
     return list(files)
 
 
-def new(interface: Interface, content: Path, kind: str, name: str | None = None) -> Path:
+def new(
+    interface: Interface, content: Path, kind: str, name: str | None = None
+) -> Path:
     """Write a commented skeleton of a document into a file of its own; return its path.
 
-    Its id is the highest of its ``kind`` and one more, and ``name`` is what people call it.
-    Where ids are text, or name another document, ``name`` is the id. A kind may be one of the
-    folder's collections. Raises Misuse for a kind that does not exist, and for an id that is
-    missing or taken; Failure where a file of the same name is there.
+    Its id is the highest of its ``kind`` and one more, and ``name`` is what people call
+    it. Where ids are text, or name another document, ``name`` is the id. A kind may be
+    one of the folder's collections. Raises Misuse for a kind that does not exist, and
+    for an id that is missing or taken; Failure where a file of the same name is there.
     """
     if not content.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
     prepared = declared(interface, content)
     has_faults = bool(prepared.problems or prepared.schemas.problems)
     named = document.kind_named(prepared.interface, kind, has_faults=has_faults)
-    begun = document.new_document(prepared.interface, prepared.schemas, content, named, name)
+    begun = document.new_document(
+        prepared.interface, prepared.schemas, content, named, name
+    )
     return document.write(content, begun)
 
 
 def editor_schemas(
     interface: Interface, content: Path, editor: str
 ) -> tuple[list[Path], list[Problem]]:
-    """Write schemas for an editor's YAML language server; return the files, or the problems.
+    """Write schemas for an editor's YAML language server; return the files, or the
+    problems.
 
-    ``editor`` is "vscode", for schemas and settings below .vscode beside the content folder, or
-    a folder for the schemas alone. With them stands associations.json, the setting
-    `yaml.schemas`. The problems are those of `collections.yaml` and of the folder's own
-    schemas: where there are any, nothing is written. Raises Misuse where there is no such
-    content folder, and Failure where settings.json is not plain JSON.
+    ``editor`` is "vscode", for schemas and settings below .vscode beside the content
+    folder, or a folder for the schemas alone. With them stands associations.json, the
+    setting `yaml.schemas`. The problems are those of `collections.yaml` and of the
+    folder's own schemas: where there are any, nothing is written. Raises Misuse where
+    there is no such content folder, and Failure where settings.json is not plain JSON.
     """
     if not content.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
@@ -143,20 +160,22 @@ def editor_schemas(
     return write_schemas(Path(editor), listed, root, name), []
 
 
-# -- content -----------------------------------------------------------------------------------
+# -- content ---------------------------------------------------------------------------
 
 
 def schemas(interface: Interface, content: Path) -> Schemas:
-    """Return the schemas of an interface, with those of a content folder, if any, on top.
+    """Return the schemas of an interface, with those of a content folder, if any, on
+    top.
 
-    Raises Failure for a fault in the interface's schemas; one in the folder's is among the
-    problems of `check`.
+    Raises Failure for a fault in the interface's schemas; one in the folder's is among
+    the problems of `check`.
     """
     return program_schemas(interface, content / "schemas")
 
 
 def declared(interface: Interface, content: Path) -> Declared:
-    """Return an interface and its schemas with the collections that a content folder declares.
+    """Return an interface and its schemas with the collections that a content folder
+    declares.
 
     What is wrong with a declaration is among the problems of `check`.
     """
@@ -176,11 +195,11 @@ def check(
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 
-    ``against`` is a release, or an archive of one: what changed since is held to the rules for
-    revisions. ``jobs`` is the number of processes, by default one a processor. At most ``most``
-    problems are listed; the others are counted. A feed may hold ``unpacked`` bytes, once it is
-    unpacked. A program that checks the same folder again and again hands in what is
-    ``remembered`` of its files.
+    ``against`` is a release, or an archive of one: what changed since is held to the
+    rules for revisions. ``jobs`` is the number of processes, by default one a
+    processor. At most ``most`` problems are listed; the others are counted. A feed may
+    hold ``unpacked`` bytes, once it is unpacked. A program that checks the same folder
+    again and again hands in what is ``remembered`` of its files.
 
     Raises Misuse where there is no such folder or release.
     """
@@ -209,7 +228,9 @@ def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checke
     checked = check_folder(content, declared.schemas, declared.interface, options)
 
     templates = content / "templates"
-    problems = trial.problems(declared.interface, templates) if templates.is_dir() else []
+    problems = (
+        trial.problems(declared.interface, templates) if templates.is_dir() else []
+    )
     if not problems:
         return checked
     all_problems = sorted([*checked.problems, *problems], key=Problem.order)
@@ -224,16 +245,19 @@ def _require_folder(content: Path) -> None:
 def moment_of(at: str | None, documents: Documents) -> datetime:
     """Return the instant that a text names.
 
-    ``at`` is RFC 3339, or a local time or a day in the content's time zone; None is now, in whole
-    seconds. Raises Misuse for any other text. It does so, too, for the first and the last year
-    that Python has, since the weeks around an instant must exist.
+    ``at`` is RFC 3339, or a local time or a day in the content's time zone; None is
+    now, in whole seconds. Raises Misuse for any other text. It does so, too, for the
+    first and the last year that Python has, since the weeks around an instant must
+    exist.
     """
     if at is None:
         return datetime.now(UTC).replace(microsecond=0)
     try:
         moment = instant(at, documents.zone)
         if not MINYEAR < moment.year < MAXYEAR:
-            raise ValueError(f"must be after the year {MINYEAR} and before the year {MAXYEAR}")
+            raise ValueError(
+                f"must be after the year {MINYEAR} and before the year {MAXYEAR}"
+            )
         return moment
     except (ValueError, OverflowError) as error:
         examples = "write 2026-11-27T06:00:00-05:00, 2026-11-27 06:00 or 2026-11-27"
@@ -258,12 +282,13 @@ def show(
     app: str | None = None,
     form: str = "json",
 ) -> Response:
-    """Return the response to a request, answered from checked documents instead of a release.
+    """Return the response to a request, answered from checked documents instead of a
+    release.
 
-    ``documents`` are those that `check` returned for ``content``. ``request`` is a path and query
-    below the base URL, or the whole URL. ``at`` is what `moment_of` reads. ``app`` names the
-    application that asks, by default the first; ``form`` the format: json or xml. A Refusal
-    becomes the response that a client would get.
+    ``documents`` are those that `check` returned for ``content``. ``request`` is a path
+    and query below the base URL, or the whole URL. ``at`` is what `moment_of` reads.
+    ``app`` names the application that asks, by default the first; ``form`` the format:
+    json or xml. A Refusal becomes the response that a client would get.
 
     Raises Misuse, also for an operation that only the running service answers.
     """
@@ -275,7 +300,13 @@ def show(
         raise Misuse("app", _unknown_application(app, names))
     application = app or next(iter(names), None)
     return show_unbuilt(
-        prepared.interface, prepared.schemas, documents, published, request, application, format
+        prepared.interface,
+        prepared.schemas,
+        documents,
+        published,
+        request,
+        application,
+        format,
     )
 
 
@@ -293,7 +324,11 @@ def calendar(
     CALENDAR_DAYS after the start. Raises Misuse where the end is not after the start.
     """
     first = moment_of(start, documents)
-    last = first + timedelta(days=CALENDAR_DAYS) if end is None else moment_of(end, documents)
+    last = (
+        first + timedelta(days=CALENDAR_DAYS)
+        if end is None
+        else moment_of(end, documents)
+    )
     if last <= first:
         raise Misuse("to", f"{end}: must be after {start or 'now'}")
     kinds = declared(interface, content).interface.kinds
@@ -309,23 +344,25 @@ def require_format(name: str) -> Format:
 
 
 def _unknown_application(name: str, names: Sequence[str]) -> str:
-    """Return a sentence that lists the applications that there are, and names the nearest."""
+    """Return a sentence that lists the applications that there are, and names the
+    nearest.
+    """
     close = nearest(name, names)
     suggestion = f"; did you mean {close}?" if close else ""
     return f"{name!r}: the applications are {', '.join(names)}{suggestion}"
 
 
-# -- building ----------------------------------------------------------------------------------
+# -- building --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Build:
     """What `build` did.
 
-    ``checked`` holds the problems; where there are any, ``built`` is None and nothing was
-    written. ``activated``: the new release became the current one in this build. ``current`` is
-    the release that is current now, and ``pinned`` whether it stays so until somebody activates
-    another.
+    ``checked`` holds the problems; where there are any, ``built`` is None and nothing
+    was written. ``activated``: the new release became the current one in this build.
+    ``current`` is the release that is current now, and ``pinned`` whether it stays so
+    until somebody activates another.
     """
 
     checked: Checked
@@ -348,16 +385,16 @@ def build(
     allowed: int = MAX_FILES,
     steps: Steps = no_steps,
 ) -> Build:
-    """Check a content folder, write a release to ``out`` and activate it, unless `current` is
-    pinned.
+    """Check a content folder, write a release to ``out`` and activate it, unless
+    `current` is pinned.
 
-    ``at`` is the instant whose content counts, as `moment_of` reads it. A ``fresh`` build reads
-    and writes everything again; the release is the same. ``allowed`` is how many files there
-    may be; the other arguments are those of `check`. How the build ended is recorded in
-    last-build.json, and while it is at work, in building.json.
+    ``at`` is the instant whose content counts, as `moment_of` reads it. A ``fresh``
+    build reads and writes everything again; the release is the same. ``allowed`` is how
+    many files there may be; the other arguments are those of `check`. How the build
+    ended is recorded in last-build.json, and while it is at work, in building.json.
 
-    Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another process
-    changes ``out``.
+    Raises Misuse, Failure (a full disk, a damaged release) or OutputBusy, where another
+    process changes ``out``.
     """
     if out.absolute().is_relative_to(content.absolute()):
         lies_within = f"{out} lies within --content {content}"
@@ -391,9 +428,13 @@ def build(
             lambda: datetime.now(UTC),
         )
 
-    def record(status: str, description: str = "", cause: str = "", release: str = "") -> None:
+    def record(
+        status: str, description: str = "", cause: str = "", release: str = ""
+    ) -> None:
         ended = datetime.now(UTC)
-        build_notes.record_build(out, started, ended, status, description, cause, release)
+        build_notes.record_build(
+            out, started, ended, status, description, cause, release
+        )
 
     with build_notes.at_work(out, started):
         try:
@@ -404,14 +445,19 @@ def build(
                 record("FAILED", _first_problem(checked), build_notes.CONTENT_AT_FAULT)
                 return Build(checked)
 
-            # Nothing reads the sources any more, and every process of the build would have them.
+            # Nothing reads the sources any more, and every process of the build would
+            # have them.
             checked.sources.clear()
             with releases.lock(make=True):
                 releases.reconcile()
                 built = build_release(ordered(checked.documents, prepared), releases)
-                activated = activation.activate_built(releases, built.id, datetime.now(UTC))
+                activated = activation.activate_built(
+                    releases, built.id, datetime.now(UTC)
+                )
                 record("SUCCESS", release=built.id)
-                return Build(checked, built, activated, releases.current(), releases.pinned())
+                return Build(
+                    checked, built, activated, releases.current(), releases.pinned()
+                )
         except OutputBusy:
             raise  # another build is at work, and records its own end
         except (Failure, OSError) as failure:
@@ -448,7 +494,7 @@ def counted(
         yield operation, files.get(operation.name)
 
 
-# -- releases ----------------------------------------------------------------------------------
+# -- releases --------------------------------------------------------------------------
 
 
 def releases(out: Path) -> list[Release]:
@@ -459,9 +505,9 @@ def releases(out: Path) -> list[Release]:
 def activate(out: Path, id: str | None = None, reason: str = "") -> Activated:
     """Make a release the current one, and unpin.
 
-    ``id`` is the beginning of its id, of 8 digits or more; None: the release of the last build.
-    ``reason`` goes into the history. Raises Failure, such as for a damaged release; then
-    nothing has changed.
+    ``id`` is the beginning of its id, of 8 digits or more; None: the release of the
+    last build. ``reason`` goes into the history. Raises Failure, such as for a damaged
+    release; then nothing has changed.
     """
     return activation.activate(Releases(out), id, reason, datetime.now(UTC))
 
@@ -469,19 +515,19 @@ def activate(out: Path, id: str | None = None, reason: str = "") -> Activated:
 def roll_back(out: Path, id: str | None = None, reason: str = "") -> Activated:
     """Make an earlier release the current one, and pin it until `activate` is called.
 
-    While it is pinned, builds activate nothing. Without ``id`` it is the newest in the history
-    that was never rolled back from. Raises Failure, as `activate`.
+    While it is pinned, builds activate nothing. Without ``id`` it is the newest in the
+    history that was never rolled back from. Raises Failure, as `activate`.
     """
     return activation.roll_back(Releases(out), id, reason, datetime.now(UTC))
 
 
 @dataclass(frozen=True)
 class ReleaseDifference:
-    """What differs between two releases: values of documents, and the URLs of the files that
-    differ.
+    """What differs between two releases: values of documents, and the URLs of the files
+    that differ.
 
-    ``lifetime``: the seconds after which caches have dropped the responses to other queries by
-    themselves.
+    ``lifetime``: the seconds after which caches have dropped the responses to other
+    queries by themselves.
     """
 
     changes: Sequence[Change]
@@ -489,7 +535,9 @@ class ReleaseDifference:
     lifetime: int
 
 
-def difference(interface: Interface, out: Path, old: str, new: str) -> ReleaseDifference:
+def difference(
+    interface: Interface, out: Path, old: str, new: str
+) -> ReleaseDifference:
     """Return what changes from one release to another, by document. Raises Failure.
 
     ``old`` and ``new`` are beginnings of ids, of 8 digits or more, or "current".
@@ -517,10 +565,11 @@ def _folder(out: Path, id: str) -> Path:
 
 
 def prune(out: Path, keep: int) -> tuple[list[str], int]:
-    """Delete all but the newest ``keep`` releases; return the ids of those deleted, and how many
-    are left.
+    """Delete all but the newest ``keep`` releases; return the ids of those deleted, and
+    how many are left.
 
-    The current release stays, and one that was current in the last hour. Raises Failure.
+    The current release stays, and one that was current in the last hour. Raises
+    Failure.
     """
     releases = Releases(out)
     with releases.lock():
@@ -529,7 +578,8 @@ def prune(out: Path, keep: int) -> tuple[list[str], int]:
 
 
 def verify(out: Path, id: str = "current") -> tuple[str, list[str]]:
-    """Return a release's whole id, and a line for each of its files that is not as it was built.
+    """Return a release's whole id, and a line for each of its files that is not as it
+    was built.
 
     ``id`` is as for `difference`. Raises Failure.
     """
@@ -539,7 +589,8 @@ def verify(out: Path, id: str = "current") -> tuple[str, list[str]]:
 
 
 def repair(out: Path, id: str = "current") -> int:
-    """Set the times and modes again that a copy of a release has lost; return of how many files.
+    """Set the times and modes again that a copy of a release has lost; return of how
+    many files.
 
     Both follow from a file's bytes. ``id`` is as for `difference`. Raises Failure.
     """
@@ -549,15 +600,15 @@ def repair(out: Path, id: str = "current") -> int:
         return repair_release(releases.path(release))
 
 
-# -- the edge ----------------------------------------------------------------------------------
+# -- the edge --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class NewKey:
     """A new API key, and its digest for the content (SHA-256, hex).
 
-    ``application_checked``: False where the content has problems, so that nobody could look the
-    application up.
+    ``application_checked``: False where the content has problems, so that nobody could
+    look the application up.
     """
 
     key: str
@@ -566,10 +617,12 @@ class NewKey:
 
 
 def new_key(interface: Interface, content: Path, application: str) -> NewKey:
-    """Make an API key for an application. Raises Misuse where the content has no such one.
+    """Make an API key for an application. Raises Misuse where the content has no such
+    one.
 
-    While the content has problems, nobody can tell which applications it has. One of them may be
-    that this application lacks its first key, so a key is made all the same.
+    While the content has problems, nobody can tell which applications it has. One of
+    them may be that this application lacks its first key, so a key is made all the
+    same.
     """
     documents = check(interface, content).documents
     if documents is None:
@@ -595,25 +648,30 @@ def nginx_configuration(
     limits: EdgeLimits | None = None,
     templates: Path | None = None,
 ) -> tuple[str, list[str]]:
-    """Return nginx's configuration for the current release, for its http context, and warnings
-    about the keys.
+    """Return nginx's configuration for the current release, for its http context, and
+    warnings about the keys.
 
-    ``keys`` is a file with a line `<application> <key>` each; None only where the interface
-    asks for no key. The configuration holds these keys, so nobody else may read it.
-    ``service`` is the address of what answers the rest, ``listen`` where nginx listens.
-    ``templates`` is a folder whose nginx.conf is used instead of the program's own.
+    ``keys`` is a file with a line `<application> <key>` each; None only where the
+    interface asks for no key. The configuration holds these keys, so nobody else may
+    read it. ``service`` is the address of what answers the rest, ``listen`` where nginx
+    listens. ``templates`` is a folder whose nginx.conf is used instead of the program's
+    own.
 
-    Raises Failure for keys that cannot be read, and Misuse for an address or a template that
-    cannot be used.
+    Raises Failure for keys that cannot be read, and Misuse for an address or a template
+    that cannot be used.
     """
     if templates and not (templates / nginx.TEMPLATE).is_file():
         raise Misuse("templates", f"{templates}: there is no {nginx.TEMPLATE} in it")
     if keys is None and interface.applications:
-        raise Misuse("keys", "is needed: a file with a line `<application> <key>` for each key")
+        raise Misuse(
+            "keys", "is needed: a file with a line `<application> <key>` for each key"
+        )
     current = _current_release(interface, content, out)
     try:
         text = keys.read_text(encoding="utf-8-sig") if keys else ""
-        applications, warnings = api_keys.read_keys(text, current.interface, current.content)
+        applications, warnings = api_keys.read_keys(
+            text, current.interface, current.content
+        )
     except (OSError, ValueError) as error:
         raise Failure(f"{keys}: {error}") from None
 
@@ -636,7 +694,8 @@ def nginx_configuration(
 
 
 def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str, Any]:
-    """Return the interface as an OpenAPI 3.1 document, with examples from the current release.
+    """Return the interface as an OpenAPI 3.1 document, with examples from the current
+    release.
 
     Raises Failure.
     """
@@ -670,7 +729,7 @@ def _current_release(interface: Interface, content: Path, out: Path) -> _Current
     )
 
 
-# -- the service -------------------------------------------------------------------------------
+# -- the service -----------------------------------------------------------------------
 
 
 def application(
@@ -682,19 +741,20 @@ def application(
     secret: str = "",
     trusted: str | None = None,
 ) -> Callable[..., Any]:
-    """Return the WSGI callable (PEP 3333) that answers from the current release, following
-    activations.
+    """Return the WSGI callable (PEP 3333) that answers from the current release,
+    following activations.
 
-    ``database`` is the address of what writes go to, `sqlite:///PATH` or `postgresql://…`;
-    empty: writes are refused. ``log_dir`` is the folder of the mobile log, if there is one.
-    ``secret`` keys the digests that the database holds; without one they have a key of the
-    database's own, and single-use codes are refused. ``trusted`` lists the networks of proxies
-    whose X-Forwarded-For is believed, by default those on loopback.
+    ``database`` is the address of what writes go to, `sqlite:///PATH` or
+    `postgresql://…`; empty: writes are refused. ``log_dir`` is the folder of the mobile
+    log, if there is one. ``secret`` keys the digests that the database holds; without
+    one they have a key of the database's own, and single-use codes are refused.
+    ``trusted`` lists the networks of proxies whose X-Forwarded-For is believed, by
+    default those on loopback.
 
-    While no release is current, requests are refused with status 503. Raises Failure for a
-    database that waiting does not mend, and ValueError for a secret that is too short. The
-    imports stand here, for they need the extra `serve`, which whoever checks and builds may
-    lack.
+    While no release is current, requests are refused with status 503. Raises Failure
+    for a database that waiting does not mend, and ValueError for a secret that is too
+    short. The imports stand here, for they need the extra `serve`, which whoever checks
+    and builds may lack.
     """
     from shopwindow.service import wsgi
     from shopwindow.service.database.late import late_database

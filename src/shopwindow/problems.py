@@ -1,8 +1,9 @@
 """What can be wrong, by who can mend it.
 
-A Problem is an editor's: checks collect every one, and then print them all. A Refusal is a
-client's: it declines a request. A Failure is an operator's: it stops a command. The last two
-are raised. Below them stand the functions that put any of these into words.
+A Problem is an editor's: checks collect every one, and then print them all. A Refusal
+is a client's: it declines a request. A Failure is an operator's: it stops a command.
+The last two are raised. Below them stand the functions that put any of these into
+words.
 """
 
 import errno
@@ -64,8 +65,8 @@ class Problem:
 class Fault:
     """One thing wrong with a request.
 
-    ``where`` is a parameter's name or a property's path, or empty for the request as a whole.
-    ``message`` says what was sent and what is allowed.
+    ``where`` is a parameter's name or a property's path, or empty for the request as a
+    whole. ``message`` says what was sent and what is allowed.
     """
 
     where: str
@@ -85,7 +86,9 @@ class Refusal(Exception):
 
 
 class Misuse(Exception):
-    """An argument of a command cannot be meant. ``argument`` names its option, if it has one."""
+    """An argument of a command cannot be meant. ``argument`` names its option, if it
+    has one.
+    """
 
     def __init__(self, argument: str, message: str) -> None:
         super().__init__(message)
@@ -93,7 +96,8 @@ class Misuse(Exception):
 
 
 class Failure(Exception):
-    """A command cannot go on, and no content is wrong: a full disk, a lock, a missing release.
+    """A command cannot go on, and no content is wrong: a full disk, a lock, a missing
+    release.
 
     Its text says what happened and what to do.
     """
@@ -129,7 +133,9 @@ def failures(
 
 
 def in_words(error: OSError) -> str:
-    """Return a sentence: what the system refused, to which user, whose it is, what to do."""
+    """Return a sentence: what the system refused, to which user, whose it is, what to
+    do.
+    """
     if error.errno not in (errno.EACCES, errno.EPERM) or error.filename is None:
         return str(error)
     path = os.fsdecode(error.filename)
@@ -138,7 +144,9 @@ def in_words(error: OSError) -> str:
     while place != os.path.dirname(place):
         try:
             owner = os.lstat(place).st_uid
-        except OSError:  # this user may not even look at it: ask whose the folder above is
+        except (
+            OSError
+        ):  # this user may not even look at it: ask whose the folder above is
             place = os.path.dirname(place)
             continue
         return f"{path}: {refused}; {place} belongs to {_user(owner)}: run this as that user"
@@ -155,11 +163,12 @@ def _user(number: int) -> str:
 
 
 def exhausted(path: object) -> str | None:
-    """Return what a path's file system has run out of, bytes or inodes; None if it has both.
+    """Return what a path's file system has run out of, bytes or inodes; None if it has
+    both.
 
-    ENOSPC stands for either. An operator who looks for free bytes when inodes are lacking finds
-    plenty, so the message tells them apart. A file system that creates inodes as it needs them
-    (btrfs) reports a total of 0; that is no lack.
+    ENOSPC stands for either. An operator who looks for free bytes when inodes are
+    lacking finds plenty, so the message tells them apart. A file system that creates
+    inodes as it needs them (btrfs) reports a total of 0; that is no lack.
     """
     place = os.path.abspath(
         str(path)
@@ -178,18 +187,20 @@ def exhausted(path: object) -> str | None:
 
 
 LEAST_ROOM = 1024 * 1024
-"""Bytes. A write that was refused with less than this free was refused for lack of space, since
-the program never writes more than this at once.
+"""Bytes. A write that was refused with less than this free was refused for lack of
+space, since the program never writes more than this at once.
 """
 
 LONGEST = 60
-"""Characters of a value or a key that a message quotes: enough to recognize it, and the message
-still fits on a line or two of a terminal.
+"""Characters of a value or a key that a message quotes: enough to recognize it, and the
+message still fits on a line or two of a terminal.
 """
 
 
 def cut(text: str, limit: int = LONGEST) -> str:
-    """Return a text, or its beginning and `…` where it is longer than ``limit`` characters."""
+    """Return a text, or its beginning and `…` where it is longer than ``limit``
+    characters.
+    """
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -203,14 +214,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # 4 ms, needed only where something is wrong
 
     folded = {name.casefold(): name for name in sorted(set(known))}
-    beginning = word.casefold()[:200]  # difflib's time grows with the square of the length
+    beginning = word.casefold()[
+        :200
+    ]  # difflib's time grows with the square of the length
     close = get_close_matches(beginning, folded, n=1, cutoff=0.6)
     return folded[close[0]] if close else ""
 
 
 def sentence(problem: Problem) -> str:
-    """Return a problem as one line: what is wrong, what is allowed, what may have been meant."""
-    steps = tuple(cut(step) if isinstance(step, str) else step for step in problem.pointer)
+    """Return a problem as one line: what is wrong, what is allowed, what may have been
+    meant.
+    """
+    steps = tuple(
+        cut(step) if isinstance(step, str) else step for step in problem.pointer
+    )
     text = f"{pointer_text(steps)}: {problem.found}" if steps else problem.found
     if problem.about:
         text += f" ({problem.about.rstrip('.')})"
@@ -230,5 +247,6 @@ def one_line(text: str) -> str:
     A line end in an editor's value could otherwise forge a second problem.
     """
     return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in text
     )

@@ -1,7 +1,7 @@
 """Environment variables of the project's former name are refused.
 
-A variable that is silently ignored would start a service with other settings than its operator
-wrote. The former name stands in this module and its test, and nowhere else.
+A variable that is silently ignored would start a service with other settings than its
+operator wrote. The former name stands in this module and its test, and nowhere else.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,9 @@ def refuse_former_variables(environment: Mapping[str, str]) -> None:
     former = sorted(name for name in environment if name.startswith(FORMER))
     if not former:
         return
-    renamed = ", ".join(f"{name} is now {PREFIX}{name.removeprefix(FORMER)}" for name in former)
+    renamed = ", ".join(
+        f"{name} is now {PREFIX}{name.removeprefix(FORMER)}" for name in former
+    )
     raise Failure(
         f"the project has a new name, and so have its variables: {renamed}; rename them"
     )

@@ -1,8 +1,9 @@
 """The department store: every family and the catalog, put together as one Interface.
 
-The commands and the service hand this value to the engine unless `--interface` names another.
-A new family is added here: its kinds, operations, rules and table, each to the tuple of that
-name. OpenAPI and the edge configuration list the operations in this order.
+The commands and the service hand this value to the engine unless `--interface` names
+another. A new family is added here: its kinds, operations, rules and table, each to the
+tuple of that name. OpenAPI and the edge configuration list the operations in this
+order.
 """
 
 from shopwindow.catalog.availability import OPERATIONS as AVAILABILITY

@@ -1,5 +1,5 @@
-"""A public library's branches and reading events: two kinds, four operations of which one
-writes, and its table.
+"""A public library's branches and reading events: two kinds, four operations of which
+one writes, and its table.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,13 +22,26 @@ from shopwindow.interface.operation import (
     Outcome,
     Parameter,
 )
-from shopwindow.interface.table import Column, Personal, Session, Step, Table, Tables, written
+from shopwindow.interface.table import (
+    Column,
+    Personal,
+    Session,
+    Step,
+    Table,
+    Tables,
+    written,
+)
 from shopwindow.problems import Fault, Refusal
 
-# -- what editors write ------------------------------------------------------------------------
+# -- what editors write ----------------------------------------------------------------
 
 BRANCH = Kind(
-    "branch", "branches", "branch.json", ids=("branchId",), title=("name",), scheduled=False
+    "branch",
+    "branches",
+    "branch.json",
+    ids=("branchId",),
+    title=("name",),
+    scheduled=False,
 )
 
 READING = Kind(
@@ -42,7 +55,7 @@ READING = Kind(
 )
 
 
-# -- what is read ------------------------------------------------------------------------------
+# -- what is read ----------------------------------------------------------------------
 
 
 def branches(content: Content, call: Call) -> Json:
@@ -81,7 +94,7 @@ def each_reading(content: Content) -> Iterable[Arguments]:
     return ({"readingId": (reading,)} for reading in content.identities("reading"))
 
 
-# -- what is written ---------------------------------------------------------------------------
+# -- what is written -------------------------------------------------------------------
 
 
 class Registrations:
@@ -93,7 +106,8 @@ class Registrations:
     def seats(self, reading: int) -> int:
         """Return how many seats of a reading are taken."""
         ((taken,),) = self._run(
-            "SELECT COALESCE(SUM(seats), 0) FROM registrations WHERE reading = ?", reading
+            "SELECT COALESCE(SUM(seats), 0) FROM registrations WHERE reading = ?",
+            reading,
         )
         return int(taken)
 
@@ -135,7 +149,9 @@ def register(tables: Tables, content: Content, call: Call, moment: Moment) -> Ou
         raise Refusal("no_data", (Fault("readingId", "there is no such reading"),))
     left = reading["seats"] - tables[REGISTRATIONS].seats(body["readingId"])
     if body["seats"] > left:
-        raise Refusal("invalid", (Fault("seats", f"must be at most {left}, which are left"),))
+        raise Refusal(
+            "invalid", (Fault("seats", f"must be at most {left}, which are left"),)
+        )
     id = moment.random(16).hex()
     tables[REGISTRATIONS].take(
         id, body["readingId"], body["email"], body["seats"], written(moment.now)
@@ -143,7 +159,7 @@ def register(tables: Tables, content: Content, call: Call, moment: Moment) -> Ou
     return Outcome({"registrationId": id, "seatsLeft": left - body["seats"]})
 
 
-# -- all of it ---------------------------------------------------------------------------------
+# -- all of it -------------------------------------------------------------------------
 
 _BRANCH = Parameter(
     "branch", Ids(), "Only readings at these branches, comma-separated.", example="1"

@@ -1,5 +1,5 @@
-"""What the catalog's operations share: the port, products as elements, images, categories, the
-envelope.
+"""What the catalog's operations share: the port, products as elements, images,
+categories, the envelope.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,9 @@ from shopwindow.problems import Fault, Refusal
 
 MAX_WIDTH = 5000
 RESPONSE_TIME = "0ms"
-"""Not measured: bytes depend on what is live, not on when it was asked (wire shapes §1)."""
+"""Not measured: bytes depend on what is live, not on when it was asked (wire shapes
+§1).
+"""
 
 
 def of(content: Content) -> Catalog:
@@ -34,7 +36,9 @@ def nothing(detail: str, where: str = "") -> Refusal:
 
 
 def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str, Json]:
-    """What stands before the list in answers of the v3 category family (wire shapes §1)."""
+    """What stands before the list in answers of the v3 category family (wire shapes
+    §1).
+    """
     return {
         "resultsperpage": perpage,
         "currentpage": page,
@@ -45,8 +49,8 @@ def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str,
 
 
 def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]:
-    """Products in the order of their ids; those whose images nobody asked otherwise are stored
-    rendered.
+    """Products in the order of their ids; those whose images nobody asked otherwise are
+    stored rendered.
     """
     catalog = of(content)
     if images is DEFAULT_IMAGES:
@@ -56,7 +60,7 @@ def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]
     return [element(products[id], around, images) for id in ids if id in products]
 
 
-# -- categories --------------------------------------------------------------------------------
+# -- categories ------------------------------------------------------------------------
 
 
 def categories(content: Content, ids: Iterable[int]) -> list[Json]:
@@ -80,11 +84,14 @@ def all_categories(content: Content) -> Iterable[Json]:
                 yield category
 
 
-# -- parameters --------------------------------------------------------------------------------
+# -- parameters ------------------------------------------------------------------------
 
 
 IMAGE_WIDTH = Parameter(
-    "imagewidth", Count(MAX_WIDTH), "Width of images, in pixels.", default=DEFAULT_IMAGES.width
+    "imagewidth",
+    Count(MAX_WIDTH),
+    "Width of images, in pixels.",
+    default=DEFAULT_IMAGES.width,
 )
 IMAGE_QUALITY = Parameter("imagequality", Count(100), "Quality of images, in percent.")
 UPC_IMAGE_WIDTH = Parameter(

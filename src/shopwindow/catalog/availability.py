@@ -1,7 +1,8 @@
 """Pick-up in store: what stores near a place have of products or UPCs.
 
-Both operations choose UPCs, then stores, and return a list of each (`_answer`). Every UPC names
-the status at every store, in the order of the list of stores (interface 4.9, wire-shapes 2).
+Both operations choose UPCs, then stores, and return a list of each (`_answer`). Every
+UPC names the status at every store, in the order of the list of stores (interface 4.9,
+wire-shapes 2).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +30,9 @@ from shopwindow.retail.places.distance import Point
 from shopwindow.retail.storefront import attributes, hours
 
 MAX_DISTANCE, MAX_STORES = 200.0, 15
-"""Miles from the place, and stores of one response: the defaults, and the most (interface 4.9)."""
+"""Miles from the place, and stores of one response: the defaults, and the most
+(interface 4.9).
+"""
 
 PICK_UP = "BOPS"
 """The feature of a store where online orders are picked up."""
@@ -40,7 +43,7 @@ Near = tuple[float, Json]
 Sold = tuple[Json, Json]
 """A product, and one of its UPCs."""
 
-# -- which UPCs --------------------------------------------------------------------------------
+# -- which UPCs ------------------------------------------------------------------------
 
 
 def by_product(content: Content, call: Call) -> Json:
@@ -52,13 +55,16 @@ def by_product(content: Content, call: Call) -> Json:
     if not products:
         raise nothing("no product has such an id", "productId")
     sold = [
-        (products[id], upc) for id in sorted(products) for upc in products[id].get("upcs", ())
+        (products[id], upc)
+        for id in sorted(products)
+        for upc in products[id].get("upcs", ())
     ]
     return _answer(content, call, sold)
 
 
 def by_upc(content: Content, call: Call) -> Json:
-    """Return the availability of some UPCs, by the number of the bar code or the bags' upcId.
+    """Return the availability of some UPCs, by the number of the bar code or the bags'
+    upcId.
 
     Raises Refusal if none of them exists.
     """
@@ -82,11 +88,14 @@ def _answer(content: Content, call: Call, sold: Sequence[Sold]) -> Json:
     by_number = {int(upc["upc"]): (product, upc) for product, upc in sold}
     ordered = [by_number[number] for number in sorted(by_number)]
     statuses = of(content).availability(
-        [upc["upc"] for _, upc in ordered], [store["locationNumber"] for _, store in near]
+        [upc["upc"] for _, upc in ordered],
+        [store["locationNumber"] for _, store in near],
     )
     rendered = {}
     if ordered:
-        rendered["upcs"] = [_upc(product, upc, near, statuses) for product, upc in ordered]
+        rendered["upcs"] = [
+            _upc(product, upc, near, statuses) for product, upc in ordered
+        ]
     if near:
         days = content.derived_whole(storefront.days)
         rendered["stores"] = [
@@ -96,11 +105,17 @@ def _answer(content: Content, call: Call, sold: Sequence[Sold]) -> Json:
 
 
 def _upc(
-    product: Json, upc: Json, near: Iterable[Near], statuses: Mapping[tuple[str, int], Status]
+    product: Json,
+    upc: Json,
+    near: Iterable[Near],
+    statuses: Mapping[tuple[str, int], Status],
 ) -> Json:
     at_stores = [_availability(product, upc, store, statuses) for _, store in near]
     number = int(upc["upc"])
-    return {"upcNumber": number, **({"upcAvailability": at_stores} if at_stores else {})}
+    return {
+        "upcNumber": number,
+        **({"upcAvailability": at_stores} if at_stores else {}),
+    }
 
 
 def _availability(
@@ -108,7 +123,8 @@ def _availability(
 ) -> Json:
     """Return what a store has of a UPC, and whether it can be picked up there.
 
-    A UPC that is not eligible for pick-up is unavailable for it, whatever the store has.
+    A UPC that is not eligible for pick-up is unavailable for it, whatever the store
+    has.
     """
     in_store = statuses.get((upc["upc"], store["locationNumber"]), "UNAVAILABLE")
     active = (
@@ -125,11 +141,12 @@ def _availability(
     }
 
 
-# -- which stores ------------------------------------------------------------------------------
+# -- which stores ----------------------------------------------------------------------
 
 
 def _stores(content: Content, call: Call) -> list[Near]:
-    """Return the nearest stores. The one that `locationNumber` names comes first, however far.
+    """Return the nearest stores. The one that `locationNumber` names comes first,
+    however far.
 
     Raises Refusal for a store or place that does not exist.
     """
@@ -182,7 +199,10 @@ def _by_text(content: Content, *parts: str) -> Point | None:
 
 
 _SELECTORS: tuple[tuple[tuple[str, ...], Callable[..., Point | None]], ...] = (
-    (("latitude", "longitude"), lambda content, latitude, longitude: (latitude, longitude)),
+    (
+        ("latitude", "longitude"),
+        lambda content, latitude, longitude: (latitude, longitude),
+    ),
     (("zipCode",), _by_text),
     (("city", "state"), _by_text),
 )
@@ -193,7 +213,9 @@ def _store(store: Json, distance: float, days: Iterable[tuple[str, str]]) -> Jso
     return {
         "locationNumber": store["locationNumber"],
         "name": store["name"],
-        "address": {name: address[name] for name in ("line1", "city", "state", "zipCode")},
+        "address": {
+            name: address[name] for name in ("line1", "city", "state", "zipCode")
+        },
         "phone": store["phoneNumber"],
         "distance": distance,
         "units": "mi",
@@ -207,7 +229,7 @@ def _store(store: Json, distance: float, days: Iterable[tuple[str, str]]) -> Jso
     }
 
 
-# -- operations --------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------
 
 
 _WHERE = (
@@ -224,18 +246,32 @@ _WHERE = (
         example="40.7536",
     ),
     Parameter(
-        "longitude", Number(-180, 180), "Degrees east; with latitude.", example="-73.9889"
+        "longitude",
+        Number(-180, 180),
+        "Degrees east; with latitude.",
+        example="-73.9889",
     ),
-    Parameter("zipCode", ZipCode(), "Zip code; before city and state.", example="10018"),
+    Parameter(
+        "zipCode", ZipCode(), "Zip code; before city and state.", example="10018"
+    ),
     Parameter("city", Text(), "City; with state.", example="New York"),
     Parameter(
-        "state", Text(), "State, by its name or its two letters; with city.", example="NY"
+        "state",
+        Text(),
+        "State, by its name or its two letters; with city.",
+        example="NY",
     ),
     Parameter(
-        "distance", Number(1, MAX_DISTANCE), "Miles from the place.", default=MAX_DISTANCE
+        "distance",
+        Number(1, MAX_DISTANCE),
+        "Miles from the place.",
+        default=MAX_DISTANCE,
     ),
     Parameter(
-        "numberOfStores", Count(MAX_STORES), "At most so many stores.", default=MAX_STORES
+        "numberOfStores",
+        Count(MAX_STORES),
+        "At most so many stores.",
+        default=MAX_STORES,
     ),
     CALLBACK,
 )
@@ -253,7 +289,9 @@ OPERATIONS = (
         "bops",
         "What stores near a place have of some products.",
         (
-            Parameter("productId", Ids(), "Product ids, comma-separated.", example="520100"),
+            Parameter(
+                "productId", Ids(), "Product ids, comma-separated.", example="520100"
+            ),
             *_WHERE,
         ),
         _RULES,

@@ -45,11 +45,13 @@ CATEGORY_PARTS = ("facet", "product", "attribute")
 BROWSE = "Browse"
 """The type of a category for which editors wrote none."""
 
-# -- the index ---------------------------------------------------------------------------------
+# -- the index -------------------------------------------------------------------------
 
 
 def index(content: Content, call: Call) -> Json:
-    """Return categories within each other, from the roots or from one category, to a depth."""
+    """Return categories within each other, from the roots or from one category, to a
+    depth.
+    """
     id = call["category"]
     top = of(content).roots() if id is None else (categories(content, (id,))[0]["id"],)
     nodes = _nodes(content, top, call["depth"])
@@ -79,7 +81,9 @@ def _node(category: Json, children: list[Json]) -> Json:
         "brandflyout": category.get("brandFlyout", False),
         "mobilePublish": category.get("mobilePublish", "Y"),
     }
-    node |= {key: category[name] for key, name in _OPTIONAL_OF_CATEGORY if name in category}
+    node |= {
+        key: category[name] for key, name in _OPTIONAL_OF_CATEGORY if name in category
+    }
     return node | ({"category": children} if children else {})
 
 
@@ -90,13 +94,15 @@ _OPTIONAL_OF_CATEGORY = (
     ("clickable", "clickable"),
 )
 
-# -- one by one --------------------------------------------------------------------------------
+# -- one by one ------------------------------------------------------------------------
 
 
 def category(content: Content, call: Call) -> Json:
     """Return categories with their children, the ids of all their products, and facets."""
     query = ProductQuery(
-        perpage=MAX_ID, facets="facet" in call["show"], products="product" in call["show"]
+        perpage=MAX_ID,
+        facets="facet" in call["show"],
+        products="product" in call["show"],
     )
     documents = categories(content, call["categoryId"])
     rendered = [_category(content, document, query) for document in documents]
@@ -121,7 +127,8 @@ def _category(content: Content, category: Json, query: ProductQuery) -> Json:
 
 
 def _summary(category: Json) -> Json:
-    """Return what is said of a category's page; every property is always there (wire-shapes 2).
+    """Return what is said of a category's page; every property is always there
+    (wire-shapes 2).
 
     What editors did not write follows from the category itself.
     """
@@ -139,7 +146,9 @@ def _summary(category: Json) -> Json:
 
 
 def _parent(content: Content, category: Json) -> Json:
-    parent = None if category["parent"] is None else of(content).category(category["parent"])
+    parent = (
+        None if category["parent"] is None else of(content).category(category["parent"])
+    )
     if parent is None:
         return {}
     return {
@@ -154,7 +163,7 @@ def _list(products: list[Json]) -> Json:
     return {"product": {"product": products}} if products else {}
 
 
-# -- their products ----------------------------------------------------------------------------
+# -- their products --------------------------------------------------------------------
 
 
 def browse_products(content: Content, call: Call) -> Json:
@@ -170,7 +179,9 @@ def browse_products(content: Content, call: Call) -> Json:
         products="product" in call["show"],
     )
     catalog = of(content)
-    pages = [(category, catalog.browse(category["id"], query)) for category in documents]
+    pages = [
+        (category, catalog.browse(category["id"], query)) for category in documents
+    ]
     total = sum(page.total for _, page in pages)
     rendered = [
         {
@@ -205,7 +216,9 @@ def _sort(by: str | None, order: str | None) -> str | None:
 
 
 def _facets(page: Page) -> Json:
-    """Return facets in the shape of version 3. Search (version 4) has another (wire-shapes 2)."""
+    """Return facets in the shape of version 3. Search (version 4) has another
+    (wire-shapes 2).
+    """
     rendered = [
         {"name": facet.name, "displayname": facet.displayname, "value": values}
         for facet in page.facets
@@ -224,10 +237,12 @@ def _values(facet: Facet) -> list[Json]:
         }
         for low, high, count in facet.ranges
     ]
-    return ranges or [{"values": value, "productcount": count} for value, count in facet.values]
+    return ranges or [
+        {"values": value, "productcount": count} for value, count in facet.values
+    ]
 
 
-# -- brands ------------------------------------------------------------------------------------
+# -- brands ----------------------------------------------------------------------------
 
 
 def brand_index(content: Content, call: Call) -> Json:
@@ -238,7 +253,7 @@ def brand_index(content: Content, call: Call) -> Json:
     return {"brandIndex": rendered} if rendered else {}
 
 
-# -- operations --------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------
 
 
 def _each(content: Content) -> Iterable[Arguments]:

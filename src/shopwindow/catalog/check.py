@@ -28,8 +28,8 @@ SMALL = ("category", "brand", "synonym")
 
 @dataclass(frozen=True)
 class CheckedCatalog:
-    """A checked catalog. ``categories`` is flat: each with its `parent` and without those
-    inside it, in their order.
+    """A checked catalog. ``categories`` is flat: each with its `parent` and without
+    those inside it, in their order.
 
     ``names``: what the expressions in its YAML files were evaluated with.
     """
@@ -59,11 +59,11 @@ class CheckedCatalog:
 def check(
     sources: Sequence[Source], around: Unstreamed
 ) -> tuple[CheckedCatalog | None, FeedReport]:
-    """Everything that is wrong with the catalog; the catalog itself where there is one, and
-    nothing wrong with it.
+    """Everything that is wrong with the catalog; the catalog itself where there is one,
+    and nothing wrong with it.
 
-    Where nothing was wrong the last time, and all is as it was, the long feeds are not read
-    again.
+    Where nothing was wrong the last time, and all is as it was, the long feeds are not
+    read again.
     """
     of_kind: dict[str, list[Source]] = {kind.name: [] for kind in KINDS}
     for source in sources:
@@ -73,7 +73,11 @@ def check(
     categories = Categories(entries, around, told)
     brands = small_of(of_kind["brand"], around, told)
     for name in ("name", "id"):
-        uses = ((entry, (name,), entry.value[name]) for entry in brands if entry.sound((name,)))
+        uses = (
+            (entry, (name,), entry.value[name])
+            for entry in brands
+            if entry.sound((name,))
+        )
         once("brand", name, uses, RecordPlaces(around.folder), told)
     synonyms = small_of(of_kind["synonym"], around, told)
     _settings(sources, around, told)
@@ -81,16 +85,27 @@ def check(
     numbers = None if stores is None else frozenset(map(str, stores))
     known = Referable(categories.ids, around.ids("promotion", "promoId"), numbers)
     large = [
-        source for kind in KINDS if kind.name not in SMALL for source in of_kind[kind.name]
+        source
+        for kind in KINDS
+        if kind.name not in SMALL
+        for source in of_kind[kind.name]
     ]
     state = _state(sources, around, known) if around.cached else ""
     if not (state and _noted(around) == state):
         Large(records.blocks(large), around, known, told).check()
-    if not sources or told.problems or told.findings or told.more or around.names is None:
+    if (
+        not sources
+        or told.problems
+        or told.findings
+        or told.more
+        or around.names is None
+    ):
         return None, told
     if state:
         _note(around, state)
-    streams = {kind: Records(around.folder, of_kind[kind], around.names) for kind in of_kind}
+    streams = {
+        kind: Records(around.folder, of_kind[kind], around.names) for kind in of_kind
+    }
     catalog = CheckedCatalog(
         around.folder,
         tuple(sources),
@@ -107,12 +122,14 @@ def check(
 
 
 def _state(sources: Sequence[Source], around: Unstreamed, known: Referable) -> str:
-    """A digest of everything that the check of the long feeds reads; empty where a file was
-    changed just now.
+    """A digest of everything that the check of the long feeds reads; empty where a file
+    was changed just now.
     """
     if any(source.changed >= time.time_ns() - RACY_NS for source in sources):
         return ""
-    files = [(source.path, source.size, source.changed, source.inode) for source in sources]
+    files = [
+        (source.path, source.size, source.changed, source.inode) for source in sources
+    ]
     promotions = [
         [each.value.get(part) for part in ("products", "categoryIds")]
         for each in around.case.having("promotion")
@@ -131,8 +148,8 @@ def _noted(around: Unstreamed) -> str:
 
 
 def _note(around: Unstreamed, state: str) -> None:
-    """Keep what was found without fault; where that cannot be kept, the next check reads it
-    again.
+    """Keep what was found without fault; where that cannot be kept, the next check
+    reads it again.
     """
     if around.cached:
         draft = around.cached.with_name(f"{around.cached.name}.{os.getpid()}")
@@ -153,6 +170,13 @@ def _settings(sources: Sequence[Source], around: Unstreamed, told: FeedReport) -
             told.findings.append(
                 (
                     site,
-                    Finding("site.catalog", (), found, allowed, on_key=True, missing="catalog"),
+                    Finding(
+                        "site.catalog",
+                        (),
+                        found,
+                        allowed,
+                        on_key=True,
+                        missing="catalog",
+                    ),
                 )
             )

@@ -1,8 +1,8 @@
-"""Columns of whole numbers too long for a set: which occur twice, which are missing from
-another. On disk meanwhile.
+"""Columns of whole numbers too long for a set: which occur twice, which are missing
+from another. On disk meanwhile.
 
-A number takes eight bytes on disk, and as many in memory while its column is looked at: 40 MB
-for five million UPCs.
+A number takes eight bytes on disk, and as many in memory while its column is looked at:
+40 MB for five million UPCs.
 """
 
 from __future__ import annotations  # array[int]
@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 SHARDS = 251
-"""Into so many parts a column is dealt out by its numbers, each small enough for a set. A
-prime.
+"""Into so many parts a column is dealt out by its numbers, each small enough for a set.
+A prime.
 """
 
 _BUFFERED = 64 * 1024
 Segments = list[tuple[int, dict[str, int]]]
-"""For each block that a process has read, in order: its number, and how many numbers of each
-column it holds.
+"""For each block that a process has read, in order: its number, and how many numbers of
+each column it holds.
 """
 
 
@@ -75,8 +75,8 @@ class NumberColumns:
         return found
 
     def missing(self, columns: Iterable[str], known: str, limit: int) -> set[int]:
-        """Numbers of some columns that do not occur in the column ``known``; at most about
-        ``limit`` of them.
+        """Numbers of some columns that do not occur in the column ``known``; at most
+        about ``limit`` of them.
         """
         found: set[int] = set()
         for part, there in zip(self._dealt(columns), self._dealt([known]), strict=True):

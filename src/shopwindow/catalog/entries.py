@@ -1,5 +1,5 @@
-"""The catalog's records one by one: read, checked by their schema, and found again in their
-files.
+"""The catalog's records one by one: read, checked by their schema, and found again in
+their files.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,11 +29,11 @@ from shopwindow.problems import Place, Pointer, Problem
 
 @dataclass(frozen=True, slots=True)
 class RecordEntry:
-    """A record as its file holds it: its line, or its number in a list; and what its schema
-    finds.
+    """A record as its file holds it: its line, or its number in a list; and what its
+    schema finds.
 
-    ``line`` counts from the first line of its block. ``told``: where its file has faults that
-    are told already.
+    ``line`` counts from the first line of its block. ``told``: where its file has
+    faults that are told already.
     """
 
     source: Source
@@ -60,7 +60,8 @@ def entries_of(
     lines: Iterable[NumberedLine],
     full: Callable[[], bool],
 ) -> Iterator[RecordEntry]:
-    """The records of a block, of a feed those in ``lines``; what cannot be read is a problem.
+    """The records of a block, of a feed those in ``lines``; what cannot be read is a
+    problem.
 
     Once it is ``full``, faults are only counted.
     """
@@ -106,7 +107,9 @@ def _found(
     )
 
 
-def _of_yaml(source: Source, around: Unstreamed, told: FeedReport) -> Iterator[RecordEntry]:
+def _of_yaml(
+    source: Source, around: Unstreamed, told: FeedReport
+) -> Iterator[RecordEntry]:
     parsed = tree.read_one(around.folder, source, around.names, around.schemas)
     told.add(parsed.problems)
     if parsed.lost:
@@ -115,13 +118,17 @@ def _of_yaml(source: Source, around: Unstreamed, told: FeedReport) -> Iterator[R
         frozenset((*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))),
         parsed.flaws(),
     )
-    file = cache(lambda: of_file(around.folder, source, tree.spots_of(around.folder, source)))
+    file = cache(
+        lambda: of_file(around.folder, source, tree.spots_of(around.folder, source))
+    )
     for index, value in enumerate(parsed.documents):
         number = index if parsed.listed else None
         found: tuple[Finding, ...] = ()
         if not parsed.valid:
             written = partial(_number, file, () if number is None else (number,))
-            findings = around.schemas.findings(source.kind.schema, value, written=written)
+            findings = around.schemas.findings(
+                source.kind.schema, value, written=written
+            )
             flawed = flaws.get(number, [])
             findings = [
                 each
@@ -144,8 +151,8 @@ def _lose(kind: Kind, told: FeedReport) -> None:
 
 
 class RecordPlaces:
-    """Where the parts of records stand; of the YAML file that was asked for last, all places
-    are kept.
+    """Where the parts of records stand; of the YAML file that was asked for last, all
+    places are kept.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -153,15 +160,19 @@ class RecordPlaces:
         self._file: tuple[Source, Mapping[Pointer, yaml.Spot]] | None = None
 
     def problem(self, entry: RecordEntry, finding: Finding) -> Problem | None:
-        """A finding as a problem at its place; none where it follows from one that is told
-        already.
+        """A finding as a problem at its place; none where it follows from one that is
+        told already.
         """
-        whole = finding.pointer if entry.index is None else (entry.index, *finding.pointer)
+        whole = (
+            finding.pointer if entry.index is None else (entry.index, *finding.pointer)
+        )
         if whole in entry.told:
             return None
         place = self.place(entry, finding.pointer, on_key=finding.on_key)
         words = finding.allowed, finding.about, finding.nearest
-        return Problem(finding.rule, entry.source.path, finding.found, place, whole, *words)
+        return Problem(
+            finding.rule, entry.source.path, finding.found, place, whole, *words
+        )
 
     def place(
         self, entry: RecordEntry, pointer: Pointer, *, on_key: bool = False

@@ -1,5 +1,5 @@
-"""The rows of a foreign feed: JSON lines, a JSON or YAML list, or CSV, read as a stream where
-the format allows it.
+"""The rows of a foreign feed: JSON lines, a JSON or YAML list, or CSV, read as a stream
+where the format allows it.
 """
 
 import csv
@@ -18,10 +18,19 @@ from shopwindow.content.tree import MAX_LINE
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Failure, Place
 
-FOREIGN_ENDINGS = (".jsonl", *COMPRESSED, ".ndjson", ".json", ".yaml", ".yml", ".csv", ".tsv")
+FOREIGN_ENDINGS = (
+    ".jsonl",
+    *COMPRESSED,
+    ".ndjson",
+    ".json",
+    ".yaml",
+    ".yml",
+    ".csv",
+    ".tsv",
+)
 MAX_WHOLE = 512 * 1024 * 1024
-"""Bytes of a file that is one value: it takes up to ten times as much memory. Lines are read
-one by one.
+"""Bytes of a file that is one value: it takes up to ten times as much memory. Lines are
+read one by one.
 """
 
 Numbered = tuple[str, FeedRow | Malformed]
@@ -29,8 +38,8 @@ Numbered = tuple[str, FeedRow | Malformed]
 
 
 def rows(path: Path, mapped: Mapped) -> Iterator[Numbered]:
-    """Every row of a file, by its name's ending. Raises Failure where it cannot be read at all,
-    or UnusableMapping.
+    """Every row of a file, by its name's ending. Raises Failure where it cannot be read
+    at all, or UnusableMapping.
     """
     if not path.name.endswith(FOREIGN_ENDINGS):
         raise Failure(
@@ -51,8 +60,8 @@ def rows(path: Path, mapped: Mapped) -> Iterator[Numbered]:
 
 
 def _lines(path: Path) -> Iterator[Numbered]:
-    """The rows of a feed, a line each. Raises Failure where the file breaks: what it held
-    beyond is no bad row.
+    """The rows of a feed, a line each. Raises Failure where the file breaks: what it
+    held beyond is no bad row.
     """
     found = path.stat()
     source = Source(path.name, KINDS[0], found.st_size, found.st_mtime_ns, found.st_ino)
@@ -76,17 +85,25 @@ def _whole(path: Path) -> FeedRow:
         )
     data = path.read_bytes()
     try:
-        return orjson.loads(data) if path.suffix == ".json" else yaml.load(yaml.decode(data))
+        return (
+            orjson.loads(data)
+            if path.suffix == ".json"
+            else yaml.load(yaml.decode(data))
+        )
     except Malformed as fault:
         place = f"{fault.place.line}:{fault.place.column}"
-        raise Failure(f"{path}:{place}: {fault.found}; allowed: {fault.allowed}") from None
+        raise Failure(
+            f"{path}:{place}: {fault.found}; allowed: {fault.allowed}"
+        ) from None
     except orjson.JSONDecodeError as error:
-        raise Failure(f"{path}:{error.lineno}:{error.colno}: no JSON: {error.msg}") from None
+        raise Failure(
+            f"{path}:{error.lineno}:{error.colno}: no JSON: {error.msg}"
+        ) from None
 
 
 def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
-    """The lines of a table below its first, as objects by the names in that one; all are of one
-    length.
+    """The lines of a table below its first, as objects by the names in that one; all
+    are of one length.
     """
     with open(path, "rb") as file:
         reader = csv.reader(_texts(path, file), delimiter=delimiter, strict=True)
@@ -103,7 +120,10 @@ def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
                     yield (
                         where,
                         Malformed(
-                            "table.width", found, "as many", Place(reader.line_num, 1, 1, 1)
+                            "table.width",
+                            found,
+                            "as many",
+                            Place(reader.line_num, 1, 1, 1),
                         ),
                     )
         except csv.Error as error:

@@ -1,9 +1,9 @@
 """A foreign feed becomes documents: one row after the other, by a mapping file.
 
-Each row is read (`foreign`), mapped (`mapping`) and held against the schema of its kind. A row
-that fails in one of these is reported with its place and left out; whether the others are written
-is for the caller to decide. Nothing but the keys of rows is held in memory, so a feed may have
-millions.
+Each row is read (`foreign`), mapped (`mapping`) and held against the schema of its
+kind. A row that fails in one of these is reported with its place and left out; whether
+the others are written is for the caller to decide. Nothing but the keys of rows is held
+in memory, so a feed may have millions.
 """
 
 import json
@@ -22,13 +22,17 @@ from shopwindow.problems import Problem, sentence
 class FeedImport:
     """One feed that is read.
 
-    ``report`` is called with the place and a description of each bad row. The counts grow as
-    `documents` goes on: rows ``read``, documents ``written``, rows ``skipped`` as the mapping
-    says, and ``bad`` rows.
+    ``report`` is called with the place and a description of each bad row. The counts
+    grow as `documents` goes on: rows ``read``, documents ``written``, rows ``skipped``
+    as the mapping says, and ``bad`` rows.
     """
 
     def __init__(
-        self, feed: Path, mapped: Mapped, schemas: Schemas, report: Callable[[str, str], None]
+        self,
+        feed: Path,
+        mapped: Mapped,
+        schemas: Schemas,
+        report: Callable[[str, str], None],
     ) -> None:
         self._feed, self._mapped, self._schemas = feed, mapped, schemas
         self._report = report
@@ -37,8 +41,8 @@ class FeedImport:
     def documents(self) -> Iterator[Json]:
         """Yield the documents of the good rows, in the order of the feed.
 
-        Raises Failure for a feed that cannot be read, and UnusableMapping for a mapping that does
-        not fit it.
+        Raises Failure for a feed that cannot be read, and UnusableMapping for a mapping
+        that does not fit it.
         """
         names = self._names()
         seen: set[str] = set()
@@ -79,7 +83,9 @@ class FeedImport:
         return frozenset(name for name in names if isinstance(name, (str, int)))
 
     def _is_repeated(self, row: FeedRow, seen: set[str]) -> bool:
-        """Return whether a row's key, of which the mapping wants the first alone, came before."""
+        """Return whether a row's key, of which the mapping wants the first alone, came
+        before.
+        """
         if not self._mapped.once:
             return False
         key = json.dumps(self._mapped.once(row), sort_keys=True)
@@ -89,7 +95,9 @@ class FeedImport:
         return False
 
     def _faults(self, document: Json) -> list[str]:
-        """Return what is wrong with a document by its schema, and characters that XML lacks."""
+        """Return what is wrong with a document by its schema, and characters that XML
+        lacks.
+        """
         findings = self._schemas.findings(f"catalog/{self._mapped.kind}.json", document)
         faults = [sentence(_problem(finding)) for finding in findings]
         for pointer, fault, _ in not_xml(document):

@@ -1,11 +1,13 @@
-"""What the catalog consists of: streamed kinds, for there may be millions, which only the
-catalog's index holds.
+"""What the catalog consists of: streamed kinds, for there may be millions, which only
+the catalog's index holds.
 """
 
 from shopwindow.content.kinds import EACH, Kind, Reference
 
 
-def _kind(name: str, folder: str, *ids: str, references: tuple[Reference, ...] = ()) -> Kind:
+def _kind(
+    name: str, folder: str, *ids: str, references: tuple[Reference, ...] = ()
+) -> Kind:
     return Kind(
         name,
         f"catalog/{folder}",
@@ -30,7 +32,9 @@ PRODUCT = _kind(
     ),
 )
 INVENTORY = _kind("inventory", "inventory", "upc")
-REVIEW = _kind("review", "reviews", "id", references=(Reference(("product",), "product"),))
+REVIEW = _kind(
+    "review", "reviews", "id", references=(Reference(("product",), "product"),)
+)
 RECOMMENDATION = _kind(
     "recommendation",
     "recommendations",
@@ -39,5 +43,6 @@ RECOMMENDATION = _kind(
 )
 
 KINDS = (CATEGORY, BRAND, SYNONYM, PRODUCT, INVENTORY, REVIEW, RECOMMENDATION)
-"""In the order in which a check needs them: what is referred to comes before what refers to it.
+"""In the order in which a check needs them: what is referred to comes before what
+refers to it.
 """

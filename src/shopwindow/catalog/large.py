@@ -1,4 +1,6 @@
-"""The catalog's records of which there may be millions, checked side by side in bounded memory."""
+"""The catalog's records of which there may be millions, checked side by side in bounded
+memory.
+"""
 
 from __future__ import annotations  # array[int]
 
@@ -38,8 +40,8 @@ PIECES = "catalog-pieces"
 
 @dataclass
 class _CheckedBlock:
-    """What a process tells of a block; the places of its problems count from the block's first
-    line.
+    """What a process tells of a block; the places of its problems count from the
+    block's first line.
     """
 
     told: FeedReport
@@ -48,7 +50,8 @@ class _CheckedBlock:
 
 @dataclass(frozen=True)
 class _Disagreement:
-    """Numbers of a column that are at fault: ``finding`` is what to say of each, if anything.
+    """Numbers of a column that are at fault: ``finding`` is what to say of each, if
+    anything.
 
     ``once``: they occur twice, and nothing is to be said of the first time.
     """
@@ -60,12 +63,16 @@ class _Disagreement:
 
 
 class Large:
-    """One check of all records of which there may be millions: first each by itself, then what
-    they say of others.
+    """One check of all records of which there may be millions: first each by itself,
+    then what they say of others.
     """
 
     def __init__(
-        self, blocks: list[FeedBlock], around: Unstreamed, known: Referable, told: FeedReport
+        self,
+        blocks: list[FeedBlock],
+        around: Unstreamed,
+        known: Referable,
+        told: FeedReport,
     ) -> None:
         self.blocks, self.around, self.known, self.told = blocks, around, known, told
         self.before: list[int] = []
@@ -93,7 +100,9 @@ class Large:
         numbers = range(len(self.blocks))
 
         def work(mine: Sequence[int]) -> Iterator[tuple[_CheckedBlock, Segments]]:
-            """Each block's answer; with the last one, which columns this process has written."""
+            """Each block's answer; with the last one, which columns this process has
+            written.
+            """
             writer, left = ColumnWriter(folder, mine[0]), self.around.limit
             with open(folder / f"pieces.{mine[0]}", "wb") as sound:
                 for number in mine:
@@ -114,7 +123,9 @@ class Large:
                     self.around.progress(len(answers), len(self.blocks))
         if self.kept:
             save(
-                self.kept, self.checked, [folder / f"pieces.{number}" for number in range(jobs)]
+                self.kept,
+                self.checked,
+                [folder / f"pieces.{number}" for number in range(jobs)],
             )
         self._gather(answers)
         return [next(filter(None, written[number::jobs]), []) for number in range(jobs)]
@@ -122,14 +133,21 @@ class Large:
     def _block(
         self, block: FeedBlock, writer: ColumnWriter, sound: BinaryIO, limit: int
     ) -> _CheckedBlock:
-        """One block's records, each checked by itself; what they say of others goes into the
-        columns.
+        """One block's records, each checked by itself; what they say of others goes
+        into the columns.
 
         Pieces that are known are not looked at; what is ``sound`` is kept.
         """
-        told, lines = FeedReport(), FeedLines(self.around.folder, block, self.around.unpacked)
+        told, lines = (
+            FeedReport(),
+            FeedLines(self.around.folder, block, self.around.unpacked),
+        )
         for piece in cut(lines) if block.source.is_feed else ([],):
-            digest = digest_of(block.source.kind.name, piece) if self.kept and piece else None
+            digest = (
+                digest_of(block.source.kind.name, piece)
+                if self.kept and piece
+                else None
+            )
             numbers = self.pieces.numbers(digest)
             if numbers is None:
                 before = told.extent()
@@ -142,7 +160,11 @@ class Large:
         return _CheckedBlock(told, lines.count)
 
     def _piece(
-        self, block: FeedBlock, piece: Sequence[NumberedLine], told: FeedReport, limit: int
+        self,
+        block: FeedBlock,
+        piece: Sequence[NumberedLine],
+        told: FeedReport,
+        limit: int,
     ) -> Numbers:
         """Some records checked; what they say of others."""
         kind = block.source.kind.name
@@ -163,7 +185,9 @@ class Large:
         return numbers
 
     def _gather(self, answers: Sequence[_CheckedBlock]) -> None:
-        """What the processes told, with lines that count from the beginning of their files."""
+        """What the processes told, with lines that count from the beginning of their
+        files.
+        """
         line = 0
         for number, block in enumerate(self.blocks):
             line = 0 if block.start == 0 else line
@@ -181,16 +205,24 @@ class Large:
         """The products and categories that promotions name exist."""
         if rules.PRODUCT not in self.told.lost:
             documents = self.around.case.having("promotion", ("products",))
-            wanted = {id for document in documents for id in document.value.get("products", ())}
+            wanted = {
+                id
+                for document in documents
+                for id in document.value.get("products", ())
+            }
             self._unknown(
                 documents, "products", "product", columns.absent(wanted, rules.PRODUCT)
             )
         if self.known.categories is not None:
             documents = self.around.case.having("promotion", ("categoryIds",))
             wanted = {
-                id for document in documents for id in document.value.get("categoryIds", ())
+                id
+                for document in documents
+                for id in document.value.get("categoryIds", ())
             }
-            self._unknown(documents, "categoryIds", "category", wanted - self.known.categories)
+            self._unknown(
+                documents, "categoryIds", "category", wanted - self.known.categories
+            )
 
     def _unknown(
         self, documents: Sequence[Document], part: str, kind: str, missing: set[int]
@@ -206,7 +238,9 @@ class Large:
         limit = max(MAX_LOOKED_FOR, self.around.limit)
         for column, (name, kind) in rules.UNIQUE.items():
             bad = columns.twice(column, limit)
-            yield _Disagreement(column, bad, partial(self._again, {}, kind, name), once=True)
+            yield _Disagreement(
+                column, bad, partial(self._again, {}, kind, name), once=True
+            )
         if rules.PRODUCT not in self.told.lost:
             bad = columns.missing([rules.PRODUCT_NAMED], rules.PRODUCT, limit)
             yield _Disagreement(rules.PRODUCT_NAMED, bad, _no_product)
@@ -238,14 +272,18 @@ class Large:
     def _look_again(
         self, columns: NumberColumns, disagreements: Sequence[_Disagreement]
     ) -> None:
-        """Find the places of the numbers at fault: only the blocks that hold one are read,
-        until there is enough.
+        """Find the places of the numbers at fault: only the blocks that hold one are
+        read, until there is enough.
         """
         counts: Counter[int] = Counter()
         for each in disagreements:
             counts.update(columns.where(each.column, each.bad))
-            self.told.at_least |= len(each.bad) >= max(MAX_LOOKED_FOR, self.around.limit)
-        expected = counts.total() - sum(len(each.bad) for each in disagreements if each.once)
+            self.told.at_least |= len(each.bad) >= max(
+                MAX_LOOKED_FOR, self.around.limit
+            )
+        expected = counts.total() - sum(
+            len(each.bad) for each in disagreements if each.once
+        )
         by_column: dict[str, list[_Disagreement]] = defaultdict(list)
         for each in disagreements:
             by_column[each.column].append(each)
@@ -270,11 +308,17 @@ class Large:
         block, before = self.blocks[number], self.before[number]
         lines = FeedLines(self.around.folder, block, self.around.unpacked)
         for entry in entries_of(block, self.around, FeedReport(), lines, lambda: False):
-            yield entry if entry.line is None else replace(entry, line=entry.line + before)
+            yield (
+                entry
+                if entry.line is None
+                else replace(entry, line=entry.line + before)
+            )
 
 
 MAX_LOOKED_FOR = 100_000
-"""So many numbers at fault are looked for in each column, if fewer problems are to be shown."""
+"""So many numbers at fault are looked for in each column, if fewer problems are to be
+shown.
+"""
 
 
 def _moved(problem: Problem, lines: int) -> Problem:
@@ -282,7 +326,8 @@ def _moved(problem: Problem, lines: int) -> Problem:
     if place is None or lines == 0:
         return problem
     return replace(
-        problem, place=replace(place, line=place.line + lines, end_line=place.end_line + lines)
+        problem,
+        place=replace(place, line=place.line + lines, end_line=place.end_line + lines),
     )
 
 
@@ -308,7 +353,9 @@ def _rings(columns: NumberColumns) -> set[Edge]:
         for owner, member in zip(owner_run, member_run, strict=True):
             if member in owners:
                 members[owner].add(member)
-    while leaves := {leaf for held in members.values() for leaf in held if leaf not in members}:
+    while leaves := {
+        leaf for held in members.values() for leaf in held if leaf not in members
+    }:
         for owner in [owner for owner, held in members.items() if held & leaves]:
             members[owner] -= leaves
             if not members[owner]:

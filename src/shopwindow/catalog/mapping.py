@@ -1,11 +1,13 @@
 """A mapping file: which part of a foreign feed becomes which property of our documents.
 
-A mapping says what kind of document a row becomes (`kind`), which rows are left out (`skip`,
-`once`, `limit`), and where each property comes from (`fields`). In `fields` a text, a number or
-a list stands for itself. An object with `from` takes a value out of the row; the other keys
-beside `from` are steps that change the value, carried out in the order in which they stand.
+A mapping says what kind of document a row becomes (`kind`), which rows are left out
+(`skip`, `once`, `limit`), and where each property comes from (`fields`). In `fields` a
+text, a number or a list stands for itself. An object with `from` takes a value out of
+the row; the other keys beside `from` are steps that change the value, carried out in
+the order in which they stand.
 
-`read` turns a mapping into functions once, and every row runs through them. All of it is pure.
+`read` turns a mapping into functions once, and every row runs through them. All of it
+is pure.
 """
 
 import re
@@ -24,15 +26,26 @@ FeedRow = Any
 """A row as its feed has it: most often an object."""
 
 MAX_NUMBER_DIGITS = 15
-"""Digits of an id that is made of a text: it stays below 2**53, which JSON numbers hold exactly."""
+"""Digits of an id that is made of a text: it stays below 2**53, which JSON numbers hold
+exactly.
+"""
 
 
 class UnusableMapping(Exception):
-    """A mapping cannot be used. It has where, what was found, what is allowed and a near name."""
+    """A mapping cannot be used. It has where, what was found, what is allowed and a
+    near name.
+    """
 
-    def __init__(self, pointer: Pointer, found: str, allowed: str, nearest: str = "") -> None:
+    def __init__(
+        self, pointer: Pointer, found: str, allowed: str, nearest: str = ""
+    ) -> None:
         super().__init__(found)
-        self.pointer, self.found, self.allowed, self.nearest = pointer, found, allowed, nearest
+        self.pointer, self.found, self.allowed, self.nearest = (
+            pointer,
+            found,
+            allowed,
+            nearest,
+        )
 
 
 class BadRow(Exception):
@@ -79,7 +92,9 @@ class Mapped:
 
 
 Maker = Callable[[FeedRow, frozenset[Json]], Json]
-"""(row, what all rows call themselves) → a property's value; None: the property is left out."""
+"""(row, what all rows call themselves) → a property's value; None: the property is left
+out.
+"""
 
 
 def read(value: Json) -> Mapped:
@@ -95,11 +110,15 @@ def read(value: Json) -> Mapped:
         )
     skip = value.get("skip", [])
     _typed(skip, list, ("skip",), "a list of conditions")
-    _typed(value["fields"], dict, ("fields",), "an object: property and what it is made of")
+    _typed(
+        value["fields"], dict, ("fields",), "an object: property and what it is made of"
+    )
     once = value.get("once")
     return Mapped(
         kind=value["kind"],
-        rows=_typed(value.get("rows", ""), str, ("rows",), "a path, such as data.items"),
+        rows=_typed(
+            value.get("rows", ""), str, ("rows",), "a path, such as data.items"
+        ),
         delimiter=_delimiter(value.get("delimiter", ",")),
         limit=_number(value["limit"], ("limit",), 1) if "limit" in value else None,
         skip=[_condition(test, ("skip", index)) for index, test in enumerate(skip)],
@@ -145,7 +164,7 @@ def _names_rows(value: Json) -> bool:
     return isinstance(value, list) and any(map(_names_rows, value))
 
 
-# -- paths -------------------------------------------------------------------------------------
+# -- paths -----------------------------------------------------------------------------
 
 _PATH_STEP = re.compile(r"([^.\[\]]+)|\[(-?[0-9]+)?\]")
 
@@ -186,19 +205,23 @@ def _follow(value: Json, steps: Sequence[tuple[str, str]]) -> Json:
 
 
 def _is_empty(value: Json) -> bool:
-    """Whether a value says nothing, and the property is left out. 0 and false say something."""
+    """Whether a value says nothing, and the property is left out. 0 and false say
+    something.
+    """
     return value is None or value == "" or value == [] or value == {}
 
 
 def _all_of(text: Json, pointer: Pointer) -> Callable[[FeedRow], Json]:
-    """Return the function that follows a path, or that returns a list for several of them."""
+    """Return the function that follows a path, or that returns a list for several of
+    them.
+    """
     if isinstance(text, list):
         follows = [path(part, (*pointer, index)) for index, part in enumerate(text)]
         return lambda row: [follow(row) for follow in follows]
     return path(text, pointer)
 
 
-# -- properties --------------------------------------------------------------------------------
+# -- properties ------------------------------------------------------------------------
 
 
 def _maker(value: Json, pointer: Pointer) -> Maker:
@@ -210,11 +233,15 @@ def _maker(value: Json, pointer: Pointer) -> Maker:
 
         def make_object(row: FeedRow, known: frozenset[Json]) -> Json:
             values = {key: make(row, known) for key, make in makers.items()}
-            return {key: item for key, item in values.items() if not _is_empty(item)} or None
+            return {
+                key: item for key, item in values.items() if not _is_empty(item)
+            } or None
 
         return make_object
     if isinstance(value, list):
-        item_makers = [_maker(item, (*pointer, index)) for index, item in enumerate(value)]
+        item_makers = [
+            _maker(item, (*pointer, index)) for index, item in enumerate(value)
+        ]
 
         def make_list(row: FeedRow, known: frozenset[Json]) -> Json:
             items = [make(row, known) for make in item_makers]
@@ -227,10 +254,13 @@ def _maker(value: Json, pointer: Pointer) -> Maker:
 def _taker(value: Mapping[str, Any], pointer: Pointer) -> Maker:
     """Return the function that takes a value out of a row and carries out its steps.
 
-    Of several paths in `from`, the first that leads to something counts. `each` maps the items
-    of a list before the steps. `default` stands in for a value that is empty in the end.
+    Of several paths in `from`, the first that leads to something counts. `each` maps
+    the items of a list before the steps. `default` stands in for a value that is empty
+    in the end.
     """
-    _keys(value, pointer, ("from", "known", "each", "default", *MAPPING_STEPS), ("from",))
+    _keys(
+        value, pointer, ("from", "known", "each", "default", *MAPPING_STEPS), ("from",)
+    )
     sources = value["from"] if isinstance(value["from"], list) else [value["from"]]
     follows = [path(source, (*pointer, "from")) for source in sources]
     must_be_known = bool(value.get("known"))
@@ -240,7 +270,9 @@ def _taker(value: Mapping[str, Any], pointer: Pointer) -> Maker:
         if name in MAPPING_STEPS
     ]
     make_item = _maker(value["each"], (*pointer, "each")) if "each" in value else None
-    default = _maker(value["default"], (*pointer, "default")) if "default" in value else None
+    default = (
+        _maker(value["default"], (*pointer, "default")) if "default" in value else None
+    )
     where = pointer_text(pointer[1:])
 
     def take(row: FeedRow, known: frozenset[Json]) -> Json:
@@ -266,7 +298,9 @@ def _taker(value: Mapping[str, Any], pointer: Pointer) -> Maker:
 
 
 def _applied(step: "MappingStep", value: Json, name: str) -> Json:
-    """Return what a step makes of a value, or of each item of a list; empty items are left out."""
+    """Return what a step makes of a value, or of each item of a list; empty items are
+    left out.
+    """
     if isinstance(value, list) and name != "list":
         items = [step(item) for item in value]
         return [item for item in items if not _is_empty(item)]
@@ -279,11 +313,15 @@ MappingStep = Callable[[Json], Json]
 
 def _split(argument: Json, pointer: Pointer) -> MappingStep:
     mark = _typed(argument, str, pointer, 'the text between the parts, such as ","')
-    return lambda value: [part.strip() for part in str(value).split(mark) if part.strip()]
+    return lambda value: [
+        part.strip() for part in str(value).split(mark) if part.strip()
+    ]
 
 
 def _replaced(argument: Json, pointer: Pointer) -> MappingStep:
-    """One value for another. `else` stands for all others, and `else: null` leaves them out."""
+    """One value for another. `else` stands for all others, and `else: null` leaves them
+    out.
+    """
     _typed(argument, dict, pointer, "an object: what the feed says, and what we say")
     table = {key: item for key, item in argument.items() if key != "else"}
 
@@ -314,7 +352,9 @@ def _read_as(argument: Json, pointer: Pointer) -> MappingStep:
 
 
 def _integer(value: Json) -> Json:
-    if isinstance(value, bool) or not re.fullmatch(r"-?[0-9]{1,15}(\.0*)?", str(value).strip()):
+    if isinstance(value, bool) or not re.fullmatch(
+        r"-?[0-9]{1,15}(\.0*)?", str(value).strip()
+    ):
         raise ValueError(f"{shown(value)} is not a whole number")
     return int(float(str(value)))
 
@@ -347,13 +387,17 @@ _CONVERSIONS: Mapping[str, MappingStep] = {
 
 
 def _identified(argument: Json, pointer: Pointer) -> MappingStep:
-    """A whole number made of a text, the same for the same text in any feed, on any day."""
+    """A whole number made of a text, the same for the same text in any feed, on any
+    day.
+    """
     digits = _number(argument, pointer, 6, MAX_NUMBER_DIGITS)
     return lambda value: 1 + _hashed(value) % (10**digits - 1)
 
 
 def _barcode(argument: Json, pointer: Pointer) -> MappingStep:
-    """An EAN-13 made of a text. It begins with 2: GS1 leaves those numbers to each retailer."""
+    """An EAN-13 made of a text. It begins with 2: GS1 leaves those numbers to each
+    retailer.
+    """
     if argument is not True:
         raise UnusableMapping(pointer, f"{shown(argument)} is not true", "true")
 
@@ -413,7 +457,9 @@ def _cut(argument: Json, pointer: Pointer) -> MappingStep:
 def _listed(argument: Json, pointer: Pointer) -> MappingStep:
     if argument is not True:
         raise UnusableMapping(pointer, f"{shown(argument)} is not true", "true")
-    return lambda value: list(dict.fromkeys(value)) if isinstance(value, list) else [value]
+    return lambda value: (
+        list(dict.fromkeys(value)) if isinstance(value, list) else [value]
+    )
 
 
 MAPPING_STEPS: Mapping[str, Callable[[Json, Pointer], MappingStep]] = {
@@ -427,14 +473,17 @@ MAPPING_STEPS: Mapping[str, Callable[[Json, Pointer], MappingStep]] = {
     "cut": _cut,
     "list": _listed,
 }
-"""The steps by their names in a mapping; each takes its argument and the pointer to it."""
+"""The steps by their names in a mapping; each takes its argument and the pointer to it.
+"""
 
 
-# -- conditions --------------------------------------------------------------------------------
+# -- conditions ------------------------------------------------------------------------
 
 
 def _condition(value: Json, pointer: Pointer) -> Callable[[FeedRow], bool]:
-    """Return a test of rows: `{from: price, missing: true}` or `{from: state, is: [draft]}`."""
+    """Return a test of rows: `{from: price, missing: true}` or `{from: state, is:
+    [draft]}`.
+    """
     _keys(value, pointer, ("from", "missing", "is"), ("from",))
     follow = path(value["from"], (*pointer, "from"))
     if ("missing" in value) == ("is" in value):
@@ -449,10 +498,12 @@ def _condition(value: Json, pointer: Pointer) -> Callable[[FeedRow], bool]:
     return lambda row: follow(row) in wanted
 
 
-# -- what a mapping may say --------------------------------------------------------------------
+# -- what a mapping may say ------------------------------------------------------------
 
 
-def _keys(value: Json, pointer: Pointer, known: Sequence[str], needed: Sequence[str]) -> None:
+def _keys(
+    value: Json, pointer: Pointer, known: Sequence[str], needed: Sequence[str]
+) -> None:
     _typed(value, dict, pointer, "an object with " + ", ".join(known))
     for key in value:
         if key not in known:
@@ -474,15 +525,22 @@ def _typed(value: Json, kind: type, pointer: Pointer, allowed: str) -> Any:
 
 
 def _number(value: Json, pointer: Pointer, least: int, most: int = 10**15) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+    if (
+        not isinstance(value, int)
+        or isinstance(value, bool)
+        or not least <= value <= most
+    ):
         raise UnusableMapping(
-            pointer, f"{shown(value)} does not fit", f"a whole number from {least} to {most}"
+            pointer,
+            f"{shown(value)} does not fit",
+            f"a whole number from {least} to {most}",
         )
     return value
 
 
 def rows_in(value: Json, where: str) -> Iterator[FeedRow]:
-    """Yield the rows of a file that is one value: the list at the path ``where``, or itself.
+    """Yield the rows of a file that is one value: the list at the path ``where``, or
+    itself.
 
     Raises UnusableMapping.
     """

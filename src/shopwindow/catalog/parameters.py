@@ -11,12 +11,14 @@ from shopwindow.interface.formats import sayable
 from shopwindow.interface.kinds import Ids, Schema, Text, plain
 from shopwindow.problems import nearest
 
-# -- ids with a selector (product detail v4) ---------------------------------------------------
+# -- ids with a selector (product detail v4) -------------------------------------------
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Ids, and the names that the client wants of each, in lower case; None: all of them."""
+    """Ids, and the names that the client wants of each, in lower case; None: all of
+    them.
+    """
 
     ids: tuple[int, ...]
     mask: fields.Mask | None = None
@@ -45,7 +47,9 @@ class IdsSelected:
             if word not in self.words:
                 close = nearest(word, self.words)
                 hint = f"; did you mean {close}?" if close else ""
-                raise ValueError(f"may select {', '.join(self.words)}, not {word[:40]!r}{hint}")
+                raise ValueError(
+                    f"may select {', '.join(self.words)}, not {word[:40]!r}{hint}"
+                )
         return Selection(ids, mask)
 
     def format(self, value: Selection) -> str:
@@ -53,13 +57,18 @@ class IdsSelected:
         return ids if value.mask is None else f"{ids}({fields.format(value.mask)})"
 
     def schema(self) -> Schema:
-        return {"type": "string", "pattern": r"^[0-9]{1,16}(,[0-9]{1,16})*(\([a-z0-9,()]+\))?$"}
+        return {
+            "type": "string",
+            "pattern": r"^[0-9]{1,16}(,[0-9]{1,16})*(\([a-z0-9,()]+\))?$",
+        }
 
 
-# -- filters by facet --------------------------------------------------------------------------
+# -- filters by facet ------------------------------------------------------------------
 
 MAX_PARAMETER_VALUES = 100
-"""Values or ranges of one parameter: a shopper chooses a few, and a request must not cost more."""
+"""Values or ranges of one parameter: a shopper chooses a few, and a request must not
+cost more.
+"""
 
 MAX_VALUE_LENGTH = 1000
 """Characters of one value, as of a search phrase."""
@@ -80,9 +89,13 @@ class FacetValues:
         )
         found = sorted({part.strip() for part in inner})
         if not all(0 < len(value) <= MAX_VALUE_LENGTH for value in found):
-            raise ValueError(f"must be a value, or several as [PINK,YELLOW], not {text[:40]!r}")
+            raise ValueError(
+                f"must be a value, or several as [PINK,YELLOW], not {text[:40]!r}"
+            )
         if len(found) > MAX_PARAMETER_VALUES:
-            raise ValueError(f"must be at most {MAX_PARAMETER_VALUES} values, not {len(found)}")
+            raise ValueError(
+                f"must be at most {MAX_PARAMETER_VALUES} values, not {len(found)}"
+            )
         return tuple(found)
 
     def format(self, value: tuple[str, ...]) -> str:
@@ -99,7 +112,9 @@ _PRICE_RANGE = re.compile(rf"{_AMOUNT}TO{_AMOUNT}", re.ASCII)
 
 @dataclass(frozen=True)
 class Ranges:
-    """Ranges of prices, both ends included, with `*` for no limit: `[0TO50]`, `[*TO10,100TO*]`."""
+    """Ranges of prices, both ends included, with `*` for no limit: `[0TO50]`,
+    `[*TO10,100TO*]`.
+    """
 
     def parse(self, text: str) -> tuple[Range, ...]:
         inner = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
@@ -110,22 +125,31 @@ class Ranges:
                 raise ValueError(
                     f"must be prices from one to another, such as [0TO50] or [500TO*], not {text[:40]!r}"
                 )
-            low, high = (None if amount == "*" else float(amount) for amount in match.groups())
+            low, high = (
+                None if amount == "*" else float(amount) for amount in match.groups()
+            )
             if low is not None and high is not None and low > high:
                 raise ValueError(
                     f"must be from the lower price to the higher, not {part[:40]!r}"
                 )
             found.add((low, high))
         if len(found) > MAX_PARAMETER_VALUES:
-            raise ValueError(f"must be at most {MAX_PARAMETER_VALUES} ranges, not {len(found)}")
+            raise ValueError(
+                f"must be at most {MAX_PARAMETER_VALUES} ranges, not {len(found)}"
+            )
         return tuple(sorted(found, key=_order))
 
     def format(self, value: tuple[Range, ...]) -> str:
-        return f"[{','.join(f'{_amount(low)}TO{_amount(high)}' for low, high in value)}]"
+        return (
+            f"[{','.join(f'{_amount(low)}TO{_amount(high)}' for low, high in value)}]"
+        )
 
     def schema(self) -> Schema:
         amount = r"(\*|[0-9]{1,9}(\.[0-9]{1,2})?)"
-        return {"type": "string", "pattern": rf"^\[{amount}TO{amount}(,{amount}TO{amount})*\]$"}
+        return {
+            "type": "string",
+            "pattern": rf"^\[{amount}TO{amount}(,{amount}TO{amount})*\]$",
+        }
 
 
 def _order(range: Range) -> tuple[float, float]:
@@ -137,12 +161,14 @@ def _amount(value: float | None) -> str:
     return "*" if value is None else plain(value)
 
 
-# -- others ------------------------------------------------------------------------------------
+# -- others ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Phrase(Text):
-    """What a shopper types. The response repeats it, so what XML cannot hold becomes U+FFFD."""
+    """What a shopper types. The response repeats it, so what XML cannot hold becomes
+    U+FFFD.
+    """
 
     maximum: int = 1000
 

@@ -1,10 +1,10 @@
 """From a product's document to the parts of its responses (wire-shapes 2).
 
-A product here is a document with its computed members, as `protocol.Catalog` returns it. Version
-3 shows an *element* in every list, and further parts on request; version 4 has other names for
-much of the same. The index stores the three parts of `PART_VIEWS` rendered, and views assemble
-responses from those. All functions are pure: what else a response depends on is in
-`Surroundings`.
+A product here is a document with its computed members, as `protocol.Catalog` returns
+it. Version 3 shows an *element* in every list, and further parts on request; version 4
+has other names for much of the same. The index stores the three parts of `PART_VIEWS`
+rendered, and views assemble responses from those. All functions are pure: what else a
+response depends on is in `Surroundings`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +26,9 @@ FROM_STOCK = "POOL"
 
 @dataclass(frozen=True)
 class Images:
-    """What goes into the URLs of images: widths in pixels, and ``quality`` in percent, or None."""
+    """What goes into the URLs of images: widths in pixels, and ``quality`` in percent,
+    or None.
+    """
 
     width: int = 164
     upc_width: int = 164
@@ -35,7 +37,9 @@ class Images:
 
 
 DEFAULT_IMAGES = Images()
-"""The images of a request that names no widths, and so of the parts that the index stores."""
+"""The images of a request that names no widths, and so of the parts that the index
+stores.
+"""
 
 
 @dataclass(frozen=True)
@@ -62,14 +66,20 @@ def surroundings(content: Content) -> Surroundings:
     return Surroundings(*urls, promotions, most_of_one(content))
 
 
-# -- the product element: search, browse and product detail v3 ---------------------------------
+# -- the product element: search, browse and product detail v3 -------------------------
 
 
-def element(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Json:
+def element(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Json:
     """Return the element of a product: what every list of version 3 shows of it."""
     return {
         "id": product["id"],
-        **{key: value for part in _ELEMENT for key, value in part(product, around, images)},
+        **{
+            key: value
+            for part in _ELEMENT
+            for key, value in part(product, around, images)
+        },
     }
 
 
@@ -77,7 +87,9 @@ Members = Iterable[tuple[str, Json]]
 """(key, value) pairs of a response, in order; what has no value is not among them."""
 
 
-def v3_summary(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
+def v3_summary(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     summary = {
         "name": product["name"],
         "producttype": product["typeName"],
@@ -95,13 +107,17 @@ def v3_summary(product: Json, around: Surroundings, images: Images = DEFAULT_IMA
     yield "summary", summary
 
 
-def v3_image(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
+def v3_image(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     """Yield the primary image, the additional ones, and one of each color."""
     colors = product.get("colors", ())
     rendered = [
         {
             "imagetype": "PRIMARY_IMAGE",
-            "imageurl": image_url(product["images"]["primary"], images.width, images, around),
+            "imageurl": image_url(
+                product["images"]["primary"], images.width, images, around
+            ),
             "imagename": product["images"]["primary"],
             "colorized": bool(colors),
             "sequenceNumber": 0,
@@ -111,7 +127,9 @@ def v3_image(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGE
         }
     ]
     for number, name in enumerate(product["images"].get("additional", ()), 1):
-        rendered.append(_image("ADDITIONAL_IMAGE", name, number, images.width, images, around))
+        rendered.append(
+            _image("ADDITIONAL_IMAGE", name, number, images.width, images, around)
+        )
     for number, color in enumerate(colors):
         rendered.append(_colorway(color, number, product, images, around))
     yield "image", rendered
@@ -133,11 +151,15 @@ def _colorway(
         "id": color["id"],
         "colornormal": color["normal"],
         "color": color["name"],
-        "upcprimaryimage": _image("UPC_PRIMARY_IMAGE", primary, 0, width, images, around),
+        "upcprimaryimage": _image(
+            "UPC_PRIMARY_IMAGE", primary, 0, width, images, around
+        ),
         **({"upcadditionalimage": additional} if additional else {}),
         "swatchsequencenumber": number,
         "swapoutsequencenumber": number,
-        "swatchimage": _image("SWATCH", swatch, number, images.swatch_width, images, around)
+        "swatchimage": _image(
+            "SWATCH", swatch, number, images.swatch_width, images, around
+        )
         if swatch
         else {},
     }
@@ -147,7 +169,12 @@ def _image(
     kind: str, name: str, number: int, width: int, images: Images, around: Surroundings
 ) -> Json:
     url = image_url(name, width, images, around)
-    return {"imagetype": kind, "imageurl": url, "imagename": name, "sequenceNumber": number}
+    return {
+        "imagetype": kind,
+        "imageurl": url,
+        "imagename": name,
+        "sequenceNumber": number,
+    }
 
 
 def image_url(name: str, width: int, images: Images, around: Surroundings) -> str:
@@ -156,8 +183,12 @@ def image_url(name: str, width: int, images: Images, around: Surroundings) -> st
     return f"{around.image_url}/{name}?wid={width}{quality}"
 
 
-def v3_price(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
-    """Yield what the product costs. `sale` is there exactly if it is on sale (wire-shapes 2)."""
+def v3_price(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
+    """Yield what the product costs. `sale` is there exactly if it is on sale
+    (wire-shapes 2).
+    """
     price = product["price"]
     regular, sale = price["regular"], price.get("sale")
     now = regular if sale is None else sale
@@ -189,19 +220,22 @@ def _labelled(amount: Json, label: str) -> Json:
 
 
 def _percentages_off(regular: Json, sale: Json | None) -> list[int]:
-    """Return how much is off at both ends of the range, in whole percents, rounded down."""
+    """Return how much is off at both ends of the range, in whole percents, rounded
+    down.
+    """
     if sale is None:
         return [0]
     return [
-        _percent(before, now) for before, now in zip(ends(regular), ends(sale), strict=True)
+        _percent(before, now)
+        for before, now in zip(ends(regular), ends(sale), strict=True)
     ]
 
 
 def _percent(before: float, now: float) -> int:
     """Return the percentage off, rounded down.
 
-    It is computed on decimal digits as they are written: 0.7 of 1.0 is 30 % off, of which
-    binary fractions would make 29.
+    It is computed on decimal digits as they are written: 0.7 of 1.0 is 30 % off, of
+    which binary fractions would make 29.
     """
     high, low = Decimal(str(before)), Decimal(str(now))
     return max(0, int((high - low) * 100 / high)) if high else 0
@@ -231,7 +265,9 @@ def v3_category(
     yield "category", [{"id": product["categories"][0], "type": "homecategory"}]
 
 
-def v3_badges(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
+def v3_badges(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     """Yield badges; those of promotions only if the promotion is live."""
     live = [
         badge
@@ -245,7 +281,9 @@ def v3_badges(product: Json, around: Surroundings, images: Images = DEFAULT_IMAG
     }
     if live:
         rendered["promotionbadge"] = [badge["badge"] for badge in live]
-        rendered["promotionbadges"] = [{name: badge[name] for name in _BADGE} for badge in live]
+        rendered["promotionbadges"] = [
+            {name: badge[name] for name in _BADGE} for badge in live
+        ]
     yield "badges", rendered
 
 
@@ -253,12 +291,16 @@ _BADGE = ("badge", "selectColor", "promotionId")
 Piece = Callable[[Json, Surroundings, Images], Members]
 _ELEMENT: tuple[Piece, ...] = (v3_summary, v3_image, v3_price, v3_category, v3_badges)
 
-# -- what product detail v3 has beside the element ---------------------------------------------
+# -- what product detail v3 has beside the element -------------------------------------
 
 
 def rest3(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Json:
-    """Return what product detail v3 shows after the element, if `show` is absent; never empty."""
-    return {key: value for part in _REST for key, value in part(product, around, images)}
+    """Return what product detail v3 shows after the element, if `show` is absent; never
+    empty.
+    """
+    return {
+        key: value for part in _REST for key, value in part(product, around, images)
+    }
 
 
 def v3_attribute(
@@ -277,12 +319,16 @@ def v3_availability(
     yield "availability", {"available": product["available"]}
 
 
-def v3_upc(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
+def v3_upc(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     if upcs := upcs4(product):
         yield "upc", lowered(upcs)
 
 
-def v3_rebate(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Members:
+def v3_rebate(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
     if rebates := rebates4(product):
         yield "rebate", lowered({"rebates": rebates})
 
@@ -315,13 +361,15 @@ ORDER: tuple[Piece, ...] = (*_ELEMENT, *_REST, v3_promotion)
 
 
 def lowered(value: Json) -> Json:
-    """Return a value with all keys in lower case, as version 3 has what v4 has (wire-shapes 2)."""
+    """Return a value with all keys in lower case, as version 3 has what v4 has
+    (wire-shapes 2).
+    """
     if isinstance(value, dict):
         return {key.lower(): lowered(part) for key, part in value.items()}
     return [lowered(part) for part in value] if isinstance(value, list) else value
 
 
-# -- product detail v4 -------------------------------------------------------------------------
+# -- product detail v4 -----------------------------------------------------------------
 
 
 def detail4(product: Json, around: Surroundings) -> Json:
@@ -357,10 +405,16 @@ def detail4(product: Json, around: Surroundings) -> Json:
     if product["available"]:
         rendered["price"] = price4(product["price"], product["price"].get("typeId", 0))
     if colors := product.get("colors"):
-        rendered["colorMap"] = [_color4(color, number) for number, color in enumerate(colors)]
+        rendered["colorMap"] = [
+            _color4(color, number) for number, color in enumerate(colors)
+        ]
     if sizes := product.get("sizes"):
         rendered["SizeMap"] = [
-            {"sizeid": size["id"], "sizenormal": size["normal"], "sequenceNumber": number}
+            {
+                "sizeid": size["id"],
+                "sizenormal": size["normal"],
+                "sequenceNumber": number,
+            }
             for number, size in enumerate(sizes)
         ]
     rendered["availability"] = {"available": product["available"]}
@@ -406,7 +460,8 @@ def _attribute4(name: str, values: list[str]) -> Json:
     return {
         "name": name,
         "values": [
-            {"value": value, "seqnum": 1 + number} for number, value in enumerate(values)
+            {"value": value, "seqnum": 1 + number}
+            for number, value in enumerate(values)
         ],
     }
 
@@ -421,7 +476,10 @@ def price4(price: Json, type_id: int) -> Json:
     if sale is None:
         rendered = {"retail": _retail(regular, "")}
     else:
-        rendered = {"retail": _retail(sale, "Sale"), "original": _retail(regular, "Reg.")}
+        rendered = {
+            "retail": _retail(sale, "Sale"),
+            "original": _retail(regular, "Reg."),
+        }
     return rendered | {"pricetype": type_id, "onsale": sale is not None}
 
 
@@ -437,15 +495,21 @@ def _color4(color: Json, number: int) -> Json:
         "imagetype": "COLORWAY",
         "colornormal": color["normal"],
         "color": color["name"],
-        "swatchimage": _named("SWATCH", color["swatch"], number) if "swatch" in color else {},
+        "swatchimage": _named("SWATCH", color["swatch"], number)
+        if "swatch" in color
+        else {},
     }
     if "image" in color:
-        rendered["upcprimaryimage"] = _named("UPC_PRIMARY_IMAGE", color["image"], number)
+        rendered["upcprimaryimage"] = _named(
+            "UPC_PRIMARY_IMAGE", color["image"], number
+        )
     return rendered
 
 
 def _urls(around: Surroundings) -> list[Json]:
-    """Return how clients build the URL of an image from its name. There are no size charts."""
+    """Return how clients build the URL of an image from its name. There are no size
+    charts.
+    """
     pattern = f"{around.image_url}/{{imagename}}?wid={{width}}&qlt={{quality}}"
     return [{"urltype": kind, "urlformat": pattern} for kind in ("Image", "Swatch")]
 
@@ -470,7 +534,9 @@ def _upc4(upc: Json, product: Json) -> Json:
         **({"colorwayid": upc["color"]} if "color" in upc else {}),
         **({"sizeid": upc["size"]} if "size" in upc else {}),
         **({"attributes": attributes} if attributes else {}),
-        "price": price4(upc.get("price", product["price"]), product["price"].get("typeId", 0)),
+        "price": price4(
+            upc.get("price", product["price"]), product["price"].get("typeId", 0)
+        ),
         "availability": {
             "available": available,
             "orderMethod": upc.get("orderMethod", FROM_STOCK),
@@ -486,7 +552,9 @@ def rebates4(product: Json) -> list[Json]:
             "rebateId": rebate["id"],
             **{name: rebate[name] for name in ("description", "url") if name in rebate},
         }
-        for rebate in sorted(product.get("rebates", ()), key=lambda rebate: rebate["id"])
+        for rebate in sorted(
+            product.get("rebates", ()), key=lambda rebate: rebate["id"]
+        )
     ]
 
 
@@ -500,25 +568,38 @@ def promotions4(product: Json, around: Surroundings) -> list[Json]:
     return [
         {
             "promotionID": promotion["promoId"],
-            **{name: promotion[name] for name in _PROMOTION_PROPERTIES if name in promotion},
+            **{
+                name: promotion[name]
+                for name in _PROMOTION_PROPERTIES
+                if name in promotion
+            },
         }
         for promotion in live
     ]
 
 
-_PROMOTION_PROPERTIES = ("promotionType", "description", "offerDescription", "legalDisclaimer")
+_PROMOTION_PROPERTIES = (
+    "promotionType",
+    "description",
+    "offerDescription",
+    "legalDisclaimer",
+)
 
-# -- both --------------------------------------------------------------------------------------
+# -- both ------------------------------------------------------------------------------
 
 
 def on_sale(product: Json) -> bool:
-    """Whether the product is on sale: `summary`, `price` and `badges` agree (wire-shapes 2)."""
+    """Whether the product is on sale: `summary`, `price` and `badges` agree
+    (wire-shapes 2).
+    """
     return "sale" in product["price"]
 
 
 def product_url(product: Json, around: Surroundings) -> str:
     """Return the product's own URL, or the one that site.yaml has a pattern for."""
-    url: str = product.get("url") or around.product_url.replace("{id}", str(product["id"]))
+    url: str = product.get("url") or around.product_url.replace(
+        "{id}", str(product["id"])
+    )
     return url
 
 

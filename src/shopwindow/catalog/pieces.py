@@ -1,8 +1,9 @@
-"""Pieces of feeds that were without fault: what they say of others is kept, and they are not
-checked again.
+"""Pieces of feeds that were without fault: what they say of others is kept, and they
+are not checked again.
 
-A piece begins where the lines themselves say so, not at a place in the file: lines that come or
-go change the pieces that they are in, and no others. Deleting the file of pieces is safe.
+A piece begins where the lines themselves say so, not at a place in the file: lines that
+come or go change the pieces that they are in, and no others. Deleting the file of
+pieces is safe.
 """
 
 from __future__ import annotations  # array[int]
@@ -63,8 +64,8 @@ def digest_of(kind: str, piece: Sequence[NumberedLine]) -> bytes | None:
 
 @dataclass(frozen=True)
 class CheckedBy:
-    """What pieces were checked by: a digest of program and schemas, and the ids that there were
-    to refer to.
+    """What pieces were checked by: a digest of program and schemas, and the ids that
+    there were to refer to.
 
     None: of these, nothing was said.
     """
@@ -73,7 +74,9 @@ class CheckedBy:
     ids: Sequence[Collection[int | str] | None]
 
     def holds(self, was: Any) -> bool:
-        """Whether what was without fault then is so now: nothing that it may refer to is gone."""
+        """Whether what was without fault then is so now: nothing that it may refer to
+        is gone.
+        """
         pairs = zip(was["ids"], self.ids, strict=True)
         gone = (
             now is not None and (before is None or not set(before) <= set(now))
@@ -87,14 +90,16 @@ class CheckedBy:
 
 
 class Pieces:
-    """The pieces that are known. ``columns``: the names of all columns, in an order that is
-    always the same.
+    """The pieces that are known. ``columns``: the names of all columns, in an order
+    that is always the same.
 
-    Its file: a line that says what they were checked by; the pieces, each its digest, how many
-    numbers of each column, the numbers; and a digest of all this.
+    Its file: a line that says what they were checked by; the pieces, each its digest,
+    how many numbers of each column, the numbers; and a digest of all this.
     """
 
-    def __init__(self, columns: Sequence[str], path: Path | None, checked: CheckedBy) -> None:
+    def __init__(
+        self, columns: Sequence[str], path: Path | None, checked: CheckedBy
+    ) -> None:
         self.columns = columns
         self._counts = struct.Struct(f"={len(columns)}I")
         self._places: dict[bytes, int] = {}
@@ -140,18 +145,22 @@ class Pieces:
         return found
 
     def keep(self, file: BinaryIO, digest: bytes, numbers: Numbers) -> None:
-        """Note a piece without fault; the files of several processes, one after the other, go
-        to `save`.
+        """Note a piece without fault; the files of several processes, one after the
+        other, go to `save`.
         """
         nothing: array[int] = array("q")
         parts = [numbers.get(column, nothing) for column in self.columns]
         file.write(
-            digest + self._counts.pack(*map(len, parts)) + b"".join(map(array.tobytes, parts))
+            digest
+            + self._counts.pack(*map(len, parts))
+            + b"".join(map(array.tobytes, parts))
         )
 
 
 def save(path: Path, checked: CheckedBy, parts: Iterable[Path]) -> None:
-    """Keep what processes noted. Where that cannot be kept, the next check is a slower one."""
+    """Keep what processes noted. Where that cannot be kept, the next check is a slower
+    one.
+    """
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

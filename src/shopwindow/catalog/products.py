@@ -1,5 +1,5 @@
-"""Products: the index, details in versions 3 and 4, recommendations, reviews (interface 4.9,
-wire shapes §2).
+"""Products: the index, details in versions 3 and 4, recommendations, reviews (interface
+4.9, wire shapes §2).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ MAX_REVIEWS = 100
 SOURCE = "CUSTOMER"
 """Who reviews come from. Not specified."""
 
-# -- the index ---------------------------------------------------------------------------------
+# -- the index -------------------------------------------------------------------------
 
 
 def index(content: Content, call: Call) -> Json:
@@ -63,7 +63,7 @@ def index(content: Content, call: Call) -> Json:
     return told | {"product": [{"id": id} for id in ids]}
 
 
-# -- version 3 ---------------------------------------------------------------------------------
+# -- version 3 -------------------------------------------------------------------------
 
 
 def details_v3(content: Content, call: Call) -> Json:
@@ -90,7 +90,9 @@ def _version_3(content: Content, call: Call, ids: Sequence[int]) -> Mapping[int,
     if "promotion" in words:
         products = {id: _promoted(content, product) for id, product in products.items()}
     told = {
-        id: _shown(products[id], words, around, images(call)) for id in ids if id in products
+        id: _shown(products[id], words, around, images(call))
+        for id in ids
+        if id in products
     }
     if "review" in words:
         for id, product in told.items():
@@ -98,17 +100,24 @@ def _version_3(content: Content, call: Call, ids: Sequence[int]) -> Mapping[int,
     return told
 
 
-DEFAULT_SHOWN = tuple(word for word in PARTS_BY_WORD if word not in ("promotion", "review"))
-"""Interface 4.9: every attribute but reviews and promotions, which are told only when asked
-for.
+DEFAULT_SHOWN = tuple(
+    word for word in PARTS_BY_WORD if word not in ("promotion", "review")
+)
+"""Interface 4.9: every attribute but reviews and promotions, which are told only when
+asked for.
 """
 
 
-def _shown(product: Json, words: Iterable[str], around: Surroundings, images: Images) -> Json:
+def _shown(
+    product: Json, words: Iterable[str], around: Surroundings, images: Images
+) -> Json:
     """The pieces of a product that some words of `show` ask for."""
     wanted = {piece for word in words for piece in PARTS_BY_WORD[word]}
     pieces = (piece(product, around, images) for piece in ORDER if piece in wanted)
-    return {"id": product["id"], **{key: value for piece in pieces for key, value in piece}}
+    return {
+        "id": product["id"],
+        **{key: value for piece in pieces for key, value in piece},
+    }
 
 
 def _lowered_reviews(found: Reviews) -> Json:
@@ -122,8 +131,8 @@ def _answer(
     what: str,
     found: Mapping[int, int] | None = None,
 ) -> Json:
-    """Products by id, beside an error for each number that leads to none (wire shapes §2).
-    Raises Refusal for none.
+    """Products by id, beside an error for each number that leads to none (wire shapes
+    §2). Raises Refusal for none.
     """
     if not told:
         raise nothing(
@@ -136,7 +145,9 @@ def _answer(
     }
     known = told if found is None else found
     if len(known) < len(asked):
-        value["errors"] = [_error(key, what, number) for number in asked if number not in known]
+        value["errors"] = [
+            _error(key, what, number) for number in asked if number not in known
+        ]
     return value
 
 
@@ -156,22 +167,32 @@ def _error(key: str, what: str, number: int) -> Json:
     }
 
 
-# -- version 4 ---------------------------------------------------------------------------------
+# -- version 4 -------------------------------------------------------------------------
 
-SELECTABLE = ("productdetails", "upcs", "productcategory", "reviews", "rebates", "promotions")
+SELECTABLE = (
+    "productdetails",
+    "upcs",
+    "productcategory",
+    "reviews",
+    "rebates",
+    "promotions",
+)
 
 
 def details_v4(content: Content, call: Call) -> Json:
     """Products by id: `productDetails`, or what the selector asks for."""
     selection: Selection = call["productId"]
     return _answer(
-        "product", _version_4(content, selection.ids, selection.mask), selection.ids, "product"
+        "product",
+        _version_4(content, selection.ids, selection.mask),
+        selection.ids,
+        "product",
     )
 
 
 def details_v4_by_upc(content: Content, call: Call) -> Json:
-    """The products of UPCs: of the numbers of bar codes or, where there is none, of bags'
-    upcIds.
+    """The products of UPCs: of the numbers of bar codes or, where there is none, of
+    bags' upcIds.
     """
     selection: Selection = call["upcId"]
     found = products_of_upcs(content, selection.ids, or_skus=True)
@@ -188,7 +209,9 @@ def _version_4(
             for id, detail in _details(content, ids).items()
         }
     products, wanted = of(content).products(ids), dict(mask)
-    return {id: _selected(content, products[id], wanted) for id in ids if id in products}
+    return {
+        id: _selected(content, products[id], wanted) for id in ids if id in products
+    }
 
 
 def _details(content: Content, ids: Sequence[int]) -> Mapping[int, Json]:
@@ -202,8 +225,8 @@ def _details(content: Content, ids: Sequence[int]) -> Mapping[int, Json]:
 def _relatives(
     content: Content, members: Sequence[int], collections: Sequence[int]
 ) -> dict[str, Json]:
-    """What a product belongs to and what belongs to it; their details are told without their
-    own relatives.
+    """What a product belongs to and what belongs to it; their details are told without
+    their own relatives.
     """
     beside = of(content).rendered((*members, *collections), "detail4")
     told: dict[str, Json] = {
@@ -232,12 +255,17 @@ def _selected(
         )
     lists = {
         "upcs": ("upcs", upcs4),
-        "productcategory": ("productCategory", lambda product: _categories(content, product)),
+        "productcategory": (
+            "productCategory",
+            lambda product: _categories(content, product),
+        ),
         "reviews": ("Reviews", lambda product: _all_reviews(content, product)),
         "rebates": ("rebates", rebates4),
         "promotions": (
             "promotions",
-            lambda product: promotions4(_promoted(content, product), surroundings(content)),
+            lambda product: promotions4(
+                _promoted(content, product), surroundings(content)
+            ),
         ),
     }
     for word, (key, make) in lists.items():
@@ -258,8 +286,8 @@ def _kept(value: Json, mask: fields.Mask | None) -> Json:
 
 
 def _categories(content: Content, product: Json) -> list[Json]:
-    """The root above the home category, then the home category; a home that is a root is told
-    as both.
+    """The root above the home category, then the home category; a home that is a root
+    is told as both.
     """
     way = _way_up(content, product["categories"][0])
     named = (("rootcategory", way[-1:]), ("homecategory", way[:1]))
@@ -280,11 +308,13 @@ def _way_up(content: Content, id: int | None) -> list[Json]:
 
 
 def _promoted(content: Content, product: Json) -> Json:
-    """A product with all the promotions that hold for it: it names them, or they name it or
-    where it stands.
+    """A product with all the promotions that hold for it: it names them, or they name
+    it or where it stands.
     """
     inside = {
-        category["id"] for id in product["categories"] for category in _way_up(content, id)
+        category["id"]
+        for id in product["categories"]
+        for category in _way_up(content, id)
     }
     named = [
         each["promoId"]
@@ -295,7 +325,7 @@ def _promoted(content: Content, product: Json) -> Json:
     return product | {"promotions": sorted({*product.get("promotions", ()), *named})}
 
 
-# -- reviews -----------------------------------------------------------------------------------
+# -- reviews ---------------------------------------------------------------------------
 
 
 def _all_reviews(content: Content, product: Json) -> Json:
@@ -308,7 +338,11 @@ def _reviews4(found: Reviews) -> Json:
         f"countFor{stars}Star{'' if stars == 1 else 's'}": count
         for stars, count in enumerate(found.counts, 1)
     }
-    told = {"averageOverallRating": found.average, "totalReviewCount": found.total, **counts}
+    told = {
+        "averageOverallRating": found.average,
+        "totalReviewCount": found.total,
+        **counts,
+    }
     return told | _wrappers(found)
 
 
@@ -330,7 +364,9 @@ def _wrapper(review: Json) -> Json:
         "reviewDate": review["date"],
         "displayName": review["name"],
     }
-    return told | {key: review[name] for key, name in _OPTIONAL_OF_PRODUCT if name in review}
+    return told | {
+        key: review[name] for key, name in _OPTIONAL_OF_PRODUCT if name in review
+    }
 
 
 _OPTIONAL_OF_PRODUCT = (
@@ -343,7 +379,9 @@ _OPTIONAL_OF_PRODUCT = (
 
 
 def reviews(content: Content, call: Call) -> Json:
-    """A page of the reviews of a product. Raises Refusal where there is no such product."""
+    """A page of the reviews of a product. Raises Refusal where there is no such
+    product.
+    """
     catalog, id = of(content), call["productId"]
     product = catalog.products((id,)).get(id)
     if product is None:
@@ -358,12 +396,12 @@ def reviews(content: Content, call: Call) -> Json:
     return told | _wrappers(catalog.reviews(id, call["pageNumber"], number))
 
 
-# -- recommendations ---------------------------------------------------------------------------
+# -- recommendations -------------------------------------------------------------------
 
 
 def recommendations(content: Content, call: Call) -> Json:
-    """Products beside some products, of each in turn; never one of those asked about. Raises
-    Refusal for none known.
+    """Products beside some products, of each in turn; never one of those asked about.
+    Raises Refusal for none known.
     """
     catalog, asked, most = of(content), call["productId"], call["maxprods"]
     known = catalog.products(asked)
@@ -383,7 +421,9 @@ def recommendations(content: Content, call: Call) -> Json:
 
 
 def _recommended(product: Json, around: Surroundings) -> Json:
-    """Without reviews the rating is 0, for `reviewrating` is never left out (wire shapes §2)."""
+    """Without reviews the rating is 0, for `reviewrating` is never left out (wire
+    shapes §2).
+    """
     price = {}
     if product["available"]:
         told = price4(product["price"], 0)
@@ -402,11 +442,13 @@ def _recommended(product: Json, around: Surroundings) -> Json:
     }
 
 
-# -- what they are asked -----------------------------------------------------------------------
+# -- what they are asked ---------------------------------------------------------------
 
 
 def prerendered_ids(content: Content) -> Sequence[int]:
-    """The products whose answers are files: the featured ones, or all where site.yaml says so."""
+    """The products whose answers are files: the featured ones, or all where site.yaml
+    says so.
+    """
     if content.index("catalog") is None:
         return ()
     settings = content.setting("catalog") or {}
@@ -425,7 +467,9 @@ def _each_v4(content: Content) -> Iterable[Arguments]:
     return ({"productId": Selection((id,))} for id in prerendered_ids(content))
 
 
-_PRODUCT_IDS = Parameter("productId", Ids(), "Product ids, comma-separated.", example="520100")
+_PRODUCT_IDS = Parameter(
+    "productId", Ids(), "Product ids, comma-separated.", example="520100"
+)
 _SHOWN_OF_PRODUCTS = Parameter(
     "show",
     Words(tuple(PARTS_BY_WORD)),
@@ -480,7 +524,9 @@ OPERATIONS = (
         "product_v3",
         "Products by the number of a bar code, version 3.",
         (
-            Parameter("upc", Ids(), "UPC numbers, comma-separated.", example="474396002526"),
+            Parameter(
+                "upc", Ids(), "UPC numbers, comma-separated.", example="474396002526"
+            ),
             _SHOWN_OF_PRODUCTS,
             UPC_IMAGE_WIDTH,
             SWATCH_IMAGE_WIDTH,
@@ -541,7 +587,9 @@ OPERATIONS = (
         "What customers think of a product.",
         (
             Parameter("productId", Count(), "Id of the product.", example="520100"),
-            Parameter("numOfReviews", Count(MAX_REVIEWS), "Reviews on a page; else 10."),
+            Parameter(
+                "numOfReviews", Count(MAX_REVIEWS), "Reviews on a page; else 10."
+            ),
             Parameter(
                 "numberOfReviewsRequested",
                 Count(MAX_REVIEWS),

@@ -1,7 +1,7 @@
 """What views ask of an opened catalog, and what it returns.
 
-Views know only this module. The index implements it (`catalog.index.opened`), and the tests
-compare it with a plain implementation of the same protocol.
+Views know only this module. The index implements it (`catalog.index.opened`), and the
+tests compare it with a plain implementation of the same protocol.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +12,14 @@ from shopwindow.content.yaml import Json
 from shopwindow.retail.articles import Status
 
 Range = tuple[float | None, float | None]
-"""The lowest and the highest price in dollars, both included; None where there is no limit."""
+"""The lowest and the highest price in dollars, both included; None where there is no
+limit.
+"""
 
 Part = Literal["element", "rest3", "detail4"]
-"""A part of a product's responses that the index stores rendered; `catalog.parts` renders it."""
+"""A part of a product's responses that the index stores rendered; `catalog.parts`
+renders it.
+"""
 
 PRICE = "PRICE"
 """The facet whose values are ranges."""
@@ -23,7 +27,8 @@ PRICE = "PRICE"
 
 @dataclass(frozen=True)
 class ProductQuery:
-    """Which page of a list of products is wanted, and how the list is narrowed and ordered.
+    """Which page of a list of products is wanted, and how the list is narrowed and
+    ordered.
 
     Attributes:
         filters: values by facet; a product must have one of the values of every facet.
@@ -56,17 +61,19 @@ SORTS = (
     "bestseller_ascending",  # the best first, as rank 1 is
     "bestseller_descending",
 )
-"""How products can be ordered. Products without the value come last; equals are in order of id."""
+"""How products can be ordered. Products without the value come last; equals are in
+order of id.
+"""
 
 
 @dataclass(frozen=True)
 class Facet:
     """What a result can be narrowed by.
 
-    ``values`` are (text, count), the most frequent first, then by name. The facet PRICE has
-    ``ranges`` instead: (low, high, count) from the lowest; high None is no limit. Counts are of
-    all pages. A facet's own filter does not apply to its own counts, so that a shopper sees what
-    other values would find.
+    ``values`` are (text, count), the most frequent first, then by name. The facet PRICE
+    has ``ranges`` instead: (low, high, count) from the lowest; high None is no limit.
+    Counts are of all pages. A facet's own filter does not apply to its own counts, so
+    that a shopper sees what other values would find.
     """
 
     name: str
@@ -79,8 +86,8 @@ class Facet:
 class Page:
     """A page of products.
 
-    ``total`` counts those on all pages, and ``facets`` are of all pages. ``corrected`` is the
-    phrase that was searched for, if it is not the one that was typed.
+    ``total`` counts those on all pages, and ``facets`` are of all pages. ``corrected``
+    is the phrase that was searched for, if it is not the one that was typed.
     """
 
     total: int
@@ -105,17 +112,18 @@ class Reviews:
 class Catalog(Protocol):
     """The catalog of one release.
 
-    Ids and UPCs may come in any order. What does not exist is left out of the result. Documents
-    are as editors write them, with computed members beside.
+    Ids and UPCs may come in any order. What does not exist is left out of the result.
+    Documents are as editors write them, with computed members beside.
 
-    Computed members of a product: `reviewCount`; `rating`, one decimal, left out without
-    reviews; `onsale`; `priceLow` and `priceHigh`, what it costs now; `brandId`, if a brand
-    document has the name of its brand; `available`, whether it can be sent: it is active, and
-    one of its active UPCs is available, if it has UPCs. Each of its UPCs has `available`, too.
+    Computed members of a product: `reviewCount`; `rating`, one decimal, left out
+    without reviews; `onsale`; `priceLow` and `priceHigh`, what it costs now; `brandId`,
+    if a brand document has the name of its brand; `available`, whether it can be sent:
+    it is active, and one of its active UPCs is available, if it has UPCs. Each of its
+    UPCs has `available`, too.
 
-    A category has `children` and `parent` as ids (parent None: it is a root) and `depth` (1 for
-    a root), and no categories inside it. Facets are named in upper case: the attribute
-    Heel_height is the facet HEEL_HEIGHT.
+    A category has `children` and `parent` as ids (parent None: it is a root) and
+    `depth` (1 for a root), and no categories inside it. Facets are named in upper case:
+    the attribute Heel_height is the facet HEEL_HEIGHT.
     """
 
     def product(self, id: int) -> Json | None:
@@ -131,21 +139,26 @@ class Catalog(Protocol):
         """Return product ids by UPC."""
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
-        """Return (product, its UPC entry) by the entry's sku, the upcId of a bag; or None."""
+        """Return (product, its UPC entry) by the entry's sku, the upcId of a bag; or
+        None.
+        """
 
     def product_ids(
         self, since: str | None = None, offset: int = 0, limit: int | None = None
     ) -> tuple[int, list[int]]:
         """Return how many active products there are, and a page of their ids in order.
 
-        With ``since``, an instant as `2026-11-24T12:00:00.000Z`, only those updated then or
-        later count. A product that does not say when it was updated always counts.
+        With ``since``, an instant as `2026-11-24T12:00:00.000Z`, only those updated
+        then or later count. A product that does not say when it was updated always
+        counts.
         """
 
     def featured(self) -> Sequence[int]:
         """Return the ids of the active products that are `featured`, in order."""
 
-    def families(self, ids: Sequence[int]) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
+    def families(
+        self, ids: Sequence[int]
+    ) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
         """Return (members, collections) by id, for products that have one or the other.
 
         Members are in the order of the document, collections in order of id.
@@ -174,16 +187,17 @@ class Catalog(Protocol):
     ) -> Sequence[tuple[str, str]]:
         """Return (name, URL) of the brands of active products, by name.
 
-        The products are in one of the categories or their descendants, and, if ``reference`` is
-        a category, at the same time in that or its descendants. A brand without a URL is left
-        out.
+        The products are in one of the categories or their descendants, and, if
+        ``reference`` is a category, at the same time in that or its descendants. A
+        brand without a URL is left out.
         """
 
     def reviews(self, product: int, page: int, number: int) -> Reviews:
         """Return a page of ``number`` reviews."""
 
     def recommended(self, product: int, number: int) -> Sequence[int]:
-        """Return ids of active products to show beside this one, which is not among them.
+        """Return ids of active products to show beside this one, which is not among
+        them.
 
         First come the recommendations that editors gave, then products of the same home
         category and brand.
@@ -192,4 +206,6 @@ class Catalog(Protocol):
     def availability(
         self, upcs: Sequence[str], locations: Sequence[int]
     ) -> Mapping[tuple[str, int], Status]:
-        """Return what stores have, by (UPC, location). A pair that is left out is UNAVAILABLE."""
+        """Return what stores have, by (UPC, location). A pair that is left out is
+        UNAVAILABLE.
+        """

@@ -1,5 +1,5 @@
-"""What no schema can state about one record of the catalog, and what it says that others must
-agree with. Pure.
+"""What no schema can state about one record of the catalog, and what it says that
+others must agree with. Pure.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -35,8 +35,8 @@ UNIQUE = {
     RECOMMENDATION: ("product", "recommendation"),
     INVENTORY: ("UPC", "inventory"),
 }
-"""The columns whose numbers occur once: what they are called, and the kind of record that has
-them.
+"""The columns whose numbers occur once: what they are called, and the kind of record
+that has them.
 """
 
 ALL_COLUMNS = (*UNIQUE, PRODUCT_NAMED, COLLECTION, MEMBER)
@@ -51,8 +51,8 @@ MAX_COMPARED_IDS = 300
 
 @dataclass(frozen=True)
 class Referable:
-    """What there is to refer to beside the long columns. None: not known, for some file could
-    not be read.
+    """What there is to refer to beside the long columns. None: not known, for some file
+    could not be read.
     """
 
     categories: frozenset[int] | None
@@ -60,11 +60,13 @@ class Referable:
     stores: frozenset[str] | None
 
 
-# -- one number or price -----------------------------------------------------------------------
+# -- one number or price ---------------------------------------------------------------
 
 
 def check_digit(digits: str) -> str:
-    """The last digit of a UPC that begins with ``digits`` (GS1 General Specifications 7.9.1)."""
+    """The last digit of a UPC that begins with ``digits`` (GS1 General Specifications
+    7.9.1).
+    """
     codes = digits.encode()  # of digits, from 48 on
     total = (
         3 * (sum(codes[::-2]) - 48 * len(codes[::-2]))
@@ -75,33 +77,47 @@ def check_digit(digits: str) -> str:
 
 
 def review_number(id: str) -> int:
-    """A number for the id of a review: equal ones for equal ids, and hardly ever for others."""
+    """A number for the id of a review: equal ones for equal ids, and hardly ever for
+    others.
+    """
     return int.from_bytes(blake2b(id.encode(), digest_size=8).digest()) >> 1
 
 
 def ends(amount: Json) -> tuple[float, float]:
     """The low and the high end of a price, which may be a range."""
-    return (amount["low"], amount["high"]) if isinstance(amount, dict) else (amount, amount)
+    return (
+        (amount["low"], amount["high"])
+        if isinstance(amount, dict)
+        else (amount, amount)
+    )
 
 
 def _shown(amount: Json) -> str:
-    return f"{amount['low']} to {amount['high']}" if isinstance(amount, dict) else str(amount)
+    return (
+        f"{amount['low']} to {amount['high']}"
+        if isinstance(amount, dict)
+        else str(amount)
+    )
 
 
-# -- one record by itself ----------------------------------------------------------------------
+# -- one record by itself --------------------------------------------------------------
 
 
 def findings(kind: str, record: Json, sound: Sound, known: Referable) -> RecordFindings:
-    """Everything that is wrong with a record whose schema finds nothing wrong with the parts
-    that are ``sound``.
+    """Everything that is wrong with a record whose schema finds nothing wrong with the
+    parts that are ``sound``.
     """
     if isinstance(record, dict):
         for rule in RULES[kind]:
             yield from rule(record, sound, known)
 
 
-def _items(record: Mapping[str, Any], name: str, sound: Sound) -> Iterable[tuple[int, Any]]:
-    """The items of a list with their places: those that the schema has nothing to say about."""
+def _items(
+    record: Mapping[str, Any], name: str, sound: Sound
+) -> Iterable[tuple[int, Any]]:
+    """The items of a list with their places: those that the schema has nothing to say
+    about.
+    """
     items = record.get(name, ())
     if sound((name,)):
         return enumerate(items)
@@ -112,7 +128,9 @@ def _items(record: Mapping[str, Any], name: str, sound: Sound) -> Iterable[tuple
     ]
 
 
-def _categories(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
+def _categories(
+    product: Mapping[str, Any], sound: Sound, known: Referable
+) -> RecordFindings:
     if known.categories is not None:
         for index, category in _items(product, "categories", sound):
             if category not in known.categories:
@@ -121,11 +139,14 @@ def _categories(product: Mapping[str, Any], sound: Sound, known: Referable) -> R
                 )
 
 
-def _promotions(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
+def _promotions(
+    product: Mapping[str, Any], sound: Sound, known: Referable
+) -> RecordFindings:
     if known.promotions is None:
         return
     named: list[tuple[Pointer, int]] = [
-        (("promotions", index), id) for index, id in _items(product, "promotions", sound)
+        (("promotions", index), id)
+        for index, id in _items(product, "promotions", sound)
     ]
     if (
         "price" in product
@@ -139,7 +160,8 @@ def _promotions(product: Mapping[str, Any], sound: Sound, known: Referable) -> R
         ]
     badges = _items(product, "badges", sound)
     named += [
-        (("badges", index, "promotionId"), badge["promotionId"]) for index, badge in badges
+        (("badges", index, "promotionId"), badge["promotionId"])
+        for index, badge in badges
     ]
     for where, id in named:
         if id not in known.promotions:
@@ -150,7 +172,9 @@ def unknown(
     pointer: Pointer, kind: str, name: str, value: Any, known: Collection[Any]
 ) -> Finding:
     """What is said of a reference to nothing."""
-    close = nearest(str(value), map(str, known)) if len(known) <= MAX_COMPARED_IDS else ""
+    close = (
+        nearest(str(value), map(str, known)) if len(known) <= MAX_COMPARED_IDS else ""
+    )
     return Finding(
         "reference",
         pointer,
@@ -160,7 +184,9 @@ def unknown(
     )
 
 
-def _prices(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
+def _prices(
+    product: Mapping[str, Any], sound: Sound, known: Referable
+) -> RecordFindings:
     if "price" in product and sound(("price",)):
         yield from _price(product["price"], ("price",))
     for index, variant in _items(product, "upcs", sound):
@@ -169,7 +195,9 @@ def _prices(product: Mapping[str, Any], sound: Sound, known: Referable) -> Recor
 
 
 def _price(price: Mapping[str, Any], pointer: Pointer) -> RecordFindings:
-    """Ranges have a width; the sale is nowhere above the regular price, and somewhere below it."""
+    """Ranges have a width; the sale is nowhere above the regular price, and somewhere
+    below it.
+    """
     wide = True
     for name in ("regular", "sale"):
         amount = price.get(name)
@@ -194,7 +222,9 @@ def _price(price: Mapping[str, Any], pointer: Pointer) -> RecordFindings:
             )
 
 
-def _variants(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
+def _variants(
+    product: Mapping[str, Any], sound: Sound, known: Referable
+) -> RecordFindings:
     """Colors and sizes have ids of their own, and each one that a UPC names is there."""
     declared = {
         name: _declared(product, part) if sound((part,)) else None
@@ -215,13 +245,15 @@ def _variants(product: Mapping[str, Any], sound: Sound, known: Referable) -> Rec
                     else f"{part} first"
                 )
                 yield Finding(
-                    f"product.{name}", ("upcs", index, name), found, allowed, nearest=close
+                    f"product.{name}",
+                    ("upcs", index, name),
+                    found,
+                    allowed,
+                    nearest=close,
                 )
         upc = variant["upc"]
         if (digit := check_digit(upc[:-1])) != upc[-1]:
-            found = (
-                f"the check digit of {upc} is wrong: with these digits before it, it is {digit}"
-            )
+            found = f"the check digit of {upc} is wrong: with these digits before it, it is {digit}"
             yield Finding(
                 "product.upc",
                 ("upcs", index, "upc"),
@@ -249,7 +281,9 @@ def _own_ids(product: Mapping[str, Any], part: str) -> RecordFindings:
         seen.add(entry["id"])
 
 
-def _updated(product: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
+def _updated(
+    product: Mapping[str, Any], sound: Sound, known: Referable
+) -> RecordFindings:
     if "updated" in product and sound(("updated",)):
         try:
             datetime.fromisoformat(product["updated"])
@@ -258,14 +292,18 @@ def _updated(product: Mapping[str, Any], sound: Sound, known: Referable) -> Reco
             yield Finding("time.exists", ("updated",), found, "a time that exists")
 
 
-def _stores(inventory: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
+def _stores(
+    inventory: Mapping[str, Any], sound: Sound, known: Referable
+) -> RecordFindings:
     stores = inventory.get("stores")
     if known.stores is None or not isinstance(stores, dict):
         return
     for number in stores:
         if number not in known.stores and sound(("stores", number)):
             yield replace(
-                unknown(("stores", number), "store", "locationNumber", number, known.stores),
+                unknown(
+                    ("stores", number), "store", "locationNumber", number, known.stores
+                ),
                 on_key=True,
             )
 
@@ -278,7 +316,10 @@ def _itself(
         and sound(("products",))
         and recommendation["product"] in recommendation["products"]
     ):
-        pointer = ("products", recommendation["products"].index(recommendation["product"]))
+        pointer = (
+            "products",
+            recommendation["products"].index(recommendation["product"]),
+        )
         yield Finding(
             "recommendation.itself",
             pointer,
@@ -287,13 +328,19 @@ def _itself(
         )
 
 
-def _parts_of(category: Mapping[str, Any], sound: Sound, known: Referable) -> RecordFindings:
+def _parts_of(
+    category: Mapping[str, Any], sound: Sound, known: Referable
+) -> RecordFindings:
     """A category within another has no second parent."""
     for pointer, inner in inside(category):
         if "parent" in inner and sound((*pointer, "parent")):
             found = "a parent, and the category stands within another"
             yield Finding(
-                "category.parent", (*pointer, "parent"), found, "one of them", on_key=True
+                "category.parent",
+                (*pointer, "parent"),
+                found,
+                "one of them",
+                on_key=True,
             )
 
 
@@ -319,7 +366,7 @@ RULES: Mapping[str, tuple[RecordRule, ...]] = {
 }
 
 
-# -- what others must agree with ---------------------------------------------------------------
+# -- what others must agree with -------------------------------------------------------
 
 ColumnValue = tuple[str, int, Pointer]
 """A column, the number that goes there, and where the record says it."""
@@ -334,7 +381,9 @@ def values(kind: str, record: Json, sound: Sound) -> Iterator[ColumnValue]:
 
 
 def unsaid(kind: str, sound: Sound) -> Iterator[str]:
-    """The columns whose numbers this record should give, and cannot, for they are at fault."""
+    """The columns whose numbers this record should give, and cannot, for they are at
+    fault.
+    """
     if kind == "product":
         if not sound(("id",)):
             yield PRODUCT

@@ -19,11 +19,18 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import Count, Word, Words, plain
-from shopwindow.interface.operation import CALLBACK, AnyOf, FromContent, Operation, Parameter
+from shopwindow.interface.operation import (
+    CALLBACK,
+    AnyOf,
+    FromContent,
+    Operation,
+    Parameter,
+)
 
 MAX_RESULTS_PER_PAGE = 100
 FACET_VALUES_SHOWN = 10
-"""Values of a facet that a response shows, unless the client wants all (wire-shapes 2)."""
+"""Values of a facet that a response shows, unless the client wants all (wire-shapes 2).
+"""
 
 _SEARCH_SORTS = {
     "PRICE_ASCENDING": "price_ascending",
@@ -38,7 +45,9 @@ SEARCH_PARTS = ("product", "facet")
 
 
 def search(content: Content, call: Call) -> Json:
-    """Return the client's query, a page of the products that a phrase finds, and their facets."""
+    """Return the client's query, a page of the products that a phrase finds, and their
+    facets.
+    """
     query = ProductQuery(
         filters=call.others(),
         price=call["PRICE"] or (),
@@ -64,7 +73,9 @@ def search(content: Content, call: Call) -> Json:
 
 
 def _input(call: Call, page: Page) -> Json:
-    """Return the client's query, and the phrase that was searched for if it was corrected."""
+    """Return the client's query, and the phrase that was searched for if it was
+    corrected.
+    """
     return {
         "searchphrase": call["searchphrase"],
         **({"didyoumean": page.corrected} if page.corrected else {}),
@@ -78,7 +89,8 @@ def _input(call: Call, page: Page) -> Json:
 
 
 def _facet(facet: Facet, content: Content, call: Call) -> Json | None:
-    """Return a facet with its values, and a link to more or fewer of them; None without values.
+    """Return a facet with its values, and a link to more or fewer of them; None without
+    values.
 
     Without `facetexpandall` it has the first `FACET_VALUES_SHOWN`.
     """
@@ -111,7 +123,8 @@ def _range(low: float, high: float | None, count: int) -> Json:
 
 
 def _url_of_other(content: Content, call: Call, is_expanded: bool) -> str:
-    """Return the URL of the same search with all values of facets, or with the first ones.
+    """Return the URL of the same search with all values of facets, or with the first
+    ones.
 
     It has no callback: that belongs to one request of one client.
     """
@@ -122,7 +135,9 @@ def _url_of_other(content: Content, call: Call, is_expanded: bool) -> str:
         arguments["facetexpandall"] = "true"
     # in the order of the operation's parameters, and filters by facet after them
     ordered = [
-        (name, arguments.pop(name)) for name in call.operation.named if name in arguments
+        (name, arguments.pop(name))
+        for name in call.operation.named
+        if name in arguments
     ]
     other = replace(call, arguments=(*ordered, *arguments.items()))
     return f"{content.setting('base_url')}/{other.request().target}"
@@ -137,10 +152,16 @@ OPERATIONS = (
         "Products and facets for a phrase.",
         (
             Parameter(
-                "searchphrase", Phrase(), "What to look for.", example="Marlowe Wrap Coat"
+                "searchphrase",
+                Phrase(),
+                "What to look for.",
+                example="Marlowe Wrap Coat",
             ),
             Parameter(
-                "show", Words(SEARCH_PARTS), "Products, facets or both.", default=SEARCH_PARTS
+                "show",
+                Words(SEARCH_PARTS),
+                "Products, facets or both.",
+                default=SEARCH_PARTS,
             ),
             Parameter(
                 "sortorderby",
@@ -149,7 +170,10 @@ OPERATIONS = (
                 default=BEST,
             ),
             Parameter(
-                "perpage", Count(MAX_RESULTS_PER_PAGE), "Products on a page.", default=12
+                "perpage",
+                Count(MAX_RESULTS_PER_PAGE),
+                "Products on a page.",
+                default=12,
             ),
             Parameter("page", Count(), "Which page.", default=1),
             Parameter(

@@ -1,4 +1,6 @@
-"""The catalog's records of which there are few, all held at once: categories, brands, synonyms."""
+"""The catalog's records of which there are few, all held at once: categories, brands,
+synonyms.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -20,14 +22,20 @@ def small_of(
     sources: Sequence[Source], around: Unstreamed, told: FeedReport
 ) -> list[RecordEntry]:
     """All records of a kind of which there are few, each checked by itself."""
-    places, entries, known = RecordPlaces(around.folder), [], Referable(None, None, None)
+    places, entries, known = (
+        RecordPlaces(around.folder),
+        [],
+        Referable(None, None, None),
+    )
     for block in records.blocks(sources, shared=False):
         lines = FeedLines(around.folder, block, around.unpacked)
         for entry in entries_of(block, around, told, lines, lambda: False):
             entries.append(entry)
             found = (
                 *entry.found,
-                *rules.findings(entry.source.kind.name, entry.value, entry.sound, known),
+                *rules.findings(
+                    entry.source.kind.name, entry.value, entry.sound, known
+                ),
             )
             told.add(places.problem(entry, finding) for finding in found)
     return entries
@@ -38,7 +46,11 @@ RecordUse = tuple[RecordEntry, Pointer, Any]
 
 
 def once(
-    kind: str, name: str, uses: Iterable[RecordUse], places: RecordPlaces, told: FeedReport
+    kind: str,
+    name: str,
+    uses: Iterable[RecordUse],
+    places: RecordPlaces,
+    told: FeedReport,
 ) -> dict[Any, RecordUse]:
     """Each value at most once; value → its first use."""
     first: dict[Any, RecordUse] = {}
@@ -48,7 +60,8 @@ def once(
             told.add(
                 [
                     places.problem(
-                        entry, twice(kind, name, value, pointer, places.shown(*before[:2]))
+                        entry,
+                        twice(kind, name, value, pointer, places.shown(*before[:2])),
                     )
                 ]
             )
@@ -56,8 +69,8 @@ def once(
 
 
 class Categories:
-    """All categories: ``flat`` as `Catalog` has them, and their ``ids``, or None where some are
-    not known.
+    """All categories: ``flat`` as `Catalog` has them, and their ``ids``, or None where
+    some are not known.
     """
 
     def __init__(
@@ -74,7 +87,10 @@ class Categories:
         if self.ids is not None:
             for entry, pointer, parent in (*self._parents.values(), *self._overrides):
                 if parent not in self.ids:
-                    self._say(entry, rules.unknown(pointer, "category", "id", parent, self.ids))
+                    self._say(
+                        entry,
+                        rules.unknown(pointer, "category", "id", parent, self.ids),
+                    )
         for id in self._parents:
             if ring := self._ring(id):
                 entry, pointer, _ = self._parents[id]
@@ -92,7 +108,9 @@ class Categories:
                     ),
                 )
         for id, (entry, pointer, _) in ids.items():
-            if self._depth(id) == rules.MAX_CATEGORY_DEPTH + 1:  # those below it follow from it
+            if (
+                self._depth(id) == rules.MAX_CATEGORY_DEPTH + 1
+            ):  # those below it follow from it
                 where = self._parents[id][1] if id in self._parents else pointer
                 found = f"the category {id} stands {rules.MAX_CATEGORY_DEPTH + 1} levels deep"
                 self._say(
@@ -106,7 +124,9 @@ class Categories:
                 )
 
     def _walk(self, entries: Sequence[RecordEntry]) -> Iterator[RecordUse]:
-        """Where each id stands; the flat categories and their parents are noted on the way."""
+        """Where each id stands; the flat categories and their parents are noted on the
+        way.
+        """
         for entry in entries:
             if not isinstance(entry.value, dict):
                 continue
@@ -115,12 +135,15 @@ class Categories:
                 if not entry.sound((*pointer, "id")):
                     continue
                 outer[pointer] = category["id"]
-                own = {key: value for key, value in category.items() if key != "categories"}
+                own = {
+                    key: value for key, value in category.items() if key != "categories"
+                }
                 if pointer[:-2] in outer and pointer:
                     own["parent"] = outer[pointer[:-2]]
                 elif "parent" in category and entry.sound((*pointer, "parent")):
                     self._parents.setdefault(
-                        category["id"], (entry, (*pointer, "parent"), category["parent"])
+                        category["id"],
+                        (entry, (*pointer, "parent"), category["parent"]),
                     )
                 if "overrideCategoryId" in category and entry.sound(
                     (*pointer, "overrideCategoryId")
@@ -150,7 +173,9 @@ class Categories:
         return len(way) + (step is not None)
 
     def _ring(self, id: int) -> list[int]:
-        """The categories from this one to itself by way of its parents, if it is among them."""
+        """The categories from this one to itself by way of its parents, if it is among
+        them.
+        """
         way = [id]
         while (step := self._parent(way[-1])) is not None and step not in way:
             way.append(step)
@@ -165,10 +190,12 @@ class Categories:
 
 
 def _ids_known(entry: RecordEntry) -> bool:
-    """Whether the schema has nothing to say about the ids of a category and of those within it,
-    or where they are.
+    """Whether the schema has nothing to say about the ids of a category and of those
+    within it, or where they are.
     """
-    places = (f.pointer if f.missing is None else (*f.pointer, f.missing) for f in entry.found)
+    places = (
+        f.pointer if f.missing is None else (*f.pointer, f.missing) for f in entry.found
+    )
     return all(
         place and place[-1] not in ("id", "categories") and isinstance(place[-1], str)
         for place in places

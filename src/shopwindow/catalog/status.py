@@ -1,12 +1,22 @@
-"""Refresh status: the build of the release being served (interface 4.9, wire shapes §2)."""
+"""Refresh status: the build of the release being served (interface 4.9, wire shapes
+§2).
+"""
 
 from shopwindow.content.documents import Content
 from shopwindow.interface.call import Call
-from shopwindow.interface.operation import CALLBACK, FromRunning, Moment, Operation, Outcome
+from shopwindow.interface.operation import (
+    CALLBACK,
+    FromRunning,
+    Moment,
+    Operation,
+    Outcome,
+)
 from shopwindow.interface.running import Running
 
 
-def refresh_status(running: Running, content: Content, call: Call, moment: Moment) -> Outcome:
+def refresh_status(
+    running: Running, content: Content, call: Call, moment: Moment
+) -> Outcome:
     """How the last build ended, and when."""
     return Outcome(running.status())
 

@@ -1,9 +1,9 @@
 """The commands: each parses, calls one function, prints and returns a status.
 
-How this works. A command's module is imported when the command is called, and not before: the
-table COMMANDS has what the overview shows. So `shopwindow --help` is quick, and `check` needs
-none of what only the service needs. Exit statuses are decided here for what every command may
-meet: wrong use and failures.
+How this works. A command's module is imported when the command is called, and not
+before: the table COMMANDS has what the overview shows. So `shopwindow --help` is quick,
+and `check` needs none of what only the service needs. Exit statuses are decided here
+for what every command may meet: wrong use and failures.
 """
 
 import os
@@ -17,14 +17,23 @@ COMMANDS = {
     "new": ("starter", "Begin a document: a file with what it needs."),
     "schemas": ("editor", "Write schemas for an editor."),
     "check": ("content", "Report everything that is wrong with the content."),
-    "show": ("content", "Print what an app would get, from the content folder as it is."),
+    "show": (
+        "content",
+        "Print what an app would get, from the content folder as it is.",
+    ),
     "preview": ("preview", "Show the content folder in a browser."),
-    "calendar": ("calendar", "List what goes live, ends, starts and expires, and when."),
+    "calendar": (
+        "calendar",
+        "List what goes live, ends, starts and expires, and when.",
+    ),
     "build": ("releases", "Check the content, write a release and activate it."),
     "releases": ("releases", "List the releases, the newest first."),
     "rollback": ("releases", "Activate an earlier release, and pin it."),
     "activate": ("releases", "Make a release the current one, and unpin."),
-    "diff": ("releases", "Print what changes between two releases, and the URLs to purge."),
+    "diff": (
+        "releases",
+        "Print what changes between two releases, and the URLs to purge.",
+    ),
     "prune": ("releases", "Delete old releases."),
     "verify": ("releases", "Compare every file of a release with its digest."),
     "catalog": ("catalog", "Convert feeds of the product catalog."),
@@ -47,13 +56,15 @@ ALIASES = {"switch": "activate", "prune-store": "prune-database"}
 """Former names of commands, which still work; no overview lists them."""
 
 FAILED = 4
-"""Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use, is
-click's.
+"""Exit status of a Failure: a full disk, a lock, an unknown release. 2, for wrong use,
+is click's.
 """
 
 
 class _Commands(click.Group):
-    """The commands in the order of use. A Failure is printed as a sentence, not a traceback."""
+    """The commands in the order of use. A Failure is printed as a sentence, not a
+    traceback.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -67,7 +78,9 @@ class _Commands(click.Group):
         _offer_interface(command)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
 
@@ -82,7 +95,9 @@ class _Commands(click.Group):
             option = f"--{misuse.argument} " if misuse.argument else ""
             raise click.UsageError(f"{option}{misuse}") from None
         except (Failure, OSError) as failure:
-            message = in_words(failure) if isinstance(failure, OSError) else str(failure)
+            message = (
+                in_words(failure) if isinstance(failure, OSError) else str(failure)
+            )
             click.echo(f"shopwindow: {message}", err=True)
             ctx.exit(FAILED)
 

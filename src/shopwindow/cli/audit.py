@@ -1,8 +1,10 @@
-"""A line for every administrative action: who did what to the service's data, and how much.
+"""A line for every administrative action: who did what to the service's data, and how
+much.
 
-Where the system has a log, the line goes there, since that outlasts the terminal: journald and
-syslogd listen at /dev/log. Elsewhere, as in a container, it goes to standard error, which the
-container's log stores. A line never holds keys, codes or people's ids.
+Where the system has a log, the line goes there, since that outlasts the terminal:
+journald and syslogd listen at /dev/log. Elsewhere, as in a container, it goes to
+standard error, which the container's log stores. A line never holds keys, codes or
+people's ids.
 """
 
 import os

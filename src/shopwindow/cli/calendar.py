@@ -17,7 +17,9 @@ from shopwindow.content.calendar import Calendar, Happening, Stretch
 
 @click.command()
 @CONTENT_DIR
-@click.option("--from", "start", metavar="INSTANT", help="The first instant; default: now.")
+@click.option(
+    "--from", "start", metavar="INSTANT", help="The first instant; default: now."
+)
 @click.option("--to", "end", metavar="INSTANT", help="The end; default: 90 days later.")
 @click.option(
     "--format",
@@ -30,7 +32,9 @@ from shopwindow.content.calendar import Calendar, Happening, Stretch
 def calendar(content: str, start: str | None, end: str | None, form: str) -> None:
     """List what goes live, ends, starts and expires, and where nothing is live."""
     documents = documents_of(content)
-    listed = library.calendar(interface(), Path(content), documents, start=start, end=end)
+    listed = library.calendar(
+        interface(), Path(content), documents, start=start, end=end
+    )
     click.echo(CALENDAR_FORMATS[form](listed, documents.zone), nl=form == "text")
 
 
@@ -64,7 +68,9 @@ def _shown(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def _json(listed: Calendar, zone: ZoneInfo) -> bytes:
-    return orjson.dumps(asdict(listed), option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_INDENT_2)
+    return orjson.dumps(
+        asdict(listed), option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_INDENT_2
+    )
 
 
 def _ics(listed: Calendar, zone: ZoneInfo) -> bytes:
@@ -90,7 +96,9 @@ def _event(happening: Happening) -> Any:
     event.add("dtstamp", moment)
     event.add("dtstart", moment)
     event.add("summary", f"{happening.title}: {happening.label}")
-    event.add("description", f"{happening.kind} {happening.id} {happening.label}".strip())
+    event.add(
+        "description", f"{happening.kind} {happening.id} {happening.label}".strip()
+    )
     return event
 
 

@@ -37,15 +37,20 @@ def catalog() -> None:
 )
 @CONTENT_DIR
 @LISTED_PROBLEMS
-def import_(feed: str, mapping: str, out: str, skip_bad: bool, content: str, most: int) -> None:
+def import_(
+    feed: str, mapping: str, out: str, skip_bad: bool, content: str, most: int
+) -> None:
     """Convert the rows of FEED to documents of the catalog, in a .jsonl file.
 
-    FEED has JSON lines, a list in JSON or YAML, or CSV; the ending of its name says which. Each
-    bad row is reported with its line. Where --content has schemas, documents are held against
-    these, too. Exit status 0; 1: there are bad rows, and nothing was written; 2: wrong use.
+    FEED has JSON lines, a list in JSON or YAML, or CSV; the ending of its name says
+    which. Each bad row is reported with its line. Where --content has schemas,
+    documents are held against these, too. Exit status 0; 1: there are bad rows, and
+    nothing was written; 2: wrong use.
     """
     if not out.endswith(".jsonl"):
-        raise click.UsageError(f"--out {out}: the name of what is written ends in .jsonl")
+        raise click.UsageError(
+            f"--out {out}: the name of what is written ends in .jsonl"
+        )
     mapped = _mapping(Path(mapping))
     schemas = library.schemas(interface(), Path(content))
 
@@ -70,7 +75,9 @@ def import_(feed: str, mapping: str, out: str, skip_bad: bool, content: str, mos
         os.replace(draft, target)
         click.echo(_summary(importing, out))
     except UnusableMapping as unfit:
-        raise click.UsageError(f"{mapping}: {unfit.found}; allowed: {unfit.allowed}") from None
+        raise click.UsageError(
+            f"{mapping}: {unfit.found}; allowed: {unfit.allowed}"
+        ) from None
     finally:
         draft.unlink(missing_ok=True)
 
@@ -94,7 +101,9 @@ def _mapping(path: Path) -> Mapped:
         raise click.UsageError(f"--map {path}: {error.strerror}") from None
     except Malformed as fault:
         where = f"{path}:{fault.place.line}:{fault.place.column}"
-        raise click.UsageError(f"{where}: {fault.found}; allowed: {fault.allowed}") from None
+        raise click.UsageError(
+            f"{where}: {fault.found}; allowed: {fault.allowed}"
+        ) from None
     try:
         return mappings.read(value)
     except UnusableMapping as unfit:

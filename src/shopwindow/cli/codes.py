@@ -1,7 +1,7 @@
 """`codes`: single-use codes are issued, imported and counted.
 
-What these commands need of the shop and the service they import when they are called, so that
-`--help` needs none of it.
+What these commands need of the shop and the service they import when they are called,
+so that `--help` needs none of it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ REPORT_HEADINGS = (
 def codes() -> None:
     """Issue, import and count single-use codes.
 
-    To issue and to import, SHOPWINDOW_CODE_SECRET must hold the secret that the service has.
+    To issue and to import, SHOPWINDOW_CODE_SECRET must hold the secret that the service
+    has.
     """
 
 
@@ -92,7 +93,9 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
     finally:  # what was issued before a failure is recorded, too
         data.close()
         audit.record("codes issue", promotion=promotion, issued=issued)
-    click.echo(f"issued {count:,} code{'s' * (count > 1)} of promotion {promotion}", err=True)
+    click.echo(
+        f"issued {count:,} code{'s' * (count > 1)} of promotion {promotion}", err=True
+    )
 
 
 @codes.command("import")
@@ -105,12 +108,14 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
 )
 @DATABASE_URL
 @OUT
-def import_codes(file: BinaryIO, promotion: int | None, database: str, out: str) -> None:
+def import_codes(
+    file: BinaryIO, promotion: int | None, database: str, out: str
+) -> None:
     """Take over codes that were made elsewhere: all of them, or none.
 
-    FILE (-: standard input) has one code a line: the promoId, a comma or space, and the code;
-    with --promotion only the code. Exit status 0: all are imported; 1: some lines are bad, and
-    nothing was imported.
+    FILE (-: standard input) has one code a line: the promoId, a comma or space, and the
+    code; with --promotion only the code. Exit status 0: all are imported; 1: some lines
+    are bad, and nothing was imported.
     """
     from collections import defaultdict
 
@@ -164,7 +169,9 @@ def _print_bad_lines(name: str, bad: Mapping[int, str]) -> None:
         click.echo(f"{name}:{number}: {fault}")
     if len(bad) > MAX_LISTED_LINES:
         click.echo(f"and {len(bad) - MAX_LISTED_LINES:,} lines more")
-    click.echo(f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True)
+    click.echo(
+        f"{len(bad):,} bad line{'s' * (len(bad) > 1)}; nothing is imported", err=True
+    )
 
 
 @codes.command("report")
@@ -202,7 +209,7 @@ def report(database: str, form: str) -> None:
         click.echo("  ".join(padded).rstrip())
 
 
-# -- what they share ---------------------------------------------------------------------------
+# -- what they share -------------------------------------------------------------------
 
 
 def _secret() -> bytes:
@@ -261,7 +268,9 @@ def _promotions(ids: Sequence[int], out: str) -> dict[int, str]:
     for id in ids:
         promotion = content.document("promotion", "promoId", id)
         if promotion is None:
-            faults[id] = f"the current release in {out} has no such promotion; {there_are}"
+            faults[id] = (
+                f"the current release in {out} has no such promotion; {there_are}"
+            )
         elif not promotion.get("singleUse"):
             does_not_say = f"promotion {id} does not say `singleUse: true` in content"
             click.echo(f"shopwindow: {does_not_say}", err=True)

@@ -42,7 +42,12 @@ from shopwindow.cli.steps import (
     help="How problems are printed: for people, as JSON, as GitHub's annotations, or as SARIF.",
 )
 def check(
-    content: str, jobs: int | None, against: str | None, most: int, unpacked: int, form: str
+    content: str,
+    jobs: int | None,
+    against: str | None,
+    most: int,
+    unpacked: int,
+    form: str,
 ) -> None:
     """Report everything that is wrong with the content. Nothing is written.
 
@@ -71,7 +76,9 @@ def check(
 @CONTENT_DIR
 @AT
 @click.option(
-    "--app", metavar="NAME", help="The app that asks; default: the first of the content."
+    "--app",
+    metavar="NAME",
+    help="The app that asks; default: the first of the content.",
 )
 @click.option(
     "--as",
@@ -81,12 +88,14 @@ def check(
     metavar="FORMAT",
     help="The format of the response: json or xml.",
 )
-def show(request: str, content: str, at: str | None, app: str | None, form: str) -> None:
+def show(
+    request: str, content: str, at: str | None, app: str | None, form: str
+) -> None:
     """Print what an app would get for REQUEST, from the content folder as it is now.
 
-    REQUEST is a path and query below the base URL, such as v1/stores, or a whole URL. Nothing is
-    built. Exit status 0: the response has status 200; 1: it has another, or the content has
-    problems.
+    REQUEST is a path and query below the base URL, such as v1/stores, or a whole URL.
+    Nothing is built. Exit status 0: the response has status 200; 1: it has another, or
+    the content has problems.
     """
     library.require_format(form)  # before the content is read
     documents = documents_of(content)

@@ -1,7 +1,8 @@
-"""`migrate`, `backup`, `restore` and `prune-database`: how the database is looked after.
+"""`migrate`, `backup`, `restore` and `prune-database`: how the database is looked
+after.
 
-What these commands need of the service they import when they are called, so that `--help` needs
-none of it.
+What these commands need of the service they import when they are called, so that
+`--help` needs none of it.
 """
 
 from __future__ import annotations
@@ -29,12 +30,8 @@ if TYPE_CHECKING:
     from shopwindow.interface.table import Table
     from shopwindow.service.database.database import Database
 
-DUMP = (
-    "a PostgreSQL database is copied by its own tool: pg_dump --format=custom --file=FILE URL"
-)
-RESTORE = (
-    "a PostgreSQL database is restored by its own tool: pg_restore --clean --dbname=URL FILE"
-)
+DUMP = "a PostgreSQL database is copied by its own tool: pg_dump --format=custom --file=FILE URL"
+RESTORE = "a PostgreSQL database is restored by its own tool: pg_restore --clean --dbname=URL FILE"
 
 
 @contextmanager
@@ -55,7 +52,9 @@ def opened(url: str) -> Iterator[Database]:
             raise Failure(fault)
         if reason := lacking(database):
             raise Failure(reason)
-        refuse_newer(database.read(lambda tables: reached(tables.session)), database.tables)
+        refuse_newer(
+            database.read(lambda tables: reached(tables.session)), database.tables
+        )
         yield database
     finally:
         database.close()
@@ -71,7 +70,9 @@ def require(database: Database, table: Table[Any]) -> None:
 
 
 def _sqlite_file(url: str, other: str) -> Path:
-    """Return the file of a SQLite database. Raises Failure for any other, with ``other``."""
+    """Return the file of a SQLite database. Raises Failure for any other, with
+    ``other``.
+    """
     from shopwindow.problems import Failure
     from shopwindow.service.database.address import sqlite_path
 
@@ -86,8 +87,8 @@ def _sqlite_file(url: str, other: str) -> Path:
 def migrate(database: str) -> None:
     """Bring the database to this program's form, and print each step.
 
-    All steps are done, or none. An older program may go on serving meanwhile. A database that is
-    not there yet is made.
+    All steps are done, or none. An older program may go on serving meanwhile. A
+    database that is not there yet is made.
     """
     from shopwindow.service.database.database import open_database
     from shopwindow.service.database.migrate import left_alone
@@ -105,7 +106,9 @@ def migrate(database: str) -> None:
     else:
         click.echo("nothing to do")
     if foreign:
-        click.echo(f"left alone: {', '.join(foreign)}; the interface has no such tables")
+        click.echo(
+            f"left alone: {', '.join(foreign)}; the interface has no such tables"
+        )
 
 
 @click.command()
@@ -118,7 +121,8 @@ def migrate(database: str) -> None:
     help="The copy: one file, which is replaced if it is there.",
 )
 def backup(database: str, target: str) -> None:
-    """Copy a SQLite database to a file, as it is at one instant, also while it is in use.
+    """Copy a SQLite database to a file, as it is at one instant, also while it is in
+    use.
 
     PostgreSQL has a tool of its own: pg_dump.
     """
@@ -206,7 +210,9 @@ def prune_database(
     from shopwindow.service.database.prune import lifetimes, prune
 
     by_name = {"bags": bags, "mails": mails}
-    days = {name: number for name, number in by_name.items() if number is not None} | keep
+    days = {
+        name: number for name, number in by_name.items() if number is not None
+    } | keep
     kept = {name: timedelta(days=number) for name, number in days.items()}
     now = datetime.now(UTC)
     options: dict[str, int] = {}

@@ -22,8 +22,8 @@ def key() -> None:
 def new_key(app: str, content: str) -> None:
     """Make an API key for the application APP, and print it with its digest.
 
-    The key is printed this once: content holds only digests. The app and the edge's file of keys
-    need the key; the application's apiKeys need the digest.
+    The key is printed this once: content holds only digests. The app and the edge's
+    file of keys need the key; the application's apiKeys need the digest.
     """
     made = library.new_key(interface(), Path(content), app)
     if not made.application_checked:
@@ -117,8 +117,8 @@ def edge_nginx(
 ) -> None:
     """Print nginx's configuration for the current release, or write it to a file.
 
-    It belongs into nginx's http context, such as conf.d/. It holds API keys: use --write, or
-    make sure that nobody else can read what it is printed to.
+    It belongs into nginx's http context, such as conf.d/. It holds API keys: use
+    --write, or make sure that nobody else can read what it is printed to.
     """
     own = Path(content) / "templates" / TEMPLATE
     if own.exists() and not templates:
@@ -147,7 +147,8 @@ def edge_nginx(
 @CONTENT_DIR
 @OUT
 def edge_openapi(content: str, out: str) -> None:
-    """Print the interface as an OpenAPI 3.1 document, with examples from the current release.
+    """Print the interface as an OpenAPI 3.1 document, with examples from the current
+    release.
 
     Where --content has schemas, they come before the program's own.
     """

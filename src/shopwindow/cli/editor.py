@@ -22,8 +22,8 @@ from shopwindow.editor.vscode import SETTINGS
 def schemas(editor: str, content: str) -> None:
     """Write schemas that a YAML language server understands.
 
-    They know the folder's collections and its own schemas. What settings.json says of other
-    things stays. In DIR, associations.json says which files each schema is for.
+    They know the folder's collections and its own schemas. What settings.json says of
+    other things stays. In DIR, associations.json says which files each schema is for.
     """
     written, problems = library.editor_schemas(interface(), Path(content), editor)
     if problems:

@@ -16,10 +16,11 @@ def logs() -> None:
 @logs.command("parse")
 @click.argument("file", type=click.File("rb"), default="-")
 def read(file: BinaryIO) -> None:
-    """Print each entry of a log FILE as a line of JSON, with every value as it was sent.
+    """Print each entry of a log FILE as a line of JSON, with every value as it was
+    sent.
 
-    Without FILE it is standard input. Exit status 0; 1: some line is no entry, as standard error
-    says, and the others were printed.
+    Without FILE it is standard input. Exit status 0; 1: some line is no entry, as
+    standard error says, and the others were printed.
     """
     import sys
 

@@ -64,9 +64,10 @@ def mail(
 ) -> None:
     """Send the mails of the outbox until SIGTERM.
 
-    Several of these may run: they share the work. Environment variables name the mail server:
-    SHOPWINDOW_SMTP_HOST, SHOPWINDOW_SMTP_PORT, SHOPWINDOW_SMTP_TLS (starttls, implicit or none),
-    SHOPWINDOW_SMTP_USER, SHOPWINDOW_SMTP_PASSWORD and SHOPWINDOW_SMTP_CA.
+    Several of these may run: they share the work. Environment variables name the mail
+    server: SHOPWINDOW_SMTP_HOST, SHOPWINDOW_SMTP_PORT, SHOPWINDOW_SMTP_TLS (starttls,
+    implicit or none), SHOPWINDOW_SMTP_USER, SHOPWINDOW_SMTP_PASSWORD and
+    SHOPWINDOW_SMTP_CA.
     """
     if not (retry_dead or list_dead):
         _send(database, templates, connections, lease, once=once)
@@ -85,7 +86,9 @@ def mail(
             audit.record("mail --list-dead")
 
 
-def _send(database: str, templates: str, connections: int, lease: float, *, once: bool) -> None:
+def _send(
+    database: str, templates: str, connections: int, lease: float, *, once: bool
+) -> None:
     server = smtp_server(os.environ)
     if server is None:
         raise Failure("SHOPWINDOW_SMTP_HOST is not set: it names the mail server")
@@ -96,7 +99,9 @@ def _send(database: str, templates: str, connections: int, lease: float, *, once
         if not once:
             _send_until_stopped(senders)
         elif not senders.send_what_is_due():
-            raise Failure("what is due was not sent; `shopwindow mail` tries again later")
+            raise Failure(
+                "what is due was not sent; `shopwindow mail` tries again later"
+            )
 
 
 def _send_until_stopped(senders: Senders) -> None:

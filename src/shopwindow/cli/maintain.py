@@ -1,4 +1,6 @@
-"""`maintain`: what a timer calls, so that nothing that has to be done again is forgotten."""
+"""`maintain`: what a timer calls, so that nothing that has to be done again is
+forgotten.
+"""
 
 import sys
 from datetime import UTC, datetime
@@ -23,7 +25,9 @@ from shopwindow.service.maintenance import maintain as run
 
 
 @click.command()
-@click.argument("jobs", nargs=-1, type=click.Choice(list(MAINTENANCE_JOBS)), metavar="[JOB]...")
+@click.argument(
+    "jobs", nargs=-1, type=click.Choice(list(MAINTENANCE_JOBS)), metavar="[JOB]..."
+)
 @CONTENT_DIR
 @OUT
 @click.option(
@@ -107,7 +111,8 @@ def maintain(
     wait: float,
     metrics: str | None,
 ) -> None:
-    """Do each JOB that is due; without JOB, all of them. A timer may call it as often as it likes.
+    """Do each JOB that is due; without JOB, all of them. A timer may call it as often
+    as it likes.
 
     \b
     build           write and activate a release, once the content changes by itself
@@ -116,8 +121,8 @@ def maintain(
     prune           delete old releases
     prune-database  remove what the database and the mobile log keep only for a while
 
-    Each job is reported on one line, and one that fails does not stop the others. Exit status 0;
-    4: a job failed, and standard error has all that it printed.
+    Each job is reported on one line, and one that fails does not stop the others. Exit
+    status 0; 4: a job failed, and standard error has all that it printed.
     """
     hand_on_interface()  # each job is a process of its own
     by_option = {"bags": bags, "mails": mails}

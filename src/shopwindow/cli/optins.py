@@ -1,12 +1,12 @@
 """`optins`: every choice about an opt-in is exported; a person is forgotten.
 
-What these commands need of the service they import when they are called, so that `--help` needs
-none of it.
+What these commands need of the service they import when they are called, so that
+`--help` needs none of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -66,11 +66,16 @@ def export(database: str, since: str | None, form: str) -> None:
     with opened(database) as data:
         require(data, CONSENTS)
         choices = _history(data, start)
-        rows = ({name: getattr(choice, name) for name in CHOICE_FIELDS} for choice in choices)
-        # Recorded at the beginning: what was read has left the database, even if the rest fails.
+        rows = (
+            {name: getattr(choice, name) for name in CHOICE_FIELDS}
+            for choice in choices
+        )
+        # Recorded at the beginning: what was read has left the database, even if the
+        # rest fails.
         audit.record("optins export", since=start, format=form)
         if form == "csv":
-            # Lines end with CR and LF, so the writer quotes a value that holds one of the two.
+            # Lines end with CR and LF, so the writer quotes a value that holds one of
+            # the two.
             out = csv.DictWriter(sys.stdout, CHOICE_FIELDS)
             out.writeheader()
             out.writerows(rows)
@@ -86,14 +91,19 @@ def _history(database: Database, since: str) -> Iterator[Choice]:
     """
     from shopwindow.retail.consents.table import CONSENTS
 
+    def after(place: tuple[str, str]) -> Sequence[Choice]:
+        return database.read(lambda tables: tables[CONSENTS].history(*place))
+
     place = (since, "")
-    while page := database.read(lambda tables, place=place: tables[CONSENTS].history(*place)):  # type: ignore[misc]
+    while page := after(place):
         yield from page
         place = page[-1].at, page[-1].id
 
 
 def _instant(text: str | None) -> str:
-    """Return an instant as the database holds it; of a day, its beginning. Raises UsageError."""
+    """Return an instant as the database holds it; of a day, its beginning. Raises
+    UsageError.
+    """
     from datetime import UTC, datetime
 
     from shopwindow.interface.table import written
@@ -103,7 +113,10 @@ def _instant(text: str | None) -> str:
     try:
         instant = datetime.fromisoformat(text)
         return written(instant if instant.tzinfo else instant.replace(tzinfo=UTC))
-    except (ValueError, OverflowError):  # in UTC it may lie before the year 1, or after 9999
+    except (
+        ValueError,
+        OverflowError,
+    ):  # in UTC it may lie before the year 1, or after 9999
         allowed = "must be a day or an instant, such as 2026-11-24"
         raise click.UsageError(f"--since {text}: {allowed}") from None
 
@@ -115,8 +128,8 @@ def _instant(text: str | None) -> str:
 def forget(database: str, device: str | None, user: str | None) -> None:
     """Remove every row of a person, by --device or by --user, from all tables.
 
-    Stored responses to their requests go, too. That it was done stays, and when. What is out of
-    reach, such as backups, is printed.
+    Stored responses to their requests go, too. That it was done stays, and when. What
+    is out of reach, such as backups, is printed.
     """
     import os
 
@@ -134,7 +147,9 @@ def forget(database: str, device: str | None, user: str | None) -> None:
         overwritten = path is None or empty(path)
     audit.record("optins forget", by=by, removed=removed)
     *counts, last = (f"{number:,} {called}" for called, number in removed.items())
-    click.echo(f"{', '.join(counts)} and {last} removed" if counts else f"{last} removed")
+    click.echo(
+        f"{', '.join(counts)} and {last} removed" if counts else f"{last} removed"
+    )
     click.echo(NOT_REACHED)
     if not overwritten:
         stands = f"what was removed may stand in {path}-wal for a while"

@@ -23,7 +23,8 @@ from shopwindow.problems import Failure, Misuse
 def preview(content: str, out: str, bind: str, opens: bool) -> None:
     """Show the content folder in a browser, and every change as soon as it is saved.
 
-    Nothing is built, written or sent anywhere; `current` stays as it is. Ctrl-C ends it.
+    Nothing is built, written or sent anywhere; `current` stays as it is. Ctrl-C ends
+    it.
     """
     from shopwindow.preview import server
 
@@ -46,5 +47,7 @@ def _address(bind: str) -> tuple[str, int]:
     """Return the host and port of `ADDRESS:PORT`. Raises Failure for anything else."""
     host, _, port = bind.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise Failure(f"--bind {bind}: not an address and a port, such as 127.0.0.1:4000")
+        raise Failure(
+            f"--bind {bind}: not an address and a port, such as 127.0.0.1:4000"
+        )
     return host.strip("[]"), int(port)

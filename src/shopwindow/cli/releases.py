@@ -35,16 +35,21 @@ from shopwindow.release.changes import Change
 from shopwindow.release.order import MAX_FILES
 
 LISTED_IDS = 10
-"""Ids of changed documents that a build prints for each kind: a line of a terminal holds ten."""
+"""Ids of changed documents that a build prints for each kind: a line of a terminal
+holds ten.
+"""
 
 MAX_PRINTED_VALUE = 200
-"""Characters of a value that `diff` prints: two of them are a few lines of a terminal."""
+"""Characters of a value that `diff` prints: two of them are a few lines of a terminal.
+"""
 
 REASON = click.option(
     "--reason", default="", metavar="TEXT", help="Why; goes into the history."
 )
 
-EDGE_CHANGED = "the edge's configuration must be written and reloaded (shopwindow edge nginx)"
+EDGE_CHANGED = (
+    "the edge's configuration must be written and reloaded (shopwindow edge nginx)"
+)
 
 
 @click.command()
@@ -87,10 +92,11 @@ def build(
 ) -> None:
     """Check the content, write a release and activate it.
 
-    Exit status 0: the release is current; 1: the content has problems, and nothing was written;
-    3: the release was written, but a rollback has pinned `current`.
+    Exit status 0: the release is current; 1: the content has problems, and nothing was
+    written; 3: the release was written, but a rollback has pinned `current`.
     """
-    # A build creates many objects and drops few: the collector would walk them over and over.
+    # A build creates many objects and drops few: the collector would walk them over and
+    # over.
     gc.disable()
     if listing:
         _list_operations(content, at, jobs)
@@ -128,14 +134,18 @@ def _outcome(done: Build, built: Built) -> str:
         pin = f"; `current` is pinned, {unpins}" if done.pinned else ""
         return f"it is current already: {what}{pin}"
     unpins = f"`shopwindow activate {built.id[:12]}` activates and unpins"
-    return f"not activated: `current` is pinned to {(done.current or '')[:12]}; {unpins}"
+    return (
+        f"not activated: `current` is pinned to {(done.current or '')[:12]}; {unpins}"
+    )
 
 
 def _print_built(built: Built, outcome: str) -> None:
     click.echo(f"release {built.id[:12]}: {built.files} files, {outcome}")
     if not built.existed:
         linked = built.files - built.written
-        click.echo(f"  {built.written} written, {linked} linked, {built.removed} removed")
+        click.echo(
+            f"  {built.written} written, {linked} linked, {built.removed} removed"
+        )
     for kind, ids in built.documents.items():
         more = f" and {len(ids) - LISTED_IDS} more" if len(ids) > LISTED_IDS else ""
         click.echo(
@@ -150,7 +160,9 @@ def _list_operations(content: str, at: str | None, jobs: int | None) -> None:
         interface(), Path(content), documents, at=at, jobs=jobs
     ):
         is_dynamic = files is None
-        where = _why_dynamic(operation) if is_dynamic else f"pre-rendered, {files} files"
+        where = (
+            _why_dynamic(operation) if is_dynamic else f"pre-rendered, {files} files"
+        )
         click.echo(f"{operation.method} {operation.path}  {where}")
 
 
@@ -171,7 +183,9 @@ def releases(out: str) -> None:
     """
     listed = library.releases(Path(out))
     if not listed:
-        click.echo(f"{out}: there is no release; `shopwindow build` makes one", err=True)
+        click.echo(
+            f"{out}: there is no release; `shopwindow build` makes one", err=True
+        )
     for release in listed:
         marks = " current" * release.current + " pinned" * release.pinned
         size = f"{release.files:>7} files  {f'{release.size / 1024:,.0f} KiB':>12}"
@@ -187,8 +201,8 @@ def releases(out: str) -> None:
 def rollback(id: str | None, out: str, reason: str) -> None:
     """Make an earlier release the current one, and pin it.
 
-    Without ID it is the newest release that was never rolled back from. While it is pinned,
-    builds write releases but activate none; `shopwindow activate` ends that.
+    Without ID it is the newest release that was never rolled back from. While it is
+    pinned, builds write releases but activate none; `shopwindow activate` ends that.
     """
     _print_activated(library.roll_back(Path(out), id, reason))
     click.echo("pinned: builds activate nothing until `shopwindow activate` does")
@@ -200,10 +214,11 @@ def rollback(id: str | None, out: str, reason: str) -> None:
 @click.option("--latest", is_flag=True, help="Take the release of the last build.")
 @REASON
 def activate(id: str | None, out: str, latest: bool, reason: str) -> None:
-    """Make release ID the current one, and unpin. (`switch` is the command's former name.)
+    """Make release ID the current one, and unpin. (`switch` is the command's former
+    name.)
 
-    ID is the beginning of a release's id, of 8 digits or more. Exit status 0; 4: the release is
-    damaged, and nothing has changed.
+    ID is the beginning of a release's id, of 8 digits or more. Exit status 0; 4: the
+    release is damaged, and nothing has changed.
     """
     if (id is None) != latest:
         raise click.UsageError("name a release, or say --latest")
@@ -228,7 +243,8 @@ def _print_activated(done: Activated) -> None:
     help="Only print the URLs to purge, one a line; this reads only the manifests.",
 )
 def diff(a: str, b: str, out: str, only_urls: bool) -> None:
-    """Print what changes from release A to release B, and the URLs to purge from caches.
+    """Print what changes from release A to release B, and the URLs to purge from
+    caches.
 
     A and B are ids of releases, of which 8 digits do, or `current`.
     """
@@ -244,7 +260,9 @@ def diff(a: str, b: str, out: str, only_urls: bool) -> None:
         click.echo(f"  {url}")
     if differing.urls:
         dynamic = "dynamic responses, to other queries,"
-        click.echo(f"{dynamic} leave the caches by themselves within {differing.lifetime} s")
+        click.echo(
+            f"{dynamic} leave the caches by themselves within {differing.lifetime} s"
+        )
 
 
 def _sentence(change: Change) -> str:
@@ -258,7 +276,9 @@ def _sentence(change: Change) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a value as `diff` prints it. None is one that is not there: content has no null."""
+    """Return a value as `diff` prints it. None is one that is not there: content has no
+    null.
+    """
     text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
     is_short = len(text) <= MAX_PRINTED_VALUE
     return text if is_short else text[: MAX_PRINTED_VALUE - 1] + "…"

@@ -1,8 +1,8 @@
 """Problems, printed: for a terminal, for programs, as GitHub's annotations, as SARIF.
 
-Each format is a function of the problems, the content folder and how many problems are not
-listed; REPORT_FORMATS names them. Only `lines` reads files: it shows the line that a problem is
-about, with carets below the place.
+Each format is a function of the problems, the content folder and how many problems are
+not listed; REPORT_FORMATS names them. Only `lines` reads files: it shows the line that
+a problem is about, with carets below the place.
 """
 
 import json
@@ -17,13 +17,17 @@ from urllib.parse import quote
 from shopwindow.problems import Place, Problem, one_line, pointer_text, sentence
 
 MAX_ANNOTATIONS = 10
-"""GitHub shows this many errors of one step as annotations, and drops the rest silently."""
+"""GitHub shows this many errors of one step as annotations, and drops the rest
+silently.
+"""
 
 EXCERPT_LENGTH = 120
 """Characters of a line that are shown around a place."""
 
 MAX_REPORT_LINE = 1024 * 1024
-"""Characters of a line that is read for an excerpt; a file with a longer one gets no more."""
+"""Characters of a line that is read for an excerpt; a file with a longer one gets no
+more.
+"""
 
 UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 """Stands for a character that a terminal might obey."""
@@ -33,7 +37,9 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def _where(problem: Problem, root: Path) -> str:
     path = one_line(os.path.join(root, problem.path))
-    return f"{path}:{problem.place.line}:{problem.place.column}" if problem.place else path
+    return (
+        f"{path}:{problem.place.line}:{problem.place.column}" if problem.place else path
+    )
 
 
 @dataclass(frozen=True)
@@ -55,8 +61,8 @@ NO_MORE = More()
 def lines(
     problems: Sequence[Problem], root: Path, more: More = NO_MORE, *, excerpts: bool
 ) -> str:
-    """Return a line for each problem; with ``excerpts`` also the line that it is about, and
-    carets below the place.
+    """Return a line for each problem; with ``excerpts`` also the line that it is about,
+    and carets below the place.
     """
     sources = _sources(problems, root) if excerpts else {}
     printed = []
@@ -74,7 +80,8 @@ def lines(
 def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], str]:
     """Return the lines that problems are about, by path and number.
 
-    Each file is read once, and only as far as needed. One that cannot be read has no lines.
+    Each file is read once, and only as far as needed. One that cannot be read has no
+    lines.
     """
     wanted: dict[str, set[int]] = {}
     for problem in problems:
@@ -113,9 +120,13 @@ def _excerpt(place: Place, line: str) -> list[str]:
     carets = "^" * max(1, sum(map(_width, line[first : min(last, end)])))
     number = f"{place.line:>6} | "
     shown = "".join(
-        char if char.isprintable() or char == "\t" else UNPRINTABLE for char in line[start:end]
+        char if char.isprintable() or char == "\t" else UNPRINTABLE
+        for char in line[start:end]
     )
-    return [number + before + shown + after, " " * (len(number) - 2) + "| " + blanks + carets]
+    return [
+        number + before + shown + after,
+        " " * (len(number) - 2) + "| " + blanks + carets,
+    ]
 
 
 def _width(char: str) -> int:
@@ -134,12 +145,15 @@ def text(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
 
 
 def as_json(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
-    """Return `{"problems": […]}`: lines and columns count from 1, and the end is exclusive.
+    """Return `{"problems": […]}`: lines and columns count from 1, and the end is
+    exclusive.
 
-    Where not all are listed, `more` is how many there are besides, and `moreAtLeast` whether
-    there may be even more.
+    Where not all are listed, `more` is how many there are besides, and `moreAtLeast`
+    whether there may be even more.
     """
-    value: dict[str, Any] = {"problems": [_plain(problem, root) for problem in problems]}
+    value: dict[str, Any] = {
+        "problems": [_plain(problem, root) for problem in problems]
+    }
     if more.count:
         value |= {"more": more.count, "moreAtLeast": more.at_least}
     return json.dumps(value, ensure_ascii=False, indent=1)
@@ -155,7 +169,9 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
         "endLine": place and place.end_line,
         "endColumn": place and place.end_column,
         "pointer": "".join(
-            f"/{step}" for step in pointer_text(problem.pointer).split("/") if problem.pointer
+            f"/{step}"
+            for step in pointer_text(problem.pointer).split("/")
+            if problem.pointer
         ),
         "found": problem.found,
         "allowed": problem.allowed,
@@ -166,7 +182,8 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
 
 
 def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
-    """Return workflow commands for annotations: the first ten, then how many more there are.
+    """Return workflow commands for annotations: the first ten, then how many more there
+    are.
 
     The others follow as plain lines, for the log.
     """
@@ -184,7 +201,9 @@ def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str
 def _annotation(problem: Problem, root: Path) -> str:
     path = os.path.join(root, problem.path)
     # `_escaped` writes line ends so that GitHub reads them back; they stay as they are.
-    values = {"file": "".join(char if char in "\r\n" else one_line(char) for char in path)}
+    values = {
+        "file": "".join(char if char in "\r\n" else one_line(char) for char in path)
+    }
     if place := problem.place:
         values |= {"line": str(place.line), "col": str(place.column)}
         if place.end_line == place.line:
@@ -193,12 +212,16 @@ def _annotation(problem: Problem, root: Path) -> str:
                 "endColumn": str(max(place.column, place.end_column - 1)),
             }
     values["title"] = problem.rule
-    properties = ",".join(f"{name}={_escaped(value, ',:')}" for name, value in values.items())
+    properties = ",".join(
+        f"{name}={_escaped(value, ',:')}" for name, value in values.items()
+    )
     return f"::error {properties}::{_escaped(sentence(problem), '')}"
 
 
 def _escaped(value: str, more: str) -> str:
-    """Return a value with GitHub's escapes for workflow commands; ``more``: what else to escape."""
+    """Return a value with GitHub's escapes for workflow commands; ``more``: what else
+    to escape.
+    """
     for char in "%\r\n" + more:
         value = value.replace(char, f"%{ord(char):02X}")
     return value
@@ -224,7 +247,10 @@ def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     }
     if more.count:
         notice = {"level": "warning", "message": {"text": str(more)}}
-        invocation = {"executionSuccessful": True, "toolExecutionNotifications": [notice]}
+        invocation = {
+            "executionSuccessful": True,
+            "toolExecutionNotifications": [notice],
+        }
         run["invocations"] = [invocation]
     log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, ensure_ascii=False, indent=1)

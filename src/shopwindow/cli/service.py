@@ -156,8 +156,8 @@ def serve(
 ) -> None:
     """Answer requests from the current release until SIGTERM.
 
-    A release that becomes the current one meanwhile is served from then on. Writes need a
-    database, which `shopwindow migrate` makes.
+    A release that becomes the current one meanwhile is served from then on. Writes need
+    a database, which `shopwindow migrate` makes.
     """
     hand_on_interface()  # to the workers
     try:

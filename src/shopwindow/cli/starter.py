@@ -38,12 +38,16 @@ from shopwindow.starter.locked import wheel_of
     help="Where the program's wheel is, and its hash; for requirements.txt.",
 )
 def init(
-    folder: Path, start: str, pipeline: str | None, editor: str | None, wheel: str | None
+    folder: Path,
+    start: str,
+    pipeline: str | None,
+    editor: str | None,
+    wheel: str | None,
 ) -> None:
     """Write a new content repository to DIR.
 
-    Content goes to DIR/content; releases will go to DIR/dist. In DIR, no command needs an
-    option. Where DIR holds something that would be written, nothing is.
+    Content goes to DIR/content; releases will go to DIR/dist. In DIR, no command needs
+    an option. Where DIR holds something that would be written, nothing is.
     """
     beginning = Beginning(start, pipeline, editor, wheel_of(wheel) if wheel else None)
     files = library.start(interface(), folder, beginning)
@@ -62,12 +66,13 @@ def init(
 def new(kind: str, name: str | None, content: str) -> None:
     """Write a commented skeleton of a KIND into a file of its own.
 
-    KIND is event, store, promotion, app, or any other kind of the content folder. The id is the
-    highest of the kind and one more; NAME is what people call the document, and goes into it
-    and into the name of its file, <folder>/<id>-<name>.yaml.
+    KIND is event, store, promotion, app, or any other kind of the content folder. The
+    id is the highest of the kind and one more; NAME is what people call the document,
+    and goes into it and into the name of its file, <folder>/<id>-<name>.yaml.
 
-    Where ids are no numbers that can be counted on, NAME is the id, and has to be given: the
-    name of an app, the bar code of an inventory, the product that a recommendation is for.
+    Where ids are no numbers that can be counted on, NAME is the id, and has to be
+    given: the name of an app, the bar code of an inventory, the product that a
+    recommendation is for.
     """
     path = library.new(interface(), Path(content), kind, name)
     click.echo(path)

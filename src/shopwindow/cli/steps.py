@@ -28,7 +28,9 @@ BAR_WIDTH = 30
 """Characters of a progress bar: with its words and numbers it fits on a line of 80."""
 
 DAYS = click.IntRange(1, 3650)
-"""How long something may be kept: at most ten years, which is what bookkeeping asks for."""
+"""How long something may be kept: at most ten years, which is what bookkeeping asks
+for.
+"""
 
 
 class Setting(click.Option):
@@ -41,10 +43,14 @@ class Setting(click.Option):
         return os.environ.get(str(self.envvar))
 
 
-# -- options -----------------------------------------------------------------------------------
+# -- options ---------------------------------------------------------------------------
 
 CONTENT_DIR = click.option(
-    "--content", default="content", show_default=True, metavar="DIR", help="The content folder."
+    "--content",
+    default="content",
+    show_default=True,
+    metavar="DIR",
+    help="The content folder.",
 )
 OUT = click.option(
     "--out",
@@ -167,7 +173,7 @@ def _interface_name() -> str:
     return name
 
 
-# -- steps -------------------------------------------------------------------------------------
+# -- steps -----------------------------------------------------------------------------
 
 
 def documents_of(content: str) -> Documents:
@@ -180,7 +186,8 @@ def documents_of(content: str) -> Documents:
 
 
 def print_problems(checked: Checked, root: Path, form: str) -> None:
-    """Print the problems of a content folder; on a terminal with the lines that they are about.
+    """Print the problems of a content folder; on a terminal with the lines that they
+    are about.
 
     ``form`` is a name of `report.REPORT_FORMATS`.
     """
@@ -211,7 +218,9 @@ def print_placeholders(checked: Checked, content: str) -> None:
 
 
 def progress_bar(step: str) -> Progress | None:
-    """Return what draws how far a step has come, on a terminal; None elsewhere, as in CI."""
+    """Return what draws how far a step has come, on a terminal; None elsewhere, as in
+    CI.
+    """
     if not sys.stderr.isatty():
         return None
     drawn = 0.0
@@ -225,6 +234,8 @@ def progress_bar(step: str) -> Progress | None:
             drawn = now
             bar = "#" * (BAR_WIDTH * done // total)
             counts = f"{done:,} of {total:,}"
-            click.echo(f"\r{step} [{bar:<{BAR_WIDTH}}] {counts}\x1b[K", nl=False, err=True)
+            click.echo(
+                f"\r{step} [{bar:<{BAR_WIDTH}}] {counts}\x1b[K", nl=False, err=True
+            )
 
     return progress

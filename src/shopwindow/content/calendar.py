@@ -1,7 +1,9 @@
-"""What happens when: all that goes live, ends, starts or expires, and where nothing does.
+"""What happens when: all that goes live, ends, starts or expires, and where nothing
+does.
 
-Everything follows from the kinds: publish windows of scheduled kinds, and the dates that a kind
-names itself (Kind.dates). A date on the clocks of stores in several zones happens several times.
+Everything follows from the kinds: publish windows of scheduled kinds, and the dates
+that a kind names itself (Kind.dates). A date on the clocks of stores in several zones
+happens several times.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,10 +25,11 @@ GOES_LIVE, GOES_OFF = "goes live", "goes off"
 
 @dataclass(frozen=True, order=True)
 class Happening:
-    """One thing that happens to one document at ``moment``, which people there read on the
-    clocks of ``zone``.
+    """One thing that happens to one document at ``moment``, which people there read on
+    the clocks of ``zone``.
 
-    ``label`` says what: "goes live", "goes off", or the label of one of its kind's dates.
+    ``label`` says what: "goes live", "goes off", or the label of one of its kind's
+    dates.
     """
 
     moment: datetime
@@ -39,8 +42,8 @@ class Happening:
 
 @dataclass(frozen=True, order=True)
 class Stretch:
-    """A stretch of time in which all documents of a kind are off (``ids`` is empty), or in
-    which several that have a publish window are live at once.
+    """A stretch of time in which all documents of a kind are off (``ids`` is empty), or
+    in which several that have a publish window are live at once.
     """
 
     start: datetime
@@ -53,9 +56,9 @@ class Stretch:
 class Calendar:
     """What happens between two instants.
 
-    ``happenings``, ``gaps`` and ``overlaps`` are in order of time; stretches are cut off at the
-    two instants. ``last`` is the last thing that happens ever, also beyond them; None where
-    nothing is scheduled at all.
+    ``happenings``, ``gaps`` and ``overlaps`` are in order of time; stretches are cut
+    off at the two instants. ``last`` is the last thing that happens ever, also beyond
+    them; None where nothing is scheduled at all.
     """
 
     start: datetime
@@ -75,7 +78,9 @@ def calendar(
         happening for kind in scheduled for happening in _happenings(documents, kind)
     )
     between = Window(start, end)
-    stretches = [part for kind in scheduled for part in _stretches(documents, kind, between)]
+    stretches = [
+        part for kind in scheduled for part in _stretches(documents, kind, between)
+    ]
     return Calendar(
         start,
         end,
@@ -131,17 +136,20 @@ class Zones:
         return [schedule.zone(name) for name in sorted(names)] or [self._site]
 
 
-# -- stretches of nothing, and of several at once ------------------------------------------------
+# -- stretches of nothing, and of several at once --------------------------------------
 
 
 def _stretches(documents: Documents, kind: Kind, between: Window) -> Iterator[Stretch]:
     """Yield the gaps and overlaps of a kind.
 
-    Only a kind whose documents all have windows has gaps: else something is always live. Only
-    documents with windows overlap.
+    Only a kind whose documents all have windows has gaps: else something is always
+    live. Only documents with windows overlap.
     """
     windows = [
-        (identity(kind, document.value), schedule.window(document.value, documents.zone))
+        (
+            identity(kind, document.value),
+            schedule.window(document.value, documents.zone),
+        )
         for document in documents.of(kind.name)
         if kind.scheduled
     ]
@@ -149,8 +157,12 @@ def _stretches(documents: Documents, kind: Kind, between: Window) -> Iterator[St
     if not bounded:
         return
     moments = {between.start, between.end}
-    moments |= {moment for _, window in bounded for moment in (window.start, window.end)}
-    inside = sorted(moment for moment in moments if between.start <= moment <= between.end)
+    moments |= {
+        moment for _, window in bounded for moment in (window.start, window.end)
+    }
+    inside = sorted(
+        moment for moment in moments if between.start <= moment <= between.end
+    )
     always = len(bounded) < len(windows)
     for start, end in pairwise(inside):
         live = tuple(sorted(id for id, window in bounded if start in window))

@@ -1,5 +1,5 @@
-"""What the rules look at: the documents, or those of their parts that are sound, and when each
-is live.
+"""What the rules look at: the documents, or those of their parts that are sound, and
+when each is live.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,12 +17,13 @@ from shopwindow.problems import Pointer
 
 @dataclass
 class Case:
-    """The documents of a check, so far as they are sound, and when each of them is live.
+    """The documents of a check, so far as they are sound, and when each of them is
+    live.
 
-    ``documents`` are the valid ones. ``broken`` are those that their schema refuses, each with
-    what it finds: a rule looks at the parts about which the schema finds nothing. ``unknown``
-    names the kinds of which some file could not be read: a reference to one of those is no
-    problem, since its target may be in that file.
+    ``documents`` are the valid ones. ``broken`` are those that their schema refuses,
+    each with what it finds: a rule looks at the parts about which the schema finds
+    nothing. ``unknown`` names the kinds of which some file could not be read: a
+    reference to one of those is no problem, since its target may be in that file.
     """
 
     documents: Documents
@@ -56,25 +57,27 @@ class Case:
         return window if window and window.start < window.end else None
 
     def window(self, document: Document) -> Window | None:
-        """Return when a document is live; None where its window or the time zone is at fault,
-        and nothing follows.
+        """Return when a document is live; None where its window or the time zone is at
+        fault, and nothing follows.
         """
         return self.windows.get(id(document), ALWAYS)
 
     def having(self, kind: str, *parts: Pointer) -> list[Document]:
-        """Return the documents of a kind in which these parts are sound, in the order of their
-        files.
+        """Return the documents of a kind in which these parts are sound, in the order
+        of their files.
         """
         valid = [self.documents.site] if kind == "site" else self.documents.of(kind)
         others = [document for document, _ in self.broken if document.kind == kind]
         if kind == "site" and (others or not self.documents.site.value):
             valid = []
-        sound = [other for other in others if all(self.sound(other, part) for part in parts)]
+        sound = [
+            other for other in others if all(self.sound(other, part) for part in parts)
+        ]
         return sorted(valid + sound, key=_position) if sound else valid
 
     def sound(self, document: Document, part: Pointer, *, keys: bool = False) -> bool:
-        """Whether the schema finds nothing in this part, in what is below it, and in what it is
-        in.
+        """Whether the schema finds nothing in this part, in what is below it, and in
+        what it is in.
 
         With ``keys`` only findings about which keys stand in the part itself count.
         """
@@ -89,8 +92,8 @@ class Case:
             return None
 
     def entries(self, document: Document, part: Pointer) -> list[tuple[Any, Any]]:
-        """Return the sound items of a list by index, or the sound values of an object by key;
-        [] for anything else.
+        """Return the sound items of a list by index, or the sound values of an object
+        by key; [] for anything else.
         """
         value = self.at(document, part)
         if isinstance(value, dict):
@@ -99,11 +102,15 @@ class Case:
             entries = list(enumerate(value)) if isinstance(value, list) else []
         if id(document) not in self.findings:
             return entries
-        return [(name, entry) for name, entry in entries if self.sound(document, (*part, name))]
+        return [
+            (name, entry)
+            for name, entry in entries
+            if self.sound(document, (*part, name))
+        ]
 
     def keys(self, document: Document, part: Pointer) -> list[str] | None:
-        """Return the keys of an object that its schema allows, and those that it lacks; None if
-        it is no object.
+        """Return the keys of an object that its schema allows, and those that it lacks;
+        None if it is no object.
         """
         value = self.at(document, part)
         if not isinstance(value, dict):
@@ -117,7 +124,9 @@ class Case:
             if finding.missing and finding.pointer == part
         ]
         refused = {
-            finding.pointer for finding in findings if finding.on_key and not finding.missing
+            finding.pointer
+            for finding in findings
+            if finding.on_key and not finding.missing
         }
         return [key for key in value if (*part, key) not in refused] + missing
 
@@ -126,7 +135,9 @@ def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> 
     """Whether none of a document's findings is about this part, as `Case.sound` has it."""
     for finding in findings:
         place = (
-            finding.pointer if finding.missing is None else (*finding.pointer, finding.missing)
+            finding.pointer
+            if finding.missing is None
+            else (*finding.pointer, finding.missing)
         )
         if place == part[: len(place)]:
             return False

@@ -10,14 +10,15 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def not_xml(value: Json, pointer: Pointer = ()) -> list[tuple[Pointer, str, bool]]:
-    """Each text that XML cannot carry: where it stands, what was found, and whether it is a
-    key.
+    """Each text that XML cannot carry: where it stands, what was found, and whether it
+    is a key.
     """
     struck: list[tuple[Pointer, str, bool]] = []
     if isinstance(value, dict):
         for key, item in value.items():
             struck += [
-                (where, found, True) for where, found, _ in not_xml(key, (*pointer, key))
+                (where, found, True)
+                for where, found, _ in not_xml(key, (*pointer, key))
             ]
             struck += not_xml(item, (*pointer, key))
     elif isinstance(value, list):

@@ -1,14 +1,17 @@
 """A content folder → checked documents, or everything that is wrong with them.
 
 1. The folder is listed; files that no kind claims are problems (`listing`).
-2. site.yaml is read first, since its names stand in the expressions of the others (`site`).
+2. site.yaml is read first, since its names stand in the expressions of the others
+   (`site`).
 3. Several processes read the other files and check each document by itself (`tree`).
 4. Layered documents are merged with their bases, and checked then (`layers`).
-5. Rules look at all documents together, and indexes at the streamed ones (`rules`, `feeds`).
+5. Rules look at all documents together, and indexes at the streamed ones (`rules`,
+   `feeds`).
 6. What was found is traced to places in files, sorted and described (`locating`).
 
-A fault never ends the check. It goes on with what is sound, so that an editor sees all problems
-at once, and leaves out what would only follow from a problem that is reported already.
+A fault never ends the check. It goes on with what is sound, so that an editor sees all
+problems at once, and leaves out what would only follow from a problem that is reported
+already.
 """
 
 import time
@@ -40,8 +43,8 @@ from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem
 
 MAX_PROBLEMS = 1000
-"""Problems that are listed one by one, unless an option asks for more. Nobody reads more of them,
-and one mistake in a feed can be a million problems.
+"""Problems that are listed one by one, unless an option asks for more. Nobody reads
+more of them, and one mistake in a feed can be a million problems.
 """
 
 
@@ -50,9 +53,9 @@ class Checked:
     """The outcome of a check.
 
     ``documents``: None where there is a problem. ``problems``: sorted by place.
-    ``placeholders``: file, place and pointer of values that still say TBD. ``sources``: the
-    files that were read. ``more``: how many problems there are besides those listed;
-    ``at_least``: there may be even more than that.
+    ``placeholders``: file, place and pointer of values that still say TBD. ``sources``:
+    the files that were read. ``more``: how many problems there are besides those
+    listed; ``at_least``: there may be even more than that.
     """
 
     documents: Documents | None
@@ -67,13 +70,14 @@ class Checked:
 class CheckOptions:
     """How to check.
 
-    ``jobs``: how many processes share the work; None: one a processor. ``cached``: the file of
-    the parse cache; ``program``: the digest of this program, without which the cache is void.
-    ``remembered``: what an earlier check of this folder has read, used instead of the cache.
-    ``released``: kind → identity → document of a release to compare with; None: of none.
-    ``most``: how many problems are listed one by one. ``unpacked``: bytes that a compressed
-    feed may hold. ``problems``: those of `collections.yaml`; ``unread``: the folders of
-    collections that are declared with faults.
+    ``jobs``: how many processes share the work; None: one a processor. ``cached``: the
+    file of the parse cache; ``program``: the digest of this program, without which the
+    cache is void. ``remembered``: what an earlier check of this folder has read, used
+    instead of the cache. ``released``: kind → identity → document of a release to
+    compare with; None: of none. ``most``: how many problems are listed one by one.
+    ``unpacked``: bytes that a compressed feed may hold. ``problems``: those of
+    `collections.yaml`; ``unread``: the folders of collections that are declared with
+    faults.
     """
 
     jobs: int | None = None
@@ -91,8 +95,8 @@ class CheckOptions:
 class Checkable(Protocol):
     """What a check needs of an Interface.
 
-    ``rules``: those across kinds. ``indexes``: they check the streamed kinds. ``cached``: the
-    names of the operations that site.yaml's `lifetimes` may name.
+    ``rules``: those across kinds. ``indexes``: they check the streamed kinds.
+    ``cached``: the names of the operations that site.yaml's `lifetimes` may name.
     """
 
     @property
@@ -109,9 +113,13 @@ class Checkable(Protocol):
 
 
 def check(
-    folder: Path, schemas: Schemas, interface: Checkable, options: CheckOptions | None = None
+    folder: Path,
+    schemas: Schemas,
+    interface: Checkable,
+    options: CheckOptions | None = None,
 ) -> Checked:
-    """Read everything below ``folder``, and return its documents or all that is wrong with it.
+    """Read everything below ``folder``, and return its documents or all that is wrong
+    with it.
 
     ``interface`` is an Interface; a Checkable is what a check needs of it.
     """
@@ -122,7 +130,11 @@ class _Check:
     """One check: what has been read, and what has been found, so far."""
 
     def __init__(
-        self, folder: Path, schemas: Schemas, interface: Checkable, options: CheckOptions
+        self,
+        folder: Path,
+        schemas: Schemas,
+        interface: Checkable,
+        options: CheckOptions,
     ) -> None:
         self.folder = folder
         self.schemas = schemas
@@ -135,7 +147,9 @@ class _Check:
         self.locator = Locator(folder, self.sources, schemas)
         self.findings: list[tuple[Document, Finding]] = []
         self.unreadable: set[str] = set()  # files of which documents are missing
-        self.broken: list[tuple[Document, list[Finding]]] = []  # documents with their findings
+        self.broken: list[
+            tuple[Document, list[Finding]]
+        ] = []  # documents with their findings
 
     def run(self) -> Checked:
         site_document, names = self._site()
@@ -146,7 +160,8 @@ class _Check:
         self.findings += rules.findings(case, self.interface.rules)
         self.findings += rules.lifetimes(case, self.interface.cached)
         reports = [
-            self._streamed(index, documents, names, case) for index in self.interface.indexes
+            self._streamed(index, documents, names, case)
+            for index in self.interface.indexes
         ]
         for report in reports:
             self.findings += report.findings
@@ -169,13 +184,14 @@ class _Check:
             at_least=any(report.at_least for report in reports),
         )
 
-    # -- reading -------------------------------------------------------------------------------
+    # -- reading -----------------------------------------------------------------------
 
     def _site(self) -> tuple[Document, expressions.Names | None]:
-        """Read site.yaml, and return its document and the names that it gives to other files.
+        """Read site.yaml, and return its document and the names that it gives to other
+        files.
 
-        Where it has faults, the document is empty, and the names are those that can be had
-        nevertheless; None where it cannot be known which names there are.
+        Where it has faults, the document is empty, and the names are those that can be
+        had nevertheless; None where it cannot be known which names there are.
         """
         source = self.by_path.get("site.yaml")
         empty = Document("site", {}, ())
@@ -199,7 +215,8 @@ class _Check:
         flaws = [Finding(fault.rule, fault.pointer, "") for fault in yaml_faults]
         self.locator.flaws["site.yaml", None] = flaws
 
-        # Once more, now that it is known which names are at fault: what uses them has no text.
+        # Once more, now that it is known which names are at fault: what uses them has
+        # no text.
         bad_names = site.names_at_fault(value, [*findings, *flaws])
         _, names, unrendered = site.render(value, bad_names or frozenset())
         self.locator.unrendered["site.yaml"] = {text.pointer for text in unrendered}
@@ -225,8 +242,8 @@ class _Check:
     def _read(self, names: expressions.Names | None) -> list[Parsed]:
         """Read every other file, or take it from what an earlier check has stored.
 
-        Without names no expression can be evaluated, so nothing is stored then; the files' YAML
-        is still checked.
+        Without names no expression can be evaluated, so nothing is stored then; the
+        files' YAML is still checked.
         """
         sources = [
             source
@@ -239,7 +256,9 @@ class _Check:
         state = [self.options.program, self.schemas.digest, sorted(names.items())]
         key = sha256(orjson.dumps(state)).hexdigest()
         if remembered is not None:
-            return remembered.read(sources, key, lambda files: self._read_files(files, names))
+            return remembered.read(
+                sources, key, lambda files: self._read_files(files, names)
+            )
         if path is None:
             return self._read_files(sources, names)
 
@@ -260,10 +279,16 @@ class _Check:
         store: tree.StoreFiles = lambda files: None,
     ) -> list[Parsed]:
         jobs, progress = self.options.jobs, self.options.progress
-        return tree.read(self.folder, sources, names, self.schemas, jobs, progress, store)
+        return tree.read(
+            self.folder, sources, names, self.schemas, jobs, progress, store
+        )
 
     def _streamed(
-        self, index: Feeds, documents: Documents, names: expressions.Names | None, case: Case
+        self,
+        index: Feeds,
+        documents: Documents,
+        names: expressions.Names | None,
+        case: Case,
     ) -> FeedReport:
         """Have an index check its streamed kinds, and hold what it can be built from."""
         kinds = {kind.name for kind in index.kinds}
@@ -286,10 +311,14 @@ class _Check:
             documents.feeds[index.name] = feeds
         return report
 
-    # -- documents -----------------------------------------------------------------------------
+    # -- documents ---------------------------------------------------------------------
 
-    def _documents(self, site_document: Document, parsed: Iterable[Parsed]) -> Documents:
-        """Return the valid documents; the others go to the broken ones with their findings."""
+    def _documents(
+        self, site_document: Document, parsed: Iterable[Parsed]
+    ) -> Documents:
+        """Return the valid documents; the others go to the broken ones with their
+        findings.
+        """
         documents = Documents(site_document)
         layers: dict[str, list[Layer]] = defaultdict(list)
         bases: dict[str, dict[str, Layer]] = defaultdict(dict)
@@ -319,7 +348,9 @@ class _Check:
                     self._sort_out(document, self._explained(document), valid)
         for kind in self.interface.kinds:
             if kind.layered:
-                self._merge(kind, layers[kind.name], bases[kind.name], documents.of(kind.name))
+                self._merge(
+                    kind, layers[kind.name], bases[kind.name], documents.of(kind.name)
+                )
         return documents
 
     def _add_base(self, file: Parsed, bases: dict[str, Layer]) -> None:
@@ -331,11 +362,15 @@ class _Check:
             bases[path] = Layer(path, None, file.documents[0])
             return
         found, start = "a base that is no object", Place(1, 1, 1, 2)
-        self.problems.append(Problem("extends.base", path, found, start, allowed="one object"))
+        self.problems.append(
+            Problem("extends.base", path, found, start, allowed="one object")
+        )
         self.unreadable.add(path)
 
     def _explained(self, document: Document) -> list[Finding]:
-        """Return what the schema finds in a document, with numbers as the editor wrote them."""
+        """Return what the schema finds in a document, with numbers as the editor wrote
+        them.
+        """
 
         def written(pointer: Pointer) -> str | None:
             layer, at = origin(document, Finding("", pointer, ""))
@@ -357,15 +392,22 @@ class _Check:
             valid.append(document)
 
     def _merge(
-        self, kind: Kind, layers: list[Layer], bases: dict[str, Layer], valid: list[Document]
+        self,
+        kind: Kind,
+        layers: list[Layer],
+        bases: dict[str, Layer],
+        valid: list[Document],
     ) -> None:
-        """Merge the documents of a layered kind with their bases, and check them and each base.
+        """Merge the documents of a layered kind with their bases, and check them and
+        each base.
 
-        A base alone, or a document without one of its bases, need not be complete, so what is
-        missing from it is not reported.
+        A base alone, or a document without one of its bases, need not be complete, so
+        what is missing from it is not reported.
         """
         unreadable = frozenset(
-            path for path in self.unreadable if self.by_path[path].kind.name == kind.name
+            path
+            for path in self.unreadable
+            if self.by_path[path].kind.name == kind.name
         )
         assembly = assemble(kind.name, layers, bases, unreadable)
         self.locator.users.update(assembly.users)
@@ -376,7 +418,9 @@ class _Check:
         for document in assembly.partial:
             findings = self._explained(document)
             self._report_incomplete(document, findings, assembly)
-            self.broken.append((document, [*findings, *self.locator.flaws_of(document)]))
+            self.broken.append(
+                (document, [*findings, *self.locator.flaws_of(document)])
+            )
         for document, filled in assembly.bases:
             # Explaining is slow, and would find something in nearly every base alone.
             if not self.schemas.valid(kind.schema, filled):
@@ -385,10 +429,11 @@ class _Check:
     def _report_incomplete(
         self, document: Document, findings: list[Finding], assembly: Assembly
     ) -> None:
-        """Report what is wrong with a document that is not complete, except what is missing.
+        """Report what is wrong with a document that is not complete, except what is
+        missing.
 
-        Where `assemble` has reported the document's `extends` already, the schema does not do
-        it again.
+        Where `assemble` has reported the document's `extends` already, the schema does
+        not do it again.
         """
         layer = document.layers[-1]
         extends_reported = any(

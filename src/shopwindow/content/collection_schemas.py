@@ -1,10 +1,10 @@
-"""The schema of a collection's documents: resolved for a release, and refused where answers by
-it would not be the same in JSON and XML.
+"""The schema of a collection's documents: resolved for a release, and refused where
+answers by it would not be the same in JSON and XML.
 
-It must keep what every answer keeps (wire-shapes 1.2, 1.3 and 1.5): one JSON type at each place,
-no array directly in an array, names that XML can hold. A Resolver writes its references out,
-since in a release it stands alone. `as_served` leaves out what no answer shows, and `as_written`
-adds what editors may write.
+It must keep what every answer keeps (wire-shapes 1.2, 1.3 and 1.5): one JSON type at
+each place, no array directly in an array, names that XML can hold. A Resolver writes
+its references out, since in a release it stands alone. `as_served` leaves out what no
+answer shows, and `as_written` adds what editors may write.
 """
 
 import re
@@ -32,7 +32,9 @@ PUBLISH = "publish"
 
 def as_served(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a schema of documents as answers show them."""
-    properties = {name: part for name, part in schema["properties"].items() if name != PUBLISH}
+    properties = {
+        name: part for name, part in schema["properties"].items() if name != PUBLISH
+    }
     shown = {**schema, "properties": properties}
     if PUBLISH in schema.get("required", ()):
         shown["required"] = [name for name in schema["required"] if name != PUBLISH]
@@ -59,7 +61,9 @@ _SINGLE = (
 
 
 class Resolver:
-    """Writes the references of a schema out, so that it means the same wherever it stands."""
+    """Writes the references of a schema out, so that it means the same wherever it
+    stands.
+    """
 
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
@@ -68,8 +72,8 @@ class Resolver:
     def schema(self, schema: Json, file: str, within: tuple[str, ...] = ()) -> Any:
         """Return a schema of ``file`` without references.
 
-        ``within``: the references that led here. Raises ValueError where a schema refers to
-        itself, or the result would have more than MAX_SCHEMAS subschemas.
+        ``within``: the references that led here. Raises ValueError where a schema
+        refers to itself, or the result would have more than MAX_SCHEMAS subschemas.
         """
         if not isinstance(schema, dict):
             return schema
@@ -100,7 +104,9 @@ class Resolver:
 
     def _part(self, key: str, part: Json, file: str, within: tuple[str, ...]) -> Json:
         if key in _KEYWORDS_OF_NAMED_SCHEMAS:
-            return {name: self.schema(each, file, within) for name, each in part.items()}
+            return {
+                name: self.schema(each, file, within) for name, each in part.items()
+            }
         if key in _LISTED:
             return [self.schema(each, file, within) for each in part]
         return self.schema(part, file, within) if key in _SINGLE else part
@@ -129,12 +135,12 @@ def document_faults(schema: Mapping[str, Any]) -> Iterator[ShapeFault]:
 
 
 def _shape_faults(schema: Json, pointer: Pointer) -> Iterator[ShapeFault]:
-    """Yield where a schema admits values that XML cannot hold, or a decoder cannot tell apart."""
+    """Yield where a schema admits values that XML cannot hold, or a decoder cannot tell
+    apart.
+    """
     kind = schema.get("type") if isinstance(schema, dict) else None
     if kind not in (*SCALARS, "object", "array"):
-        allowed = (
-            "exactly one of object, array, string, integer, number, boolean (wire-shapes 1.3)"
-        )
+        allowed = "exactly one of object, array, string, integer, number, boolean (wire-shapes 1.3)"
         where = pointer if kind is None else (*pointer, "type")
         yield (
             where,
@@ -158,23 +164,27 @@ def _object_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[Shap
     for name, below in schema.get("properties", {}).items():
         where = (*pointer, "properties", name)
         if not _COLLECTION_NAME.fullmatch(name):
-            allowed = (
-                "letters, digits, _ . and -, beginning with a letter or _ (wire-shapes 1.5)"
-            )
+            allowed = "letters, digits, _ . and -, beginning with a letter or _ (wire-shapes 1.5)"
             yield where, f"the name {name!r}, which XML cannot hold", allowed
         yield from _shape_faults(below, where) if pointer or name != PUBLISH else ()
         is_array = isinstance(below, dict) and below.get("type") == "array"
-        if is_array and name not in schema.get("required", ()) and not below.get("minItems"):
-            allowed = (
-                '"minItems": 1, or its name among those that are required (wire-shapes 1.2)'
-            )
+        if (
+            is_array
+            and name not in schema.get("required", ())
+            and not below.get("minItems")
+        ):
+            allowed = '"minItems": 1, or its name among those that are required (wire-shapes 1.2)'
             yield (
                 where,
                 "an array that may be empty or missing, which XML cannot tell apart",
                 allowed,
             )
     more = schema.get("additionalProperties", True)
-    where = (*pointer, "additionalProperties") if "additionalProperties" in schema else pointer
+    where = (
+        (*pointer, "additionalProperties")
+        if "additionalProperties" in schema
+        else pointer
+    )
     if more is True or more == {}:
         allowed = '"additionalProperties": false, or one schema (wire-shapes 1.3)'
         yield where, "an object whose other properties may be anything", allowed
@@ -187,7 +197,11 @@ def _array_faults(schema: Mapping[str, Any], pointer: Pointer) -> Iterator[Shape
     where = (*pointer, "items") if "items" in schema else pointer
     if "prefixItems" in schema:
         found = "prefixItems, by which items have several types"
-        yield (*pointer, "prefixItems"), found, "items with one schema (wire-shapes 1.3)"
+        yield (
+            (*pointer, "prefixItems"),
+            found,
+            "items with one schema (wire-shapes 1.3)",
+        )
     if isinstance(items, dict) and items.get("type") == "array":
         yield (
             where,
@@ -215,8 +229,8 @@ def as_written(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_names(schema: Json) -> Any:
-    """Return a schema that requires names which XML can hold of every object with free names
-    (wire-shapes 1.5).
+    """Return a schema that requires names which XML can hold of every object with free
+    names (wire-shapes 1.5).
     """
     if not isinstance(schema, dict):
         return schema
@@ -234,6 +248,8 @@ def _with_names(schema: Json) -> Any:
             "x-allowed": "letters, digits, _ . and -, beginning with a letter or _",
         }
         named["propertyNames"] = (
-            {**names, "allOf": [named["propertyNames"]]} if "propertyNames" in named else names
+            {**names, "allOf": [named["propertyNames"]]}
+            if "propertyNames" in named
+            else names
         )
     return named

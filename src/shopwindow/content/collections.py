@@ -1,10 +1,10 @@
-"""Collections: kinds that a content folder declares for itself in `collections.yaml`, without
-any Python.
+"""Collections: kinds that a content folder declares for itself in `collections.yaml`,
+without any Python.
 
-A collection says where its documents are, what identifies one, and what is served of them. It
-becomes a Kind like any other, so publish windows, boundaries, uniqueness, differences and the
-preview hold for it, too. A release stores its collections with their schemas, so that a service
-needs no content folder to answer from a release.
+A collection says where its documents are, what identifies one, and what is served of
+them. It becomes a Kind like any other, so publish windows, boundaries, uniqueness,
+differences and the preview hold for it, too. A release stores its collections with
+their schemas, so that a service needs no content folder to answer from a release.
 
 How a declaration is read stands in `declarations`; what its schema must keep, in
 `collection_schemas`.
@@ -25,18 +25,21 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.yaml import Json
 
 FORMAT = 1
-"""The format of the file in a release that stores collections. A reader refuses a higher one."""
+"""The format of the file in a release that stores collections. A reader refuses a
+higher one.
+"""
 
 TITLE_PROPERTIES = ("title", "name", "headline", "label")
-"""Properties by which people call a document. The first of them that a schema has is its title.
+"""Properties by which people call a document. The first of them that a schema has is
+its title.
 """
 
 LARGEST_ID = 2**53 - 1
 """The largest whole number that every JSON reader keeps exact (RFC 8259 §6)."""
 
 LONGEST_ID = 100
-"""Characters of an id. A hundred ids of this length fit into the longest address that the
-service reads.
+"""Characters of an id. A hundred ids of this length fit into the longest address that
+the service reads.
 """
 
 _TEXT_ID = re.compile(rf"[^\s,/](?:[^,/\x00-\x1f]{{0,{LONGEST_ID - 2}}}[^\s,/])?")
@@ -46,11 +49,11 @@ _TEXT_ID = re.compile(rf"[^\s,/](?:[^,/\x00-\x1f]{{0,{LONGEST_ID - 2}}}[^\s,/])?
 class Collection:
     """Which documents a collection has, and what is served of them.
 
-    ``id``: the property that identifies a document. ``path``: that of the list; ``/{id}`` below
-    it serves single documents. ``schema``: that of a document as it is served, with all
-    references written out. ``filters``: properties that a query may narrow the list by.
-    ``order``: properties that the list is sorted by; (): the id. ``lifetime``: seconds; None:
-    site.yaml's default.
+    ``id``: the property that identifies a document. ``path``: that of the list;
+    ``/{id}`` below it serves single documents. ``schema``: that of a document as it is
+    served, with all references written out. ``filters``: properties that a query may
+    narrow the list by. ``order``: properties that the list is sorted by; (): the id.
+    ``lifetime``: seconds; None: site.yaml's default.
     """
 
     name: str
@@ -100,22 +103,30 @@ class Collection:
                 f"{value} cannot be asked for",
                 f"1 to {LARGEST_ID}",
             )
-        elif isinstance(value, str) and (not _TEXT_ID.fullmatch(value) or value in (".", "..")):
+        elif isinstance(value, str) and (
+            not _TEXT_ID.fullmatch(value) or value in (".", "..")
+        ):
             allowed = f"at most {LONGEST_ID} characters without comma and slash, and no space at either end"
             yield Finding(
-                "collection.id", (self.id,), f"{value!r} cannot stand in a path", allowed
+                "collection.id",
+                (self.id,),
+                f"{value!r} cannot stand in a path",
+                allowed,
             )
 
     def choices(self, documents: Iterable[Mapping[str, Any]], name: str) -> list[str]:
         """Return the texts that the property ``name`` may be compared with.
 
-        Where the property is an enum, all of it; else what ``documents`` hold, in order.
+        Where the property is an enum, all of it; else what ``documents`` hold, in
+        order.
         """
         shape = self.schema["properties"][name]
         shape = shape.get("items", shape)
         if "enum" in shape:
             return list(dict.fromkeys(map(text_of, shape["enum"])))
-        return sorted({text for document in documents for text in texts_of(document.get(name))})
+        return sorted(
+            {text for document in documents for text in texts_of(document.get(name))}
+        )
 
 
 def text_of(value: Json) -> str:
@@ -124,13 +135,18 @@ def text_of(value: Json) -> str:
 
 
 def texts_of(value: Json) -> list[str]:
-    """Return the texts that a filter compares with: of an array's items, or of the one value.
+    """Return the texts that a filter compares with: of an array's items, or of the one
+    value.
 
     There are none for None.
     """
     if value is None:
         return []
-    return [text_of(item) for item in value] if isinstance(value, list) else [text_of(value)]
+    return (
+        [text_of(item) for item in value]
+        if isinstance(value, list)
+        else [text_of(value)]
+    )
 
 
 def encode(collections: Iterable[Collection]) -> bytes:
@@ -162,7 +178,9 @@ def decode(data: bytes) -> tuple[Collection, ...]:
             f"collections of format {value['format']}; this program reads up to {FORMAT}: update it"
         )
     return tuple(
-        Collection(**{**each, "filters": tuple(each["filters"]), "order": tuple(each["order"])})
+        Collection(
+            **{**each, "filters": tuple(each["filters"]), "order": tuple(each["order"])}
+        )
         for each in value["collections"]
     )
 

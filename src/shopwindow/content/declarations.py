@@ -1,9 +1,9 @@
 """Reads `collections.yaml`, in which a content folder declares collections.
 
-Every fault of a declaration is a Problem at its place. A declaration must take a name, a folder
-and a path that nothing else has, so declarations are taken one after another, in their order in
-the file. One with a fault does not become a collection, and its folder is not looked into: what
-stands there cannot be checked.
+Every fault of a declaration is a Problem at its place. A declaration must take a name,
+a folder and a path that nothing else has, so declarations are taken one after another,
+in their order in the file. One with a fault does not become a collection, and its
+folder is not looked into: what stands there cannot be checked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content import own_schemas, yaml
-from shopwindow.content.collection_schemas import SCALARS, Resolver, as_served, document_faults
+from shopwindow.content.collection_schemas import (
+    SCALARS,
+    Resolver,
+    as_served,
+    document_faults,
+)
 from shopwindow.content.collections import Collection, by_id
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import SITE, Kind
@@ -23,7 +28,9 @@ from shopwindow.problems import Pointer, Problem, nearest
 
 SCHEMA = "collections.json"
 MAX_DECLARATION_BYTES = 1024 * 1024
-"""Bytes of collections.yaml. A hundred collections with all their filters take a tenth of it."""
+"""Bytes of collections.yaml. A hundred collections with all their filters take a tenth
+of it.
+"""
 
 PARAMETERS = ("_fields", "callback")
 """Parameters that the operations of every collection have, so that no filter may."""
@@ -34,8 +41,9 @@ class Declarations:
     """What `collections.yaml` holds.
 
     ``collections``: those without a fault. ``problems``: what is wrong with the others.
-    ``unread``: folders whose documents cannot be checked. While there is a problem, these are
-    all folders that no kind claims, because the problem may hide whose they are.
+    ``unread``: folders whose documents cannot be checked. While there is a problem,
+    these are all folders that no kind claims, because the problem may hide whose they
+    are.
     """
 
     collections: list[Collection] = field(default_factory=list)
@@ -46,10 +54,11 @@ class Declarations:
 def read(
     folder: Path, schemas: Schemas, kinds: Sequence[Kind], paths: Mapping[str, str]
 ) -> Declarations:
-    """Return the declarations of a content folder; none where it has no `collections.yaml`.
+    """Return the declarations of a content folder; none where it has no
+    `collections.yaml`.
 
-    ``schemas`` hold those of the folder. ``kinds``: those that exist already. ``paths``: those
-    that are served already, by the names of their operations.
+    ``schemas`` hold those of the folder. ``kinds``: those that exist already.
+    ``paths``: those that are served already, by the names of their operations.
     """
     declared = _read(folder, schemas, kinds, paths)
     if declared.problems:
@@ -70,7 +79,9 @@ def _read(
         if len(data) > MAX_DECLARATION_BYTES:
             allowed = f"at most {MAX_DECLARATION_BYTES:,} bytes"
             declared.problems.append(
-                Problem("tree.size", COLLECTIONS, "the file is too large", allowed=allowed)
+                Problem(
+                    "tree.size", COLLECTIONS, "the file is too large", allowed=allowed
+                )
             )
             return declared
         text = yaml.decode(data)
@@ -120,11 +131,13 @@ class _Reader:
         self.names = {name: f"the operation {name}" for name in paths}
         self.names |= {kind.name: f"the kind {kind.name}" for kind in (SITE, *kinds)}
         self.folders = {
-            kind.folder.partition("/")[0]: f"the kind {kind.name}" for kind in reversed(kinds)
+            kind.folder.partition("/")[0]: f"the kind {kind.name}"
+            for kind in reversed(kinds)
         }
         self.folders |= dict.fromkeys(OWN_FOLDERS, "the content folder's own files")
         self.paths = {
-            tuple(path.split("/")): f"the operation {name}" for name, path in paths.items()
+            tuple(path.split("/")): f"the operation {name}"
+            for name, path in paths.items()
         }
         self.declared = Declarations()
 
@@ -155,42 +168,61 @@ class _Reader:
                 collection = self._collection(name, declaration)
             if collection is not None:
                 self.declared.collections.append(collection)
-            elif isinstance(declaration, dict) and isinstance(declaration.get("folder"), str):
+            elif isinstance(declaration, dict) and isinstance(
+                declaration.get("folder"), str
+            ):
                 self.declared.unread.append(declaration["folder"])
 
     def _take_places(self, name: str, declaration: Mapping[str, Any]) -> None:
-        """Report a name, folder or path that something else has, and take those that are free."""
+        """Report a name, folder or path that something else has, and take those that
+        are free.
+        """
         owner = f"the collection {name}"
         for taken in (name, by_id(name)):
             if taken in self.names:
                 found = f"the name {taken!r} is that of {self.names[taken]}"
                 self.report(
-                    Finding("collection.name", (name,), found, "a name of its own", on_key=True)
+                    Finding(
+                        "collection.name",
+                        (name,),
+                        found,
+                        "a name of its own",
+                        on_key=True,
+                    )
                 )
                 break
-        self.names |= {taken: owner for taken in (name, by_id(name)) if taken not in self.names}
+        self.names |= {
+            taken: owner for taken in (name, by_id(name)) if taken not in self.names
+        }
         folder = declaration["folder"]
         if folder in self.folders:
             found = f"the folder {folder!r} belongs to {self.folders[folder]}"
             self.report(
-                Finding("collection.folder", (name, "folder"), found, "a folder of its own")
+                Finding(
+                    "collection.folder", (name, "folder"), found, "a folder of its own"
+                )
             )
         self.folders.setdefault(folder, owner)
         for path in (declaration["path"], f"{declaration['path']}/{{}}"):
             segments = tuple(path.split("/"))
             other = next(
-                (self.paths[each] for each in self.paths if _overlap(segments, each)), None
+                (self.paths[each] for each in self.paths if _overlap(segments, each)),
+                None,
             )
             if other is not None:
                 found = f"the path {path} is served by {other}"
                 self.report(
-                    Finding("collection.path", (name, "path"), found, "a path of its own")
+                    Finding(
+                        "collection.path", (name, "path"), found, "a path of its own"
+                    )
                 )
                 break
         for path in (declaration["path"], f"{declaration['path']}/{{}}"):
             self.paths.setdefault(tuple(path.split("/")), owner)
 
-    def _collection(self, name: str, declaration: Mapping[str, Any]) -> Collection | None:
+    def _collection(
+        self, name: str, declaration: Mapping[str, Any]
+    ) -> Collection | None:
         """Return what a declaration says, or None with problems."""
         schema = self._schema(name, declaration["schema"])
         if schema is None:
@@ -210,10 +242,12 @@ class _Reader:
         )
 
     def _schema(self, name: str, file: str) -> Mapping[str, Any] | None:
-        """Return the schema that a declaration names, its references written out, or None with
-        problems.
+        """Return the schema that a declaration names, its references written out, or
+        None with problems.
         """
-        own_files = sorted(path.name for path in (self.folder / "schemas").glob("*.json"))
+        own_files = sorted(
+            path.name for path in (self.folder / "schemas").glob("*.json")
+        )
         if file not in own_files:
             allowed = ", ".join(own_files) or "a JSON Schema in the folder schemas/"
             found = f"there is no file schemas/{file}"
@@ -231,10 +265,14 @@ class _Reader:
         if self.schemas.problems or isinstance(own, Problem):
             return None  # what is wrong with the folder's schemas is a problem already
         try:
-            schema: Mapping[str, Any] = Resolver(self.schemas).schema(self.schemas[file], file)
+            schema: Mapping[str, Any] = Resolver(self.schemas).schema(
+                self.schemas[file], file
+            )
         except ValueError as error:
             self.declared.problems.append(
-                own.problem("collection.shape", (), str(error), "a schema without an end")
+                own.problem(
+                    "collection.shape", (), str(error), "a schema without an end"
+                )
             )
             return None
         faults = list(document_faults(schema))
@@ -291,7 +329,11 @@ class _Reader:
             if found:
                 self.report(
                     Finding(
-                        "collection.property", (name, *where), found, allowed, nearest=close
+                        "collection.property",
+                        (name, *where),
+                        found,
+                        allowed,
+                        nearest=close,
                     )
                 )
 

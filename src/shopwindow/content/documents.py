@@ -1,10 +1,10 @@
-"""Documents as editors wrote them, and Content: those that are live at one instant, as views
-see them.
+"""Documents as editors wrote them, and Content: those that are live at one instant, as
+views see them.
 
 Documents are plain JSON values that nobody changes. Content returns them by kind and by
-identity; whatever else a view needs is derived from them by a named function, once for each
-Content. Nothing in a Content depends on when it was created: equal live documents give equal
-answers.
+identity; whatever else a view needs is derived from them by a named function, once for
+each Content. Nothing in a Content depends on when it was created: equal live documents
+give equal answers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,11 +32,11 @@ TableValue = TypeVar("TableValue")
 class Layer:
     """One file's share in a document.
 
-    ``path``: the file's. ``index``: the document's number where the file is a list or a feed.
-    ``value``: what the file says.
+    ``path``: the file's. ``index``: the document's number where the file is a list or a
+    feed. ``value``: what the file says.
 
-    Not a frozen dataclass: there are as many layers as documents, and a frozen one takes three
-    times as long to create.
+    Not a frozen dataclass: there are as many layers as documents, and a frozen one
+    takes three times as long to create.
     """
 
     path: str
@@ -59,8 +59,9 @@ class Document(NamedTuple):
 class Documents:
     """All documents of a content folder that are not streamed.
 
-    ``by_kind``: those except site.yaml, by the names of their kinds. ``feeds``: by the name of
-    an index, what its check returned and it is built from; streamed documents are read there.
+    ``by_kind``: those except site.yaml, by the names of their kinds. ``feeds``: by the
+    name of an index, what its check returned and it is built from; streamed documents
+    are read there.
     """
 
     site: Document
@@ -100,7 +101,7 @@ class Content:
         self._by_value: dict[tuple[str, str], Mapping[Any, Json]] = {}
         self._derived: dict[Callable[..., Any], Any] = {}
 
-    # -- what views read -----------------------------------------------------------------------
+    # -- what views read ---------------------------------------------------------------
 
     def setting(self, name: str) -> Json:
         """Return an entry of site.yaml, or None."""
@@ -109,8 +110,8 @@ class Content:
     def lifetime(self, operation: str, declared: int | None = None) -> int:
         """Return the seconds for which caches may keep an answer of the operation.
 
-        site.yaml says so; where it does not name the operation, ``declared`` counts, and
-        without that the default.
+        site.yaml says so; where it does not name the operation, ``declared`` counts,
+        and without that the default.
         """
         lifetimes: Mapping[str, Mapping[str, int]] = self._site["lifetimes"]
         if declared is not None and operation not in lifetimes:
@@ -138,8 +139,8 @@ class Content:
     ) -> Mapping[TableKey, TableValue]:
         """Return the table that ``derive`` computes from this content, once.
 
-        ``derive`` must be a named function of a module, by which reads are recorded. The
-        table's values are documents, lists of documents, or other JSON values.
+        ``derive`` must be a named function of a module, by which reads are recorded.
+        The table's values are documents, lists of documents, or other JSON values.
         """
         table: Mapping[TableKey, TableValue] = self.derived_whole(derive)
         return table
@@ -159,14 +160,18 @@ class Content:
         return self._clocks[name]
 
     def index(self, name: str) -> Any:
-        """Return what an index opened, or None where the content has no documents for it."""
+        """Return what an index opened, or None where the content has no documents for
+        it.
+        """
         return self._indexes.get(name)
 
-    # -- what the engine does with it ----------------------------------------------------------
+    # -- what the engine does with it --------------------------------------------------
 
     def with_indexes(self, indexes: Mapping[str, Any]) -> "Content":
         """Return the same content, answering from these indexes."""
-        return Content(self._site, self._clocks, self._documents, self._kinds.values(), indexes)
+        return Content(
+            self._site, self._clocks, self._documents, self._kinds.values(), indexes
+        )
 
     @property
     def site(self) -> Mapping[str, Any]:
@@ -186,20 +191,23 @@ class Content:
     def identities(self, kind: str) -> list[Any]:
         """Return what identifies each live document of a kind, in the kind's order.
 
-        A kind that this content does not have is empty: where two releases are compared, one of
-        them may lack a collection.
+        A kind that this content does not have is empty: where two releases are
+        compared, one of them may lack a collection.
         """
         if kind not in self._kinds:
             return []
         name = self._kinds[kind].identity
         if name is None:  # compared as a whole
-            return [orjson.dumps(document).decode() for document in self.documents(kind)]
+            return [
+                orjson.dumps(document).decode() for document in self.documents(kind)
+            ]
         return [document[name] for document in self.documents(kind)]
 
     def encode(self) -> bytes:
         """Return the bytes of content.json.
 
-        Each document has a line of its own, so that two files can be compared line by line.
+        Each document has a line of its own, so that two files can be compared line by
+        line.
         """
         return b"".join(self._lines())
 
@@ -222,9 +230,14 @@ class Content:
 
 
 def live(
-    documents: Documents, moment: datetime, kinds: Sequence[Kind], clocks: Sequence[Clock]
+    documents: Documents,
+    moment: datetime,
+    kinds: Sequence[Kind],
+    clocks: Sequence[Clock],
 ) -> Content:
-    """Return what is live at ``moment``. Publish windows are applied here and nowhere else."""
+    """Return what is live at ``moment``. Publish windows are applied here and nowhere
+    else.
+    """
     zone = documents.zone
     values = {clock.name: clock.value(zone, moment) for clock in clocks}
     values[PUBLISHED] = schedule.published(boundaries(documents, kinds), moment)
@@ -248,7 +261,9 @@ def _shown(document: Document) -> Json:
 
 
 def boundaries(documents: Documents, kinds: Iterable[Kind]) -> list[datetime]:
-    """Return every instant at which a document of any scheduled kind comes or goes, in order."""
+    """Return every instant at which a document of any scheduled kind comes or goes, in
+    order.
+    """
     zone = documents.zone
     windows = (
         schedule.window(document.value, zone)
@@ -260,8 +275,12 @@ def boundaries(documents: Documents, kinds: Iterable[Kind]) -> list[datetime]:
     return schedule.boundaries(windows)
 
 
-def decode(value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clock]) -> Content:
-    """Return the Content of a content.json. Raises KeyError or TypeError where it is none."""
+def decode(
+    value: Mapping[str, Any], kinds: Sequence[Kind], clocks: Iterable[Clock]
+) -> Content:
+    """Return the Content of a content.json. Raises KeyError or TypeError where it is
+    none.
+    """
     if value["format"] == 1:
         return _decode_format_1(value, kinds, clocks)
     return Content(value["site"], value["clocks"], value["documents"], kinds)
@@ -272,10 +291,12 @@ def _decode_format_1(
 ) -> Content:
     """Return the Content of a content.json of format 1.
 
-    It had the documents of each kind under the kind's name and an s, and each clock beside
-    them, under a name of its own.
+    It had the documents of each kind under the kind's name and an s, and each clock
+    beside them, under a name of its own.
     """
-    values = {clock.name: value[clock.formerly] for clock in clocks if clock.formerly in value}
+    values = {
+        clock.name: value[clock.formerly] for clock in clocks if clock.formerly in value
+    }
     values[PUBLISHED] = value.get(PUBLISHED, schedule.NEVER)
     documents = {
         kind.name: value[f"{kind.name}s"] for kind in kinds if f"{kind.name}s" in value
@@ -284,9 +305,15 @@ def _decode_format_1(
 
 
 def at(value: Json, pointer: Pointer) -> Json:
-    """Return the part of ``value`` that ``pointer`` leads to. Raises KeyError or IndexError."""
+    """Return the part of ``value`` that ``pointer`` leads to. Raises KeyError or
+    IndexError.
+    """
     for step in pointer:
-        if isinstance(value, dict) if isinstance(step, str) else isinstance(value, list):
+        if (
+            isinstance(value, dict)
+            if isinstance(step, str)
+            else isinstance(value, list)
+        ):
             value = value[step]
         else:
             raise KeyError(step)

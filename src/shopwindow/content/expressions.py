@@ -1,9 +1,10 @@
 """Evaluates Jinja2 expressions in text values, such as `"{{ base_url }}/logo.png"`.
 
-The names in them are those of site.yaml. Editors write expressions, and editors of a content
-repository are many, so an expression is not trusted: only a few kinds of Jinja2's nodes are
-admitted, none of which loops or reads an attribute, and every size has a limit. Most expressions are a name
-alone; these are looked up without Jinja2, whose import takes 12 ms.
+The names in them are those of site.yaml. Editors write expressions, and editors of a
+content repository are many, so an expression is not trusted: only a few kinds of
+Jinja2's nodes are admitted, none of which loops or reads an attribute, and every size
+has a limit. Most expressions are a name alone; these are looked up without Jinja2,
+whose import takes 12 ms.
 """
 
 import re
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
 EXPRESSION_START = "{{"
-JINJA_FILTERS = ("capitalize", "default", "lower", "title", "trim", "upper", "urlencode")
+JINJA_FILTERS = (
+    "capitalize",
+    "default",
+    "lower",
+    "title",
+    "trim",
+    "upper",
+    "urlencode",
+)
 RESERVED_WORDS = ("false", "none", "not", "self", "true")
 """Words that Jinja2 does not read as names."""
 
@@ -30,22 +39,28 @@ _PLAIN_NAME = re.compile(
 """A name that means the same without Jinja2 as with it."""
 
 MAX_EXPRESSION = 4_096
-"""Characters of one expression. Two lines of text have some 200; to parse a literal of 10 MB
-took 1.4 GB of memory.
+"""Characters of one expression. Two lines of text have some 200; to parse a literal of
+10 MB took 1.4 GB of memory.
 """
 
 MAX_IN_TEXT = 1_000
-"""Expressions in one text. A page that names an address in every line has some hundreds."""
+"""Expressions in one text. A page that names an address in every line has some
+hundreds.
+"""
 
 MAX_COMPILED = 500
-"""Different expressions of one file that are more than a name: Jinja2 takes 1.2 ms for each."""
+"""Different expressions of one file that are more than a name: Jinja2 takes 1.2 ms for
+each.
+"""
 
 MAX_RESULT = 65_536
-"""Characters of one expression's result: a long text of site.yaml can be repeated in it."""
+"""Characters of one expression's result: a long text of site.yaml can be repeated in
+it.
+"""
 
 MAX_RENDERED = 32 * 1024 * 1024
-"""Characters of all evaluated texts of one file. Aliases repeat a text, and each repetition
-would be evaluated.
+"""Characters of all evaluated texts of one file. Aliases repeat a text, and each
+repetition would be evaluated.
 """
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
@@ -65,9 +80,9 @@ _EXPRESSION = re.compile(
 class Unreadable(Exception):
     """An expression that cannot be evaluated.
 
-    ``found`` and ``allowed``: in an editor's words. ``name``: the name that is not defined,
-    where that is the fault; ``nearest``: a defined name like it. ``more``: other faults of the
-    same text.
+    ``found`` and ``allowed``: in an editor's words. ``name``: the name that is not
+    defined, where that is the fault; ``nearest``: a defined name like it. ``more``:
+    other faults of the same text.
     """
 
     found: str
@@ -81,8 +96,8 @@ class Unreadable(Exception):
 class Unrendered:
     """A text of a document whose expressions could not be evaluated.
 
-    ``reported``: it uses a name whose own value is at fault in site.yaml. That problem is
-    reported there, and this would repeat it.
+    ``reported``: it uses a name whose own value is at fault in site.yaml. That problem
+    is reported there, and this would repeat it.
     """
 
     pointer: Pointer
@@ -135,11 +150,13 @@ def any_in(value: Json) -> bool:
     return isinstance(value, list) and any(map(any_in, value))
 
 
-def evaluate(text: str, names: Mapping[str, str], compiled: set[str] | None = None) -> str:
+def evaluate(
+    text: str, names: Mapping[str, str], compiled: set[str] | None = None
+) -> str:
     """Return a text with its expressions evaluated, and the rest as it is.
 
-    ``compiled``: the expressions of the same file that Jinja2 has compiled; those of this text
-    are added. Raises Unreadable, with every fault of the text.
+    ``compiled``: the expressions of the same file that Jinja2 has compiled; those of
+    this text are added. Raises Unreadable, with every fault of the text.
     """
     compiled = set() if compiled is None else compiled
     pieces: list[str] = []
@@ -169,16 +186,20 @@ def _expressions(text: str) -> Iterator[re.Match[str]]:
         count += 1
         if count > MAX_IN_TEXT:
             raise Unreadable(
-                "a text with too many expressions", f"at most {MAX_IN_TEXT:,} in one text"
+                "a text with too many expressions",
+                f"at most {MAX_IN_TEXT:,} in one text",
             )
         end = position + MAX_EXPRESSION + 2 * len(EXPRESSION_START)
         match = _EXPRESSION.match(text, position, end)
         if match is None and end < len(text):
             begun = f"an expression that begins with '{text[position : position + 60]}…' does not end soon"
-            raise Unreadable(begun, f"'}}}}' after at most {MAX_EXPRESSION:,} characters")
+            raise Unreadable(
+                begun, f"'}}}}' after at most {MAX_EXPRESSION:,} characters"
+            )
         if match is None:
             raise Unreadable(
-                "'{{' without its '}}'", "`{{ name }}`; two braces as text: `{{ '{{' }}`"
+                "'{{' without its '}}'",
+                "`{{ name }}`; two braces as text: `{{ '{{' }}`",
             )
         yield match
         position = match.end()
@@ -216,12 +237,17 @@ def _result(expression: str, names: Mapping[str, str], compiled: set[str]) -> st
 
 
 def _limited(text: str, expression: str) -> str:
-    """Return the result of an expression. Raises Unreadable where no document may hold it."""
+    """Return the result of an expression. Raises Unreadable where no document may hold
+    it.
+    """
     if _HALF_CHARACTER.search(text):
-        raise Unreadable(f"{_shown(expression)} makes a lone surrogate", "whole characters")
+        raise Unreadable(
+            f"{_shown(expression)} makes a lone surrogate", "whole characters"
+        )
     if len(text) > MAX_RESULT:
         raise Unreadable(
-            f"{_shown(expression)} makes {len(text):,} characters", f"at most {MAX_RESULT:,}"
+            f"{_shown(expression)} makes {len(text):,} characters",
+            f"at most {MAX_RESULT:,}",
         )
     return text
 
@@ -230,7 +256,9 @@ def _shown(expression: str) -> str:
     return f"the expression '{expression[:80]}{'…' * (len(expression) > 80)}'"
 
 
-def _explained(error: Exception, expression: str, names: Mapping[str, str]) -> Unreadable:
+def _explained(
+    error: Exception, expression: str, names: Mapping[str, str]
+) -> Unreadable:
     """Return what Jinja2 refused, in an editor's words."""
     from jinja2 import UndefinedError
 
@@ -265,8 +293,8 @@ def _environment() -> "SandboxedEnvironment":
 def _compiled(expression: str) -> Callable[..., Any]:
     """Return the expression as a function of the names.
 
-    Raises Unreadable for every kind of node that is not admitted: loops, calls other than the
-    filters, and attributes, so that no result grows without bound.
+    Raises Unreadable for every kind of node that is not admitted: loops, calls other
+    than the filters, and attributes, so that no result grows without bound.
     """
     from jinja2 import nodes
 
@@ -278,7 +306,14 @@ def _compiled(expression: str) -> Callable[..., Any]:
         nodes.Add,
         nodes.Filter,
     )
-    admitted += (nodes.CondExpr, nodes.Compare, nodes.Operand, nodes.And, nodes.Or, nodes.Not)
+    admitted += (
+        nodes.CondExpr,
+        nodes.Compare,
+        nodes.Operand,
+        nodes.And,
+        nodes.Or,
+        nodes.Not,
+    )
     admitted += (nodes.Output, nodes.Keyword)
 
     def refuse(node: "Node") -> None:

@@ -1,5 +1,5 @@
-"""One line of a `.jsonl` feed → JSON value, with the same strictness as YAML; positions on
-demand.
+"""One line of a `.jsonl` feed → JSON value, with the same strictness as YAML; positions
+on demand.
 """
 
 import json
@@ -18,8 +18,8 @@ from shopwindow.problems import Place, Pointer
 
 
 def load(line: bytes, number: int) -> Json:
-    """The value of line ``number``. Raises Malformed: no JSON, a key twice, a number too large,
-    a lone surrogate.
+    """The value of line ``number``. Raises Malformed: no JSON, a key twice, a number
+    too large, a lone surrogate.
     """
     text = _text(line, number)
     try:
@@ -60,10 +60,15 @@ _JSON_FAULTS = {
 def _depth(value: Json) -> int:
     """How many levels deep a value is: hundreds of variants in a row are none."""
     items = (
-        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else ()
     )
     return max(
-        (_depth(item) + 1 for item in items if item.__class__ in (dict, list)), default=0
+        (_depth(item) + 1 for item in items if item.__class__ in (dict, list)),
+        default=0,
     )
 
 
@@ -73,7 +78,10 @@ def _text(line: bytes, number: int) -> str:
     except Malformed as fault:
         column = fault.place.column
         raise Malformed(
-            fault.rule, fault.found, fault.allowed, Place(number, column, number, column + 1)
+            fault.rule,
+            fault.found,
+            fault.allowed,
+            Place(number, column, number, column + 1),
         ) from None
 
 
@@ -106,7 +114,10 @@ def _constant(text: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
+    object_pairs_hook=_object,
+    parse_int=_integer,
+    parse_float=_float,
+    parse_constant=_constant,
 )
 _JSON_SPACE = re.compile(r"[ \t\r\n]*")
 _BLANKS = " \t\r\n"
@@ -115,28 +126,33 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def locate(line: bytes, number: int) -> dict[Pointer, Spot]:
-    """Where every value of a line stands. Raises Malformed, like `load`, but for what is no
-    JSON at all.
+    """Where every value of a line stands. Raises Malformed, like `load`, but for what
+    is no JSON at all.
     """
     return _located(
-        _text(line, number), lambda start, end: Place(number, start + 1, number, end + 1)
+        _text(line, number),
+        lambda start, end: Place(number, start + 1, number, end + 1),
     )
 
 
 def locate_text(text: str) -> dict[Pointer, Spot]:
-    """Where every value of a JSON text of many lines stands. Raises Malformed as `locate` does."""
+    """Where every value of a JSON text of many lines stands. Raises Malformed as
+    `locate` does.
+    """
     starts = [0, *(match.end() for match in LINE_END.finditer(text))]
 
     def place(start: int, end: int) -> Place:
         first, last = bisect_right(starts, start) - 1, bisect_right(starts, end) - 1
-        return Place(first + 1, start - starts[first] + 1, last + 1, end - starts[last] + 1)
+        return Place(
+            first + 1, start - starts[first] + 1, last + 1, end - starts[last] + 1
+        )
 
     return _located(text, place)
 
 
 def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spot]:
-    """Where every value of a JSON text stands; ``place`` makes places of where something starts
-    and ends.
+    """Where every value of a JSON text stands; ``place`` makes places of where
+    something starts and ends.
     """
     spots: dict[Pointer, Spot] = {}
 
@@ -169,7 +185,9 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
         elif text[position] in "{[":
             if len(pointer) > yaml.MAX_NESTING:
                 found = f"nested more than {yaml.MAX_NESTING} levels deep"
-                refuse("yaml.depth", found, "fewer levels", start, start + 1, pointer[:1])
+                refuse(
+                    "yaml.depth", found, "fewer levels", start, start + 1, pointer[:1]
+                )
             position = members(position, pointer)
         else:
             match = _ATOM.match(text, position)
@@ -221,4 +239,6 @@ def _unfit(atom: str) -> tuple[str, str, str] | None:
         fits = atom in ("true", "false", "null") or abs(float(atom)) != float("inf")
     shown = atom if len(atom) <= 24 else f"{atom[:20]}… ({len(atom)} characters)"
     allowed = f"at most {yaml.MAX_INTEGER_DIGITS} digits; text in quotes"
-    return None if fits else ("yaml.number", f"the number {shown} is too large", allowed)
+    return (
+        None if fits else ("yaml.number", f"the number {shown} is too large", allowed)
+    )

@@ -1,9 +1,9 @@
-"""What the check of streamed kinds is given, and what it returns: the seam between a content
-folder and its indexes.
+"""What the check of streamed kinds is given, and what it returns: the seam between a
+content folder and its indexes.
 
 There may be millions of streamed documents, so only an index reads them. It is handed
-everything else that is known about the folder, and reports problems without holding more of
-them than will be listed.
+everything else that is known about the folder, and reports problems without holding
+more of them than will be listed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,11 +27,11 @@ from shopwindow.problems import Problem
 class Unstreamed:
     """What there is in a content folder beside its streamed documents.
 
-    ``names`` are those of site.yaml, which expressions use; None where site.yaml cannot give
-    them. ``case`` holds the other documents. ``limit`` is the number of problems that are
-    listed with their places. ``cached`` is the file that remembers what had no problem the last
-    time, as checked by the program with the digest ``program``. ``unpacked`` is the number of
-    bytes that a compressed feed may hold.
+    ``names`` are those of site.yaml, which expressions use; None where site.yaml cannot
+    give them. ``case`` holds the other documents. ``limit`` is the number of problems
+    that are listed with their places. ``cached`` is the file that remembers what had no
+    problem the last time, as checked by the program with the digest ``program``.
+    ``unpacked`` is the number of bytes that a compressed feed may hold.
     """
 
     folder: Path
@@ -46,23 +46,27 @@ class Unstreamed:
     unpacked: int = MAX_UNPACKED_BYTES
 
     def ids(self, kind: str, name: str) -> frozenset[int] | None:
-        """Return the values of a property among all documents of a kind; None where not all of
-        them can be known.
+        """Return the values of a property among all documents of a kind; None where not
+        all of them can be known.
         """
         documents = self.case.having(kind, (name,))
         complete = kind not in self.case.unknown and len(documents) == len(
             self.case.having(kind)
         )
-        return frozenset(document.value[name] for document in documents) if complete else None
+        return (
+            frozenset(document.value[name] for document in documents)
+            if complete
+            else None
+        )
 
 
 @dataclass
 class FeedReport:
     """What a check of streamed documents reports.
 
-    ``more`` counts the problems beside those listed; ``at_least``: there may be even more than
-    that. ``findings`` are about documents that are not streamed. ``lost`` names the columns of
-    which values are missing.
+    ``more`` counts the problems beside those listed; ``at_least``: there may be even
+    more than that. ``findings`` are about documents that are not streamed. ``lost``
+    names the columns of which values are missing.
     """
 
     problems: dict[Problem, None] = field(default_factory=dict)
@@ -77,7 +81,9 @@ class FeedReport:
 
     def add(self, problems: Iterable[Problem | None]) -> None:
         """Take in problems, each once."""
-        self.problems.update((problem, None) for problem in problems if problem is not None)
+        self.problems.update(
+            (problem, None) for problem in problems if problem is not None
+        )
 
 
 class Feeds(Protocol):
@@ -89,8 +95,10 @@ class Feeds(Protocol):
     @property
     def kinds(self) -> tuple[Kind, ...]: ...
 
-    def check(self, sources: Sequence[Source], around: Unstreamed) -> tuple[Any, FeedReport]:
-        """Return what the index is built from, None where there is nothing or something is
-        wrong; and the problems.
+    def check(
+        self, sources: Sequence[Source], around: Unstreamed
+    ) -> tuple[Any, FeedReport]:
+        """Return what the index is built from, None where there is nothing or something
+        is wrong; and the problems.
         """
         ...

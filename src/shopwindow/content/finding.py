@@ -12,18 +12,21 @@ NOTHING = "nothing is written here"
 """What is found where an editor wrote a key and no value."""
 
 NumberAt = Callable[[Pointer], str | None]
-"""Returns how the number at a place is written, such as 5.10; None where that is not known."""
+"""Returns how the number at a place is written, such as 5.10; None where that is not
+known.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Something wrong in one document, not yet located in a file.
 
-    ``rule``: its name, such as schema.type. ``found`` and ``allowed``: in an editor's words.
-    ``about``: what the schema says of the property. ``nearest``: an allowed value or key like
-    the one that was found. ``on_key``: the key is at fault, not the value. ``missing``: the key
-    that is missing at ``pointer``. ``beside``: another place that has to do with it, whose file
-    ``found`` ends with: the file, the document's number in a list or feed, and the pointer.
+    ``rule``: its name, such as schema.type. ``found`` and ``allowed``: in an editor's
+    words. ``about``: what the schema says of the property. ``nearest``: an allowed
+    value or key like the one that was found. ``on_key``: the key is at fault, not the
+    value. ``missing``: the key that is missing at ``pointer``. ``beside``: another
+    place that has to do with it, whose file ``found`` ends with: the file, the
+    document's number in a list or feed, and the pointer.
     """
 
     rule: str
@@ -38,7 +41,9 @@ class Finding:
 
 
 def shown(value: Json, limit: int = LONGEST) -> str:
-    """Return a value as a message quotes it: text in quotes, a scalar as JSON, cut to a line."""
+    """Return a value as a message quotes it: text in quotes, a scalar as JSON, cut to a
+    line.
+    """
     if isinstance(value, str):
         text = repr(value)
     elif isinstance(value, dict):

@@ -1,10 +1,10 @@
-"""A document may build on others by `extends`. They are merged by RFC 7396, the deepest base
-first.
+"""A document may build on others by `extends`. They are merged by RFC 7396, the deepest
+base first.
 
-`assemble` follows every chain, merges it, and reports what is wrong with the way documents
-build on each other: a missing base, a cycle, a base that nothing uses, a null that removes
-nothing. `origin` goes the other way: from a finding in a merged document to the file that says
-the value, since editors mend files. Nothing here reads a file.
+`assemble` follows every chain, merges it, and reports what is wrong with the way
+documents build on each other: a missing base, a cycle, a base that nothing uses, a null
+that removes nothing. `origin` goes the other way: from a finding in a merged document
+to the file that says the value, since editors mend files. Nothing here reads a file.
 """
 
 import posixpath
@@ -21,7 +21,8 @@ from shopwindow.problems import Pointer, nearest
 def merge(target: Json, patch: Json) -> Json:
     """Return ``target`` with ``patch`` merged into it (RFC 7396).
 
-    Objects merge by key, anything else replaces, null removes. Neither argument is changed.
+    Objects merge by key, anything else replaces, null removes. Neither argument is
+    changed.
     """
     if not isinstance(patch, dict):
         return patch
@@ -36,12 +37,14 @@ def merge(target: Json, patch: Json) -> Json:
 
 @dataclass
 class Assembly:
-    """The merged documents of a kind, and what is wrong with the way they build on each other.
+    """The merged documents of a kind, and what is wrong with the way they build on each
+    other.
 
-    ``partial``: documents of which a base is missing or unreadable, merged from the rest.
-    ``bases``: each base by itself, without the nulls that remove something, and then filled up
-    from a document that builds on it, so that it can be checked although every user may replace
-    what it says. ``users``: path of a base → the files that build on it, directly or not.
+    ``partial``: documents of which a base is missing or unreadable, merged from the
+    rest. ``bases``: each base by itself, without the nulls that remove something, and
+    then filled up from a document that builds on it, so that it can be checked although
+    every user may replace what it says. ``users``: path of a base → the files that
+    build on it, directly or not.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -51,17 +54,23 @@ class Assembly:
     users: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def note(self, layer: Layer, finding: Finding) -> None:
-        """Add a finding, once: several documents may build on the layer that is at fault."""
+        """Add a finding, once: several documents may build on the layer that is at
+        fault.
+        """
         if (layer, finding) not in self.findings:
             self.findings.append((layer, finding))
 
 
 def assemble(
-    kind: str, layers: list[Layer], bases: Mapping[str, Layer], unreadable: frozenset[str]
+    kind: str,
+    layers: list[Layer],
+    bases: Mapping[str, Layer],
+    unreadable: frozenset[str],
 ) -> Assembly:
     """Merge every layer of a kind that is no base with the bases that it builds on.
 
-    ``bases``: by path. ``unreadable``: files, bases or not, whose problem is reported already.
+    ``bases``: by path. ``unreadable``: files, bases or not, whose problem is reported
+    already.
     """
     assembly = Assembly()
     for layer in layers:
@@ -82,7 +91,10 @@ def assemble(
 
     if not assembly.partial and not unreadable:  # else one of those may use it
         for path in sorted(set(bases) - set(assembly.users)):
-            found, allowed = f"no {kind} builds on this file", "bases that are used, or no `_`"
+            found, allowed = (
+                f"no {kind} builds on this file",
+                "bases that are used, or no `_`",
+            )
             finding = Finding("extends.unused", (), found, allowed)
             assembly.findings.append((bases[path], finding))
     return assembly
@@ -91,7 +103,8 @@ def assemble(
 def _alone(layer: Layer) -> Json:
     """Return what a layer says by itself.
 
-    Where it builds on another, its nulls are left out: they only remove something there.
+    Where it builds on another, its nulls are left out: they only remove something
+    there.
     """
     builds = isinstance(layer.value, dict) and layer.value.get("extends") is not None
     return merge({}, layer.value) if builds else layer.value
@@ -101,7 +114,10 @@ def _filled_up(value: Json, more: Json) -> Json:
     """Return a value with what ``more`` has besides."""
     if not (isinstance(more, dict) and isinstance(value, dict)):
         return value
-    return {**more, **{key: _filled_up(item, more.get(key)) for key, item in value.items()}}
+    return {
+        **more,
+        **{key: _filled_up(item, more.get(key)) for key, item in value.items()},
+    }
 
 
 def _useless_nulls(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
@@ -125,9 +141,14 @@ def _useless_nulls(patch: Json, target: Json, pointer: Pointer) -> Iterator[Find
 
 
 def _chain(
-    layer: Layer, bases: Mapping[str, Layer], unreadable: frozenset[str], assembly: Assembly
+    layer: Layer,
+    bases: Mapping[str, Layer],
+    unreadable: frozenset[str],
+    assembly: Assembly,
 ) -> tuple[list[Layer], bool]:
-    """Return the layers of a document, the deepest base first, and whether all are there."""
+    """Return the layers of a document, the deepest base first, and whether all are
+    there.
+    """
     chain = [layer]
     while (
         isinstance(chain[0].value, dict)
@@ -135,13 +156,17 @@ def _chain(
     ):
         path, finding = "", None
         if not isinstance(named, str):
-            # The schema finds this in the document's own layer, but not in a base: of all
-            # `extends`, the merged document shows only the last.
+            # The schema finds this in the document's own layer, but not in a base: of
+            # all `extends`, the merged document shows only the last.
             if len(chain) > 1:
                 found = f"{shown(named)} is no file's name"
-                finding = Finding("extends.missing", ("extends",), found, "a file's name")
+                finding = Finding(
+                    "extends.missing", ("extends",), found, "a file's name"
+                )
         else:
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(chain[0].path), named))
+            path = posixpath.normpath(
+                posixpath.join(posixpath.dirname(chain[0].path), named)
+            )
             finding = _wrong_base(path, named, chain, bases, unreadable)
         if path:
             assembly.users[path].add(layer.path)
@@ -186,14 +211,17 @@ def _wrong_base(
         else "a file in the same folder whose name begins with _"
     )
     message = f"there is no base {shown(named)}"
-    return Finding("extends.missing", ("extends",), message, allowed, "", nearest(named, names))
+    return Finding(
+        "extends.missing", ("extends",), message, allowed, "", nearest(named, names)
+    )
 
 
 def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
-    """Return the layer of a document that a finding is about, and the place in that layer.
+    """Return the layer of a document that a finding is about, and the place in that
+    layer.
 
-    It is the last layer that says the value. What is ``missing`` after merging no layer says,
-    so the place is the line with `extends`.
+    It is the last layer that says the value. What is ``missing`` after merging no layer
+    says, so the place is the line with `extends`.
     """
     top, pointer = document.layers[-1], finding.pointer
     if finding.missing is not None and len(document.layers) > 1:

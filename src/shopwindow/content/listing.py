@@ -1,8 +1,8 @@
 """Lists the files of a content folder with the kind of document that each holds.
 
-A file belongs to a kind by its folder. What no kind claims is a problem, because an editor who
-mistypes a folder's name would otherwise miss the documents in the app, and nobody would know
-why.
+A file belongs to a kind by its folder. What no kind claims is a problem, because an
+editor who mistypes a folder's name would otherwise miss the documents in the app, and
+nobody would know why.
 """
 
 import os
@@ -15,12 +15,14 @@ from shopwindow.content.kinds import SITE, Kind
 from shopwindow.problems import Problem, nearest
 
 RACY_NS = 2_000_000_000
-"""Nanoseconds. A file that changed less than this ago may change again without a new time,
-within one tick of the file system's clock, so such a file is always read.
+"""Nanoseconds. A file that changed less than this ago may change again without a new
+time, within one tick of the file system's clock, so such a file is always read.
 """
 
 COLLECTIONS = "collections.yaml"
-"""The file that declares the content folder's own kinds (`collections`). It is no document."""
+"""The file that declares the content folder's own kinds (`collections`). It is no
+document.
+"""
 
 OWN_FOLDERS = ("schemas", "templates")
 """Folders of the content folder that hold no documents."""
@@ -30,9 +32,9 @@ COMPRESSED = (".jsonl.gz", ".jsonl.zst")
 """Endings of compressed feeds, which streamed kinds may have."""
 
 SPARSE_FROM, SPARSE = 64 * 1024 * 1024, 200
-"""A feed of SPARSE_FROM bytes or more must have at least a 200th of them on the disk. File systems
-that compress leave a 20th of a feed. A file of nothing but holes can claim any size, and to read
-it would take hours.
+"""A feed of SPARSE_FROM bytes or more must have at least a 200th of them on the disk.
+File systems that compress leave a 20th of a feed. A file of nothing but holes can claim
+any size, and to read it would take hours.
 """
 
 SITE_FILE = "site.yaml"
@@ -60,16 +62,20 @@ class Source(NamedTuple):
 
     @property
     def is_base(self) -> bool:
-        """Whether it holds a base that documents build on by `extends`, and no document."""
+        """Whether it holds a base that documents build on by `extends`, and no
+        document.
+        """
         return self.kind.layered and self.path.rpartition("/")[2].startswith("_")
 
 
 def scan(
     folder: Path, kinds: Sequence[Kind], unread: Collection[str] = ()
 ) -> tuple[list[Source], list[Problem]]:
-    """Return every file of documents below ``folder``, sorted by path, and problems for the rest.
+    """Return every file of documents below ``folder``, sorted by path, and problems for
+    the rest.
 
-    ``unread``: folders that are passed over, since their collections are declared with faults.
+    ``unread``: folders that are passed over, since their collections are declared with
+    faults.
     """
     scanned = _Scan(folder, kinds, unread)
     scanned.walk(str(folder), "", None)
@@ -92,7 +98,9 @@ def scan(
 class _Scan:
     """One walk through a content folder: the sources and the problems so far."""
 
-    def __init__(self, folder: Path, kinds: Sequence[Kind], unread: Collection[str]) -> None:
+    def __init__(
+        self, folder: Path, kinds: Sequence[Kind], unread: Collection[str]
+    ) -> None:
         self.root = os.path.realpath(folder)
         self.unread = {*OWN_FOLDERS, *unread}
         self.kinds = kinds
@@ -106,14 +114,16 @@ class _Scan:
     def walk(self, folder: str, prefix: str, kind: Kind | None) -> None:
         """List one folder.
 
-        ``prefix``: its path with a slash; empty for the content folder. ``kind``: that of the
-        documents in it; None where no kind has this folder.
+        ``prefix``: its path with a slash; empty for the content folder. ``kind``: that
+        of the documents in it; None where no kind has this folder.
         """
         try:
             entries = list(os.scandir(folder))
         except OSError as error:
             self._report(
-                "tree.unreadable", prefix.rstrip("/"), f"cannot be read: {error.strerror}"
+                "tree.unreadable",
+                prefix.rstrip("/"),
+                f"cannot be read: {error.strerror}",
             )
             return
         for entry in entries:
@@ -209,8 +219,9 @@ class _Scan:
     def _claim(self, path: str, kind: Kind | None) -> Kind | None:
         """Return the kind of the documents in a file, or None.
 
-        ``kind``: that of the file's folder. A file beside the folders may hold all documents of
-        a kind, such as `stores.jsonl`; for a streamed kind it may have any ending.
+        ``kind``: that of the file's folder. A file beside the folders may hold all
+        documents of a kind, such as `stores.jsonl`; for a streamed kind it may have any
+        ending.
         """
         if kind is not None:
             return kind if path.endswith(_endings(kind)) else None
@@ -240,10 +251,14 @@ class _Scan:
             self._unclaimed_on_top(path, found, is_folder=is_folder)
 
     def _unclaimed_on_top(self, path: str, found: str, *, is_folder: bool) -> None:
-        folders = dict.fromkeys(kind.folder.partition("/")[0] + "/" for kind in self.kinds)
+        folders = dict.fromkeys(
+            kind.folder.partition("/")[0] + "/" for kind in self.kinds
+        )
         if is_folder:
             allowed = "site.yaml and the folders " + ", ".join(folders)
-            self._report("tree.unclaimed", path, found, allowed, nearest(path + "/", folders))
+            self._report(
+                "tree.unclaimed", path, found, allowed, nearest(path + "/", folders)
+            )
             return
         allowed = "site.yaml, and documents in the folders " + ", ".join(folders)
         stem = path.rpartition(".")[0] or path
@@ -252,7 +267,9 @@ class _Scan:
         close = own_files.get(close, close + "/" * bool(close))
         self._report("tree.unclaimed", path, found, allowed, close)
 
-    def _unclaimed_below(self, parent: str, path: str, found: str, *, is_folder: bool) -> None:
+    def _unclaimed_below(
+        self, parent: str, path: str, found: str, *, is_folder: bool
+    ) -> None:
         """Report what stands in a folder of kinds' folders, such as `catalog`."""
         names = [
             kind.folder.rpartition("/")[2]
@@ -306,8 +323,9 @@ def own_files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 def below(folder: Path, ending: str = "") -> list[str]:
     """Return the paths of files below a folder, relative to it, sorted.
 
-    ``ending``: only of names that end so. A folder that is named like such a file is among
-    them, and whoever reads it reports it. This takes half of the time of `Path.rglob`.
+    ``ending``: only of names that end so. A folder that is named like such a file is
+    among them, and whoever reads it reports it. This takes half of the time of
+    `Path.rglob`.
     """
     start = len(str(folder)) + 1
     return sorted(

@@ -1,8 +1,8 @@
 """From findings in documents to problems at places in files.
 
-A check compares documents, while editors mend files. So a finding is traced to the layer that
-states the value (`layers.origin`), and from there to line and column, which are looked up only
-in files that have findings: nearly all have none.
+A check compares documents, while editors mend files. So a finding is traced to the
+layer that states the value (`layers.origin`), and from there to line and column, which
+are looked up only in files that have findings: nearly all have none.
 """
 
 from collections import defaultdict
@@ -25,12 +25,14 @@ from shopwindow.problems import Place, Pointer, Problem
 class Locator:
     """Knows where findings stand in the files of one content folder.
 
-    The check fills three tables while it reads. ``flaws``: file and document number → where its
-    YAML is at fault. ``unrendered``: file → where expressions could not be evaluated.
-    ``users``: path of a base → the files that build on it.
+    The check fills three tables while it reads. ``flaws``: file and document number →
+    where its YAML is at fault. ``unrendered``: file → where expressions could not be
+    evaluated. ``users``: path of a base → the files that build on it.
     """
 
-    def __init__(self, folder: Path, sources: Iterable[Source], schemas: Schemas) -> None:
+    def __init__(
+        self, folder: Path, sources: Iterable[Source], schemas: Schemas
+    ) -> None:
         self.flaws: dict[tuple[str, int | None], list[Finding]] = {}
         self.unrendered: dict[str, set[Pointer]] = {}
         self.users: dict[str, set[str]] = {}
@@ -51,10 +53,12 @@ class Locator:
     def problems(self, findings: Iterable[tuple[Document, Finding]]) -> list[Problem]:
         """Return findings as problems at their places, each once.
 
-        What follows from a text whose YAML or expression is at fault is left out: that fault is
-        a problem itself. A problem in a base names the files that build on it.
+        What follows from a text whose YAML or expression is at fault is left out: that
+        fault is a problem itself. A problem in a base names the files that build on it.
         """
-        by_file: dict[str, list[tuple[Document, Layer, Pointer, Finding]]] = defaultdict(list)
+        by_file: dict[str, list[tuple[Document, Layer, Pointer, Finding]]] = (
+            defaultdict(list)
+        )
         for document, finding in findings:
             layer, pointer = origin(document, finding)
             by_file[layer.path].append((document, layer, pointer, finding))
@@ -79,7 +83,9 @@ class Locator:
         ]
 
     def _problem(self, layer: Layer, in_file: Pointer, finding: Finding) -> Problem:
-        """Return a finding as a problem. ``in_file``: the pointer of its value in the file."""
+        """Return a finding as a problem. ``in_file``: the pointer of its value in the
+        file.
+        """
         path = layer.path
         spot = yaml.spot(self.spots(path), in_file)
         place = None
@@ -102,7 +108,9 @@ class Locator:
         )
 
     def _line_beside(self, finding: Finding) -> str:
-        """Return the line of the other place that a finding names, to be put after its file."""
+        """Return the line of the other place that a finding names, to be put after its
+        file.
+        """
         if finding.beside is None:
             return ""
         path, index, pointer = finding.beside
@@ -110,9 +118,15 @@ class Locator:
         return f":{spot.value.line}" if spot else ""
 
     def placeholders(self, case: Case) -> list[tuple[str, Place | None, Pointer]]:
-        """Return file, place and pointer of what the kinds' notices point at, each place once."""
-        origins = [origin(document, finding) for document, finding in rules.noticed(case)]
-        in_files = dict.fromkeys((layer.path, _in_file(layer, at)) for layer, at in origins)
+        """Return file, place and pointer of what the kinds' notices point at, each
+        place once.
+        """
+        origins = [
+            origin(document, finding) for document, finding in rules.noticed(case)
+        ]
+        in_files = dict.fromkeys(
+            (layer.path, _in_file(layer, at)) for layer, at in origins
+        )
         spots = [(path, at, self.spots(path).get(at)) for path, at in in_files]
         return [(path, spot.value if spot else None, at) for path, at, spot in spots]
 
@@ -122,15 +136,23 @@ class Locator:
         return replace(problem, used_by=tuple(sorted(users)))
 
     def described(self, problem: Problem) -> Problem:
-        """Return a problem with the schema's description of the property, unless it has one."""
+        """Return a problem with the schema's description of the property, unless it has
+        one.
+        """
         source, pointer = self._sources.get(problem.path), problem.pointer
         if problem.about or source is None:
             return problem
-        in_document = pointer[1:] if pointer and isinstance(pointer[0], int) else pointer
-        return replace(problem, about=self._schemas.about(source.kind.schema, in_document))
+        in_document = (
+            pointer[1:] if pointer and isinstance(pointer[0], int) else pointer
+        )
+        return replace(
+            problem, about=self._schemas.about(source.kind.schema, in_document)
+        )
 
     def spots(self, path: str) -> dict[Pointer, yaml.Spot]:
-        """Return where every value of a file stands; none where it has changed meanwhile."""
+        """Return where every value of a file stands; none where it has changed
+        meanwhile.
+        """
         if path not in self._spots:
             try:
                 self._spots[path] = tree.spots_of(self._folder, self._sources[path])

@@ -1,10 +1,11 @@
-"""What is wrong with the schemas that a content folder brings, each fault at its place in its
-file.
+"""What is wrong with the schemas that a content folder brings, each fault at its place
+in its file.
 
-Editors write these schemas, so nothing in them may stop a check or make it endless. Three rules
-see to that. A pattern must be one that the linear engine can run, so that no text takes longer
-than in proportion to its length. The number of schemas that look at one value is bounded,
-however `$ref`s multiply (`references`). And every file, and all of them together, have a size.
+Editors write these schemas, so nothing in them may stop a check or make it endless.
+Three rules see to that. A pattern must be one that the linear engine can run, so that
+no text takes longer than in proportion to its length. The number of schemas that look
+at one value is bounded, however `$ref`s multiply (`references`). And every file, and
+all of them together, have a size.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,12 +24,14 @@ from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, Problem, cut
 
 MAX_SCHEMAS = 5_000
-"""Subschemas in all own files: twenty times those of the program, and counted within a second."""
+"""Subschemas in all own files: twenty times those of the program, and counted within a
+second.
+"""
 
 MAX_PATTERNS = 1_000
 PATTERN_BYTES = 512 * 1024
-"""Memory of one compiled pattern, of which `^.{1,255}$` needs half. MAX_PATTERNS of them take
-half a GiB at the very most.
+"""Memory of one compiled pattern, of which `^.{1,255}$` needs half. MAX_PATTERNS of
+them take half a GiB at the very most.
 """
 
 LONGEST_PATTERN = 4_096
@@ -38,8 +41,8 @@ _UNREAD = {
     "$anchor": 'the name under $defs, as in "#/$defs/day"',
     "$dynamicAnchor": 'the name under $defs, as in "#/$defs/day"',
 }
-"""Keywords that would lead to other schemas, and are not followed here, with what to write in
-their place.
+"""Keywords that would lead to other schemas, and are not followed here, with what to
+write in their place.
 """
 
 
@@ -48,9 +51,9 @@ def faults(
 ) -> Iterator[Problem]:
     """Yield everything that is wrong with own schemas.
 
-    ``own``: by file name; ``others``: the program's, likewise. ``base``: the URI below which
-    names stand. ``whole``: every own file could be read; otherwise references are not checked,
-    since they may lead to a file that could not.
+    ``own``: by file name; ``others``: the program's, likewise. ``base``: the URI below
+    which names stand. ``whole``: every own file could be read; otherwise references are
+    not checked, since they may lead to a file that could not.
     """
     patterns = 0
     shipped = frozenset(_patterns_in(list(others.values())))
@@ -96,7 +99,9 @@ def _by_dialect(file: Own) -> Iterator[Problem]:
     dialect = file.schema.get("$schema", DIALECT)
     if dialect not in (DIALECT, DIALECT + "#"):
         found = f"the dialect {cut(str(dialect))}"
-        yield file.problem("schema.dialect", ("$schema",), found, f'"{DIALECT}", or no $schema')
+        yield file.problem(
+            "schema.dialect", ("$schema",), found, f'"{DIALECT}", or no $schema'
+        )
         return
     reported: set[Pointer] = set()
     for error in _metaschema().iter_errors(file.schema):
@@ -104,9 +109,13 @@ def _by_dialect(file: Own) -> Iterator[Problem]:
         if pointer in reported:
             continue
         reported.add(pointer)
-        keyword = next((str(step) for step in reversed(pointer) if isinstance(step, str)), "")
+        keyword = next(
+            (str(step) for step in reversed(pointer) if isinstance(step, str)), ""
+        )
         allowed = ALLOWED_AT_KEYWORD.get(keyword, "what JSON Schema 2020-12 says")
-        found = f"{cut(error.message, 120)}" + f" (under {cut(keyword)})" * bool(keyword)
+        found = f"{cut(error.message, 120)}" + f" (under {cut(keyword)})" * bool(
+            keyword
+        )
         yield file.problem("schema.keyword", pointer, found, allowed)
 
 
@@ -122,8 +131,8 @@ def _by_rules(
 ) -> Iterator[Problem]:
     """Yield where a schema breaks the rules that this program adds to JSON Schema.
 
-    ``shipped``: the program's own patterns, three of which look ahead. They are admitted,
-    because a copy of a schema of the program may hold them.
+    ``shipped``: the program's own patterns, three of which look ahead. They are
+    admitted, because a copy of a schema of the program may hold them.
     """
     if schema.get("enum") == []:
         yield file.problem(
@@ -135,7 +144,10 @@ def _by_rules(
     for key, instead in _UNREAD.items():
         if key in schema:
             yield file.problem(
-                "schema.keyword", (*pointer, key), f"{key}, which is not read here", instead
+                "schema.keyword",
+                (*pointer, key),
+                f"{key}, which is not read here",
+                instead,
             )
     for key in ("$id", "$schema"):
         if pointer and key in schema:
@@ -147,13 +159,17 @@ def _by_rules(
             )
     if not isinstance(schema.get("x-allowed", ""), str):
         yield file.problem(
-            "schema.keyword", (*pointer, "x-allowed"), "x-allowed that is no text", "text"
+            "schema.keyword",
+            (*pointer, "x-allowed"),
+            "x-allowed that is no text",
+            "text",
         )
     patterns: list[tuple[Pointer, str]] = (
         [(("pattern",), schema["pattern"])] if "pattern" in schema else []
     )
     patterns += [
-        (("patternProperties", name), name) for name in schema.get("patternProperties", ())
+        (("patternProperties", name), name)
+        for name in schema.get("patternProperties", ())
     ]
     for way, pattern in patterns:
         if pattern not in shipped and (wrong := _pattern_fault(pattern)):
@@ -161,12 +177,17 @@ def _by_rules(
 
 
 def _pattern_fault(pattern: str) -> tuple[str, str] | None:
-    """Return what is found and what is allowed where the linear engine cannot run a pattern."""
+    """Return what is found and what is allowed where the linear engine cannot run a
+    pattern.
+    """
     from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 
     shown = f"the pattern {cut(pattern)!r}"
     if len(pattern) > LONGEST_PATTERN:
-        return f"{shown} has {len(pattern):,} characters", f"at most {LONGEST_PATTERN:,}"
+        return (
+            f"{shown} has {len(pattern):,} characters",
+            f"at most {LONGEST_PATTERN:,}",
+        )
     pattern = without_line_end(pattern)
 
     def compiles(limit: int) -> bool:

@@ -1,4 +1,5 @@
-"""Reads the schemas that a content folder brings, and walks through the schemas in them.
+"""Reads the schemas that a content folder brings, and walks through the schemas in
+them.
 
 What is wrong with them stands in `own_schema_faults`; where their references lead, in
 `references`.
@@ -18,16 +19,18 @@ from shopwindow.problems import Place, Pointer, Problem
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MAX_SCHEMA_BYTES = 4 * 1024 * 1024
-"""Bytes of one file. An enum of 200,000 words fits; to check so much once takes two seconds."""
-
-NOT_BEFORE_A_LINE_END = r"(?!\n)$"
-"""How the program's own patterns end, for readers whose `$` also matches before a line end. JSON
-Schema's does not.
+"""Bytes of one file. An enum of 200,000 words fits; to check so much once takes two
+seconds.
 """
 
-# The keywords below which a schema holds others. Those of the first three tuples look at the
-# same value as the schema itself, those of the next two at parts of it, and those of the last at
-# nothing unless a `$ref` names them.
+NOT_BEFORE_A_LINE_END = r"(?!\n)$"
+"""How the program's own patterns end, for readers whose `$` also matches before a line
+end. JSON Schema's does not.
+"""
+
+# The keywords below which a schema holds others. Those of the first three tuples look
+# at the same value as the schema itself, those of the next two at parts of it, and
+# those of the last at nothing unless a `$ref` names them.
 _SAME = ("not", "if", "then", "else")
 _SAME_LISTED = ("allOf", "anyOf", "oneOf")
 _SAME_NAMED = ("dependentSchemas",)
@@ -100,7 +103,9 @@ def _spots(text: str) -> Mapping[Pointer, Spot]:
 
 
 def read(folder: Path, name: str) -> Own | Problem:
-    """Return the schema in one file, or the problem that there is none. Its `$id` is ignored."""
+    """Return the schema in one file, or the problem that there is none. Its `$id` is
+    ignored.
+    """
     path, start = f"{folder.name}/{name}", Place(1, 1, 1, 2)
 
     def refused(found: str, allowed: str, place: Place = start) -> Problem:
@@ -122,14 +127,18 @@ def read(folder: Path, name: str) -> Own | Problem:
     try:
         text = yaml.decode(data)
         schema = orjson.loads(text)
-        _spots(text)  # raises for keys that stand twice, too large numbers and too many levels
+        _spots(
+            text
+        )  # raises for keys that stand twice, too large numbers and too many levels
     except orjson.JSONDecodeError as error:
         place = Place(error.lineno, error.colno, error.lineno, error.colno + 1)
         return refused(
             f"no JSON: {error.msg}", "a JSON Schema, which is one JSON object", place
         )
     except Malformed as fault:
-        return Problem(fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed)
+        return Problem(
+            fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed
+        )
     if not isinstance(schema, dict):
         return refused(
             "the schema is no JSON object", "a JSON Schema, which is one JSON object"
@@ -159,8 +168,12 @@ def without_line_end(pattern: str) -> str:
     )
 
 
-def subschemas(schema: Json, pointer: Pointer) -> Iterator[tuple[Pointer, dict[str, Any]]]:
-    """Yield a schema and all schemas in it, with their places, except `true` and `false`."""
+def subschemas(
+    schema: Json, pointer: Pointer
+) -> Iterator[tuple[Pointer, dict[str, Any]]]:
+    """Yield a schema and all schemas in it, with their places, except `true` and
+    `false`.
+    """
     if not isinstance(schema, dict):
         return
     yield pointer, schema
@@ -171,8 +184,8 @@ def subschemas(schema: Json, pointer: Pointer) -> Iterator[tuple[Pointer, dict[s
 def parts(schema: Mapping[str, Any]) -> Iterator[tuple[Pointer, Json, str | None]]:
     """Yield the schemas directly in a schema: the way to each, the schema, and a label.
 
-    The label says which part of the value it looks at: None is the value itself, and "" nothing
-    unless a `$ref` names the schema.
+    The label says which part of the value it looks at: None is the value itself, and ""
+    nothing unless a `$ref` names the schema.
     """
     for key in _SAME:
         if key in schema:

@@ -1,10 +1,10 @@
-"""Work shared among forked processes: what is in memory before the fork is theirs without
-copying.
+"""Work shared among forked processes: what is in memory before the fork is theirs
+without copying.
 
-There is one way to share. Items are dealt out like cards, every so-many-th to each process;
-results come back through a pipe a process and are taken in the order of the items. A process
-that is ahead waits until its pipe is read, so few results are in memory at a time, and the
-order in which processes happen to run decides nothing.
+There is one way to share. Items are dealt out like cards, every so-many-th to each
+process; results come back through a pipe a process and are taken in the order of the
+items. A process that is ahead waits until its pipe is read, so few results are in
+memory at a time, and the order in which processes happen to run decides nothing.
 """
 
 import ctypes
@@ -22,7 +22,8 @@ from shopwindow.problems import Failure
 WorkItem = TypeVar("WorkItem")
 WorkResult = TypeVar("WorkResult")
 Progress = Callable[[int, int], None]
-"""A function that is called now and then with how many items are done, and how many there are.
+"""A function that is called now and then with how many items are done, and how many
+there are.
 """
 
 
@@ -45,7 +46,9 @@ def processors() -> int:
 
 
 def give_back() -> None:
-    """Give freed memory back to the system, where the C library (glibc) can be asked to."""
+    """Give freed memory back to the system, where the C library (glibc) can be asked
+    to.
+    """
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
@@ -59,11 +62,12 @@ def shared(
 ) -> Iterator[Iterator[WorkResult]]:
     """Yield the results of ``work``, one for each item, in the order of the items.
 
-    ``work`` is called once in each process, with that process's items; it yields a result for
-    each. The processes are at work when the block begins. When the last result has been taken
-    and the iterator ends, they have ended by themselves; when the block is left before that,
-    they are killed. With one job, or where the system cannot fork, ``work`` runs in this
-    process. The iterator raises what ``work`` raises, and Ended.
+    ``work`` is called once in each process, with that process's items; it yields a
+    result for each. The processes are at work when the block begins. When the last
+    result has been taken and the iterator ends, they have ended by themselves; when the
+    block is left before that, they are killed. With one job, or where the system cannot
+    fork, ``work`` runs in this process. The iterator raises what ``work`` raises, and
+    Ended.
     """
     jobs = min(jobs, len(items))
     if jobs <= 1 or not hasattr(os, "fork"):
@@ -111,8 +115,8 @@ def _send(
 
 
 def _received(readers: Sequence["Connection[Any, Any]"], count: int) -> Iterator[Any]:
-    """Yield the results, taken in turns; then read every pipe to its end, for an error raised
-    after the last one.
+    """Yield the results, taken in turns; then read every pipe to its end, for an error
+    raised after the last one.
     """
     for number in range(count):
         try:

@@ -1,9 +1,10 @@
 """Reads the files of streamed kinds in blocks that several processes share.
 
-A feed may hold millions of documents, so none is ever whole in memory. A plain feed is cut by
-byte: each process seeks to its block. A compressed feed cannot be entered in the middle, so each
-process that shares it unpacks all of it and takes every so-many-th run of lines. A feed that
-somebody sends is not trusted: its lines, its size and the ratio of its compression are bounded.
+A feed may hold millions of documents, so none is ever whole in memory. A plain feed is
+cut by byte: each process seeks to its block. A compressed feed cannot be entered in the
+middle, so each process that shares it unpacks all of it and takes every so-many-th run
+of lines. A feed that somebody sends is not trusted: its lines, its size and the ratio
+of its compression are bounded.
 """
 
 import gzip
@@ -31,8 +32,8 @@ LINES_A_RUN = 2048
 """Lines of a compressed feed that go to one process together."""
 
 STRIPED = 256 * 1024
-"""Bytes from which a compressed feed is shared among processes. Each of them unpacks all of it,
-which for a smaller feed would cost more than it saves.
+"""Bytes from which a compressed feed is shared among processes. Each of them unpacks
+all of it, which for a smaller feed would cost more than it saves.
 """
 
 STRIPES = 8
@@ -42,21 +43,24 @@ BUFFER = 256 * 1024
 """Bytes that are read from a file at a time."""
 
 PACKED = 4096
-"""Bytes of a .zst file that are unpacked at a time. They may hold a thousand times as many."""
+"""Bytes of a .zst file that are unpacked at a time. They may hold a thousand times as
+many.
+"""
 
 BROKEN = ("feed.compressed", "tree.unreadable")
-"""Rules of problems that concern a file from some place on, and not a line: nobody knows what
-the rest of it would have held.
+"""Rules of problems that concern a file from some place on, and not a line: nobody
+knows what the rest of it would have held.
 """
 
 MAX_UNPACKED_BYTES = 16 * 1024**3
-"""Bytes of a feed once it is unpacked, unless an option says otherwise. Ten million products
-have some 12 GiB.
+"""Bytes of a feed once it is unpacked, unless an option says otherwise. Ten million
+products have some 12 GiB.
 """
 
 MAX_RATIO = 200
-"""How many times its size a compressed feed may unpack to. JSON of a shop is packed to a fifth
-or a twentieth, while a megabyte of gzip can hold a gigabyte, which every process would unpack.
+"""How many times its size a compressed feed may unpack to. JSON of a shop is packed to
+a fifth or a twentieth, while a megabyte of gzip can hold a gigabyte, which every
+process would unpack.
 """
 
 RATIO_FROM = 64 * 1024 * 1024
@@ -69,9 +73,9 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class FeedBlock:
     """A part of a file.
 
-    Of a plain feed it is the lines that begin at the byte ``start`` or later, and before
-    ``end``; of a compressed feed every ``stripes``-th run of lines, from the run ``stripe`` on;
-    of a YAML file all of it.
+    Of a plain feed it is the lines that begin at the byte ``start`` or later, and
+    before ``end``; of a compressed feed every ``stripes``-th run of lines, from the run
+    ``stripe`` on; of a YAML file all of it.
     """
 
     source: Source
@@ -82,7 +86,9 @@ class FeedBlock:
 
 
 def blocks(sources: Sequence[Source], *, shared: bool = True) -> list[FeedBlock]:
-    """Return the blocks of some files, in order; each file is one block unless ``shared``."""
+    """Return the blocks of some files, in order; each file is one block unless
+    ``shared``.
+    """
     if not shared:
         return [FeedBlock(source) for source in sources]
     parts: list[FeedBlock] = []
@@ -90,10 +96,14 @@ def blocks(sources: Sequence[Source], *, shared: bool = True) -> list[FeedBlock]
         size = source.size
         if source.path.endswith(".jsonl"):
             starts = range(0, max(size, 1), BLOCK)
-            parts += [FeedBlock(source, start, min(start + BLOCK, size)) for start in starts]
+            parts += [
+                FeedBlock(source, start, min(start + BLOCK, size)) for start in starts
+            ]
         elif source.is_feed and size >= STRIPED:
             stripes = range(STRIPES)
-            parts += [FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in stripes]
+            parts += [
+                FeedBlock(source, stripe=stripe, stripes=STRIPES) for stripe in stripes
+            ]
         else:
             parts.append(FeedBlock(source))
     return parts
@@ -102,15 +112,19 @@ def blocks(sources: Sequence[Source], *, shared: bool = True) -> list[FeedBlock]
 class FeedLines:
     """The lines of a block that are not empty, each with its number.
 
-    A line that cannot be read comes as a Malformed. Numbers count from 1, in a plain feed from
-    the block's first line. ``count``: how many lines there were.
+    A line that cannot be read comes as a Malformed. Numbers count from 1, in a plain
+    feed from the block's first line. ``count``: how many lines there were.
     """
 
     def __init__(
         self, folder: Path, block: FeedBlock, unpacked: int = MAX_UNPACKED_BYTES
     ) -> None:
         """``unpacked``: bytes that the feed may hold, once it is unpacked."""
-        self.path, self.block, self.unpacked = folder / block.source.path, block, unpacked
+        self.path, self.block, self.unpacked = (
+            folder / block.source.path,
+            block,
+            unpacked,
+        )
         self.count = 0
 
     def __iter__(self) -> Iterator[tuple[int, bytes | Malformed]]:
@@ -129,18 +143,28 @@ class FeedLines:
             with _opened(self.path) as stream:
                 yield from self._read(stream, most)
                 if is_packed and stream.read(1):
-                    yield self._too_much(f"the feed unpacks to more than {most:,} bytes")
+                    yield self._too_much(
+                        f"the feed unpacks to more than {most:,} bytes"
+                    )
         except _damage() as error:
             yield self._fault(
-                "feed.compressed", f"the compressed feed is damaged: {error}", "a whole file"
+                "feed.compressed",
+                f"the compressed feed is damaged: {error}",
+                "a whole file",
             )
         except OSError as error:
             yield self._fault(
-                "tree.unreadable", f"cannot be read: {error.strerror}", "a readable file"
+                "tree.unreadable",
+                f"cannot be read: {error.strerror}",
+                "a readable file",
             )
 
-    def _read(self, stream: BinaryIO, end: int) -> Iterator[tuple[int, bytes | Malformed]]:
-        """Yield the lines that begin before ``end``, and read little beyond the last of them."""
+    def _read(
+        self, stream: BinaryIO, end: int
+    ) -> Iterator[tuple[int, bytes | Malformed]]:
+        """Yield the lines that begin before ``end``, and read little beyond the last of
+        them.
+        """
         position = self.block.start
         stripe, stripes = self.block.stripe, self.block.stripes
         if position:  # a line that begins before the block belongs to the block before
@@ -174,10 +198,11 @@ class FeedLines:
 
 
 def _rest(stream: BinaryIO, most: int) -> int:
-    """Skip to the end of the line, but hardly more than ``most`` bytes; return how many.
+    """Skip to the end of the line, but hardly more than ``most`` bytes; return how
+    many.
 
-    What is beyond belongs to another block. Without this bound, each block would read a line of
-    512 MiB to its end.
+    What is beyond belongs to another block. Without this bound, each block would read a
+    line of 512 MiB to its end.
     """
     skipped = 0
     while skipped < most and (line := stream.readline(MAX_LINE)):
@@ -190,11 +215,14 @@ def _rest(stream: BinaryIO, most: int) -> int:
 def _opened(path: Path) -> BinaryIO:
     """Open a file, unpacked where it is compressed. Raises OSError or EOFError."""
     if path.name.endswith(COMPRESSED) and not path.stat().st_size:
-        raise EOFError("it is empty")  # the libraries accept that, though no packer writes it
+        raise EOFError(
+            "it is empty"
+        )  # the libraries accept that, though no packer writes it
     if path.name.endswith(".gz"):
         return io.BufferedReader(gzip.GzipFile(path, "rb"), BUFFER)
     if path.name.endswith(".zst"):
-        # Before the object below: from Python 3.13 on, one that fails half-way is closed, too.
+        # Before the object below: from Python 3.13 on, one that fails half-way is
+        # closed, too.
         library = _zstandard()
         return io.BufferedReader(
             _Unpacked(open(path, "rb"), library.ZstdDecompressor()), BUFFER
@@ -205,7 +233,8 @@ def _opened(path: Path) -> BinaryIO:
 class _Unpacked(io.RawIOBase):
     """The unpacked bytes of a .zst file.
 
-    Raises EOFError where the file is cut off, which the library's own reader does not notice.
+    Raises EOFError where the file is cut off, which the library's own reader does not
+    notice.
     """
 
     def __init__(self, file: BinaryIO, frames: Any) -> None:
@@ -258,7 +287,9 @@ def _damage() -> tuple[type[Exception], ...]:
 
 @dataclass(frozen=True)
 class Records:
-    """The checked documents of one kind, which are read again each time they are needed."""
+    """The checked documents of one kind, which are read again each time they are
+    needed.
+    """
 
     folder: Path
     sources: Sequence[Source]
@@ -270,7 +301,9 @@ class Records:
             yield from self.read(block)
 
     def blocks(self) -> list[FeedBlock]:
-        """Return parts that any processes may read side by side, in the order of the files."""
+        """Return parts that any processes may read side by side, in the order of the
+        files.
+        """
         return blocks(self.sources)
 
     def read(self, block: FeedBlock) -> Iterator[Json]:

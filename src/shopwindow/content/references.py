@@ -1,11 +1,11 @@
-"""Where the references of own schemas lead, and how many schemas look at one value because of
-them.
+"""Where the references of own schemas lead, and how many schemas look at one value
+because of them.
 
-A `$ref` may lead nowhere, or to a schema that refers back for the same value: both are refused.
-Beyond that, references multiply. A schema that refers twice to one that refers twice to a third
-looks at a value four times, and thirty such steps would never end. So the schemas are put in an
-order in which each comes after all that look at the same value for it, and counts are added up
-along that order, level by level of nesting.
+A `$ref` may lead nowhere, or to a schema that refers back for the same value: both are
+refused. Beyond that, references multiply. A schema that refers twice to one that refers
+twice to a third looks at a value four times, and thirty such steps would never end. So
+the schemas are put in an order in which each comes after all that look at the same
+value for it, and counts are added up along that order, level by level of nesting.
 """
 
 from collections import Counter
@@ -20,7 +20,9 @@ from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, Problem, cut, nearest
 
 MAX_EVALUATIONS = 100_000
-"""Subschemas that may look at one value and what it holds: 2 ms of jsonschema-rs's time."""
+"""Subschemas that may look at one value and what it holds: 2 ms of jsonschema-rs's
+time.
+"""
 
 Node = tuple[str, Pointer]
 """A subschema: the name of its file, and where it stands there."""
@@ -29,8 +31,8 @@ Node = tuple[str, Pointer]
 class References:
     """Where `$ref`s lead, and how many schemas look at one value because of them.
 
-    ``own``: the own files by name; ``files``: these and the program's. ``base``: the URI below
-    which names stand. ``places``: where schemas stand in each own file.
+    ``own``: the own files by name; ``files``: these and the program's. ``base``: the
+    URI below which names stand. ``places``: where schemas stand in each own file.
     """
 
     def __init__(
@@ -71,7 +73,7 @@ class References:
             allowed = f"at most {MAX_EVALUATIONS:,}; each $ref once for a value, also in schemas that hold themselves"
             yield self._own[name].problem("schema.size", pointer, found, allowed)
 
-    # -- where they lead -----------------------------------------------------------------------
+    # -- where they lead ---------------------------------------------------------------
 
     def target(self, name: str, ref: str) -> Node | None:
         """Return the subschema that a `$ref` in a file names; None where there is none."""
@@ -117,8 +119,8 @@ class References:
                     )
 
     def _lost(self) -> Iterator[Problem]:
-        """Yield what the program's schemas refer to in a file, and the own file in its place
-        lacks.
+        """Yield what the program's schemas refer to in a file, and the own file in its
+        place lacks.
         """
         for name, schema in self._files.items():
             if name in self._own:
@@ -136,7 +138,7 @@ class References:
                             "what the program's schema of that name has under $defs",
                         )
 
-    # -- how many look at one value ------------------------------------------------------------
+    # -- how many look at one value ----------------------------------------------------
 
     def _at(self, node: Node) -> dict[str, Any]:
         schema: Any = self._files[node[0]]
@@ -150,25 +152,32 @@ class References:
         name, pointer = node
         schema = self._at(node)
         ways = [
-            ((name, (*pointer, *way)), label) for way, _, label in parts(schema) if label != ""
+            ((name, (*pointer, *way)), label)
+            for way, _, label in parts(schema)
+            if label != ""
         ]
         if "$ref" in schema and (target := self.target(name, schema["$ref"])):
             ways.append((target, None))
         return tuple(ways)
 
     def _ordered(self) -> tuple[list[Node], list[Node]]:
-        """Return all schemas that own ones lead to, in order, and those that are in a ring.
+        """Return all schemas that own ones lead to, in order, and those that are in a
+        ring.
 
-        Each comes after the schemas that it leads to for the same value. One that leads back to
-        itself for the same value is in a ring.
+        Each comes after the schemas that it leads to for the same value. One that leads
+        back to itself for the same value is in a ring.
         """
-        roots = [(name, pointer) for name in self._own for pointer in self._places[name]]
+        roots = [
+            (name, pointer) for name in self._own for pointer in self._places[name]
+        ]
         # Places are a set, whose order differs from process to process.
         roots.sort(key=lambda node: (len(node[1]), str(node)))
         order: list[Node] = []
         rings: list[Node] = []
         state: dict[Node, int] = {}  # 1: begun, 2: done
-        later = [*roots]  # schemas that look at parts of a value, to be begun by themselves
+        later = [
+            *roots
+        ]  # schemas that look at parts of a value, to be begun by themselves
         while later:
             stack = [later.pop()]
             while stack:
@@ -190,10 +199,11 @@ class References:
         return order, [node for node in rings if node[0] in self._own]
 
     def _evaluations(self, order: Iterable[Node]) -> dict[Node, int]:
-        """Return, for each schema, how many schemas look at a value and at what it holds.
+        """Return, for each schema, how many schemas look at a value and at what it
+        holds.
 
-        Of the parts of a value, the one counts at which most of them look. That is added up
-        level by level, to the deepest level that a document may have.
+        Of the parts of a value, the one counts at which most of them look. That is
+        added up level by level, to the deepest level that a document may have.
         """
         here: dict[Node, int] = {}
         below: dict[Node, dict[str, Counter[Node]]] = {}
@@ -209,8 +219,12 @@ class References:
             here[node], below[node] = count, parts
         total = dict(here)
         for _ in range(yaml.MAX_NESTING):
-            deeper = {node: here[node] + _most(parts, total) for node, parts in below.items()}
-            if deeper == total or any(count > MAX_EVALUATIONS for count in deeper.values()):
+            deeper = {
+                node: here[node] + _most(parts, total) for node, parts in below.items()
+            }
+            if deeper == total or any(
+                count > MAX_EVALUATIONS for count in deeper.values()
+            ):
                 return deeper
             total = deeper
         return total
@@ -226,9 +240,12 @@ def _most(parts: Mapping[str, Counter[Node]], total: Mapping[Node, int]) -> int:
         for label, targets in parts.items()
     }
     named = max(
-        (count for label, count in counts.items() if label.startswith("properties/")), default=0
+        (count for label, count in counts.items() if label.startswith("properties/")),
+        default=0,
     )
-    of_items = sum(counts.get(label, 0) for label in ("items", "contains", "unevaluatedItems"))
+    of_items = sum(
+        counts.get(label, 0) for label in ("items", "contains", "unevaluatedItems")
+    )
     for_any = sum(
         count
         for label, count in counts.items()

@@ -1,8 +1,9 @@
 """What each file of a content folder held when it was last read, in memory.
 
-For a program that checks the same folder again and again, such as the preview: only files that
-changed are read again. What is remembered is a file by itself; everything that follows from
-several files is checked each time, so that the outcome is that of any other check.
+For a program that checks the same folder again and again, such as the preview: only
+files that changed are read again. What is remembered is a file by itself; everything
+that follows from several files is checked each time, so that the outcome is that of any
+other check.
 """
 
 import time
@@ -18,21 +19,26 @@ ReadFresh = Callable[[list[Source]], list[Parsed]]
 
 @dataclass(slots=True)
 class RememberedFiles:
-    """The files that were read, as of one state of everything that their meaning depends on.
+    """The files that were read, as of one state of everything that their meaning
+    depends on.
 
     ``key`` stands for that state: the schemas, and the names that site.yaml gives to
-    expressions. ``files`` holds what was read by path, with the time at which reading began,
-    in nanoseconds since the epoch.
+    expressions. ``files`` holds what was read by path, with the time at which reading
+    began, in nanoseconds since the epoch.
     """
 
     key: str = ""
     files: dict[str, tuple[Parsed, int]] = field(default_factory=dict)
 
-    def read(self, sources: Sequence[Source], key: str, fresh: ReadFresh) -> list[Parsed]:
-        """Return the files in the order of ``sources``; ``fresh`` reads those that changed.
+    def read(
+        self, sources: Sequence[Source], key: str, fresh: ReadFresh
+    ) -> list[Parsed]:
+        """Return the files in the order of ``sources``; ``fresh`` reads those that
+        changed.
 
-        A file has not changed while its size, time and inode are the same, unless it was
-        written just before it was read: it may then change again without a new time.
+        A file has not changed while its size, time and inode are the same, unless it
+        was written just before it was read: it may then change again without a new
+        time.
         """
         if key != self.key:
             self.key, self.files = key, {}

@@ -1,8 +1,10 @@
-"""What no schema can state about documents of any kind: windows, unique identities, references.
+"""What no schema can state about documents of any kind: windows, unique identities,
+references.
 
-Each rule yields pairs of a document and a finding in it. A rule looks at sound parts only:
-where the schema has found something, what would follow from it is not reported a second time.
-What is particular to one kind stands in that kind's ``rules``, beside everything else about it.
+Each rule yields pairs of a document and a finding in it. A rule looks at sound parts
+only: where the schema has found something, what would follow from it is not reported a
+second time. What is particular to one kind stands in that kind's ``rules``, beside
+everything else about it.
 """
 
 from collections import defaultdict
@@ -28,8 +30,12 @@ DocumentUse = tuple[Document, Pointer, Any]
 """One use of a value that must be unique: the document, where in it, the value."""
 
 
-def findings(case: Case, across: Iterable[Callable[[Case], RuleFindings]] = ()) -> RuleFindings:
-    """Yield what all rules find: the engine's, each kind's own, and those ``across`` kinds."""
+def findings(
+    case: Case, across: Iterable[Callable[[Case], RuleFindings]] = ()
+) -> RuleFindings:
+    """Yield what all rules find: the engine's, each kind's own, and those ``across``
+    kinds.
+    """
     for rule in (_site, _windows, _unique, _references, *across):
         yield from rule(case)
     for kind in case.kinds:
@@ -62,7 +68,7 @@ def noticed(case: Case) -> RuleFindings:
                     yield document, finding
 
 
-# -- site.yaml ---------------------------------------------------------------------------------
+# -- site.yaml -------------------------------------------------------------------------
 
 
 def _site(case: Case) -> RuleFindings:
@@ -78,7 +84,9 @@ def _site(case: Case) -> RuleFindings:
                 found = f"the name {name!r} is taken"
                 yield (
                     site,
-                    Finding("site.name", ("names", name), found, "another name", on_key=True),
+                    Finding(
+                        "site.name", ("names", name), found, "another name", on_key=True
+                    ),
                 )
 
 
@@ -121,11 +129,13 @@ def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
     return None
 
 
-# -- publish windows ---------------------------------------------------------------------------
+# -- publish windows -------------------------------------------------------------------
 
 
 def _windows(case: Case) -> RuleFindings:
-    """Check that both ends of a publish window exist, and that it opens before it closes."""
+    """Check that both ends of a publish window exist, and that it opens before it
+    closes.
+    """
     if case.zone is None:
         return
     for kind in case.kinds:
@@ -153,7 +163,7 @@ def _window(case: Case, document: Document, zone: ZoneInfo) -> Iterator[Finding]
         yield Finding("window.order", ("publish", "from"), found, "from before until")
 
 
-# -- identities --------------------------------------------------------------------------------
+# -- identities ------------------------------------------------------------------------
 
 
 def _unique(case: Case) -> RuleFindings:
@@ -163,19 +173,26 @@ def _unique(case: Case) -> RuleFindings:
             documents = case.having(kind.name, (name,))
             values = {document.value[name] for document in documents}
             if len(values) < len(documents):
-                uses = ((document, (name,), document.value[name]) for document in documents)
+                uses = (
+                    (document, (name,), document.value[name]) for document in documents
+                )
                 yield from once(case, kind, name, uses)
 
 
-def once(case: Case, kind: Kind, name: str, uses: Iterable[DocumentUse]) -> RuleFindings:
-    """Yield each use of a value that another document of the kind uses at the same time.
+def once(
+    case: Case, kind: Kind, name: str, uses: Iterable[DocumentUse]
+) -> RuleFindings:
+    """Yield each use of a value that another document of the kind uses at the same
+    time.
 
-    ``name`` is what the value is called in the message. Two documents of a scheduled kind may
-    share a value where their publish windows do not overlap.
+    ``name`` is what the value is called in the message. Two documents of a scheduled
+    kind may share a value where their publish windows do not overlap.
     """
     allowed = "each once"
     if kind.scheduled:
-        allowed += "; two documents may share one if their publish windows do not overlap"
+        allowed += (
+            "; two documents may share one if their publish windows do not overlap"
+        )
     users: dict[Any, list[tuple[Document, Pointer]]] = defaultdict(list)
     for document, pointer, value in uses:
         for other, there in users[value]:
@@ -183,7 +200,10 @@ def once(case: Case, kind: Kind, name: str, uses: Iterable[DocumentUse]) -> Rule
                 layer = other.layers[-1]
                 found = f"the {name} {value} is also that of the {kind.name} in {layer.path}"
                 beside = (layer.path, layer.index, there)
-                yield document, Finding("unique", pointer, found, allowed, beside=beside)
+                yield (
+                    document,
+                    Finding("unique", pointer, found, allowed, beside=beside),
+                )
                 break
         users[value].append((document, pointer))
 
@@ -193,11 +213,13 @@ def _at_the_same_time(case: Case, document: Document, other: Document) -> bool:
     return mine is not None and theirs is not None and mine.overlaps(theirs)
 
 
-# -- references --------------------------------------------------------------------------------
+# -- references ------------------------------------------------------------------------
 
 
 class _Targets:
-    """When the documents are live that references may name, by kind, property and value."""
+    """When the documents are live that references may name, by kind, property and
+    value.
+    """
 
     def __init__(self, case: Case) -> None:
         self._case = case
@@ -233,9 +255,11 @@ class _Targets:
 
 
 def _references(case: Case) -> RuleFindings:
-    """Check that references name documents that exist, and are live as long as the referrer.
+    """Check that references name documents that exist, and are live as long as the
+    referrer.
 
-    For a document with several references to one kind, one of them must be live at any time.
+    For a document with several references to one kind, one of them must be live at any
+    time.
     """
     targets = _Targets(case)
     kinds = {kind.name: kind for kind in case.kinds if not kind.streamed}
@@ -246,11 +270,17 @@ def _references(case: Case) -> RuleFindings:
                 by_target[reference.kind].append(reference)
         for target, references in by_target.items():
             for document in case.having(kind.name):
-                yield from _of_document(case, document, kinds[target], references, targets)
+                yield from _of_document(
+                    case, document, kinds[target], references, targets
+                )
 
 
 def _of_document(
-    case: Case, document: Document, target: Kind, references: list[Reference], targets: _Targets
+    case: Case,
+    document: Document,
+    target: Kind,
+    references: list[Reference],
+    targets: _Targets,
 ) -> RuleFindings:
     """Check all references of one document to one kind."""
     windows: list[Window] = []
@@ -271,7 +301,11 @@ def _of_document(
                 yield (
                     document,
                     Finding(
-                        "reference", pointer, found, f"a {target.name}'s number", nearest=close
+                        "reference",
+                        pointer,
+                        found,
+                        f"a {target.name}'s number",
+                        nearest=close,
                     ),
                 )
     live = case.window(document)
@@ -292,14 +326,22 @@ def _fixed(pointer: Pointer) -> Pointer:
     return pointer[: pointer.index(EACH)] if EACH in pointer else pointer
 
 
-def _values(case: Case, document: Document, pointer: Pointer) -> Iterator[tuple[Pointer, Any]]:
-    """Yield the sound values that a reference's pointer leads to, each with its own pointer."""
+def _values(
+    case: Case, document: Document, pointer: Pointer
+) -> Iterator[tuple[Pointer, Any]]:
+    """Yield the sound values that a reference's pointer leads to, each with its own
+    pointer.
+    """
     ways: list[Pointer] = [()]
     for step in pointer:
         if step == EACH:
-            ways = [(*way, name) for way in ways for name, _ in case.entries(document, way)]
+            ways = [
+                (*way, name) for way in ways for name, _ in case.entries(document, way)
+            ]
         else:
-            ways = [(*way, step) for way in ways if step in (case.keys(document, way) or ())]
+            ways = [
+                (*way, step) for way in ways if step in (case.keys(document, way) or ())
+            ]
     for way in ways:
         if case.sound(document, way):
             yield way, case.at(document, way)

@@ -1,8 +1,8 @@
 """The JSON Schemas: is a value valid, what is wrong with it, what does a property mean.
 
-Two libraries read them. jsonschema-rs decides, in microseconds; jsonschema explains, slower by
-two orders, and so only for what is not valid (`explaining`, `wording`). Schemas are compiled
-when they are first needed, and before processes are forked.
+Two libraries read them. jsonschema-rs decides, in microseconds; jsonschema explains,
+slower by two orders, and so only for what is not valid (`explaining`, `wording`).
+Schemas are compiled when they are first needed, and before processes are forked.
 
 A content folder may have schemas of its own (`own_schemas`). Each stands on top of the
 program's schema of the same name, and both hold.
@@ -36,25 +36,26 @@ OF_A_FILE = ("$schema", "$id", "description", "type")
 """Keywords by which each part describes itself; they are not merged."""
 
 MAX_FINDINGS = 10_000
-"""Findings in one document: ten times the problems that `check` lists of a whole folder. Each
-costs about 1 ms.
+"""Findings in one document: ten times the problems that `check` lists of a whole
+folder. Each costs about 1 ms.
 """
 
 
 class Schemas:
     """All schemas of some folders, by file name.
 
-    A later folder's file stands on top of an earlier one's of the same name: both hold, except
-    that the later one may allow keys which the earlier one does not know. So every document has
-    what the program's own schema promises.
+    A later folder's file stands on top of an earlier one's of the same name: both hold,
+    except that the later one may allow keys which the earlier one does not know. So
+    every document has what the program's own schema promises.
 
     site.yaml's schema is put together from site.json and a part for each family,
-    site/<family>.json. Of the first folder's parts only those of ``families`` count; None: all.
+    site/<family>.json. Of the first folder's parts only those of ``families`` count;
+    None: all.
 
-    The first folder is the program's, and so are those in ``of_interface``, an Interface's, whose files
-    replace the first one's; faults in them are a Failure. Later folders are editors':
-    ``problems`` holds what is wrong there. While there is any problem, documents are checked by
-    the program's schemas alone.
+    The first folder is the program's, and so are those in ``of_interface``, an
+    Interface's, whose files replace the first one's; faults in them are a Failure.
+    Later folders are editors': ``problems`` holds what is wrong there. While there is
+    any problem, documents are checked by the program's schemas alone.
     """
 
     def __init__(
@@ -80,8 +81,11 @@ class Schemas:
         self._slow: dict[str, Any] = {}
         self._shapes: dict[str, Shape] = {}
 
-    def _take(self, folder: Path, digest: Any, families: Collection[str] | None) -> None:
-        """Take the schemas of a folder that a programmer wrote, without the parts of other families.
+    def _take(
+        self, folder: Path, digest: Any, families: Collection[str] | None
+    ) -> None:
+        """Take the schemas of a folder that a programmer wrote, without the parts of
+        other families.
 
         Raises Failure for a family that has no part.
         """
@@ -92,7 +96,9 @@ class Schemas:
                 raise Failure(
                     f"{folder / missing[0]}: is not there, and the interface names its family"
                 )
-            names = [name for name in names if not name.startswith(PARTS) or name in parts]
+            names = [
+                name for name in names if not name.startswith(PARTS) or name in parts
+            ]
         for name in names:
             path = folder / name
             data = _bytes(path)
@@ -103,15 +109,17 @@ class Schemas:
         """Merge the families' parts of site.yaml's schema, site/<family>.json, into the
         engine's, site.json.
 
-        What each part says stands in the merged schema at the same place, so its references are
-        as if it stood in site.json. Raises Failure where two parts say something else at one
-        place.
+        What each part says stands in the merged schema at the same place, so its
+        references are as if it stood in site.json. Raises Failure where two parts say
+        something else at one place.
         """
         parts = [name for name in self._files if name.startswith(PARTS)]
         whole = self._files.get(SITE_SCHEMA, {})
         for name in parts:
             part = {
-                key: said for key, said in self._files.pop(name).items() if key not in OF_A_FILE
+                key: said
+                for key, said in self._files.pop(name).items()
+                if key not in OF_A_FILE
             }
             whole = _merged(whole, part, f"{folder / name}", ())
         if parts:
@@ -139,8 +147,8 @@ class Schemas:
     def with_files(self, files: Mapping[str, Any], state: bytes) -> "Schemas":
         """Return these schemas with others that stand in no folder.
 
-        ``files``: by file name; they replace those of their names. ``state``: everything that
-        they were derived from, for the digest.
+        ``files``: by file name; they replace those of their names. ``state``:
+        everything that they were derived from, for the digest.
         """
         more = Schemas(())
         more._files = self._files | {
@@ -151,7 +159,9 @@ class Schemas:
         return more
 
     def _opened(self) -> "Schemas":
-        """Return the same schemas, in which objects may have keys that these do not know."""
+        """Return the same schemas, in which objects may have keys that these do not
+        know.
+        """
         opened = Schemas(())
         opened._files, opened._below = _open(self._files), self._below
         return opened
@@ -179,13 +189,14 @@ class Schemas:
     def shapes(self, name: str) -> tuple[Shape, ...]:
         """Return the place of a whole document in each schema that holds for it.
 
-        That is a content folder's own, where it has one of this name, and then the program's.
+        That is a content folder's own, where it has one of this name, and then the
+        program's.
         """
         return tuple(level.shape(name) for level in self.levels(name))
 
     def levels(self, name: str) -> tuple["Schemas", ...]:
-        """Return the schemas that hold for a document together, by the name of its schema: with
-        those of a content folder on top, and below them the program's.
+        """Return the schemas that hold for a document together, by the name of its
+        schema: with those of a content folder on top, and below them the program's.
         """
         if self._below is None or name not in self._below._files:
             return (self,)
@@ -205,11 +216,15 @@ class Schemas:
         )
 
     def admits(self, name: str, value: Json) -> bool:
-        """Return whether ``value`` satisfies the schema ``name``, or there is no such schema."""
+        """Return whether ``value`` satisfies the schema ``name``, or there is no such
+        schema.
+        """
         return name not in self._files or self.valid(name, value)
 
     def checker(self, name: str) -> Callable[[Json], bool]:
-        """Return `valid` for one schema, without the look-up of the schema at each call."""
+        """Return `valid` for one schema, without the look-up of the schema at each
+        call.
+        """
         is_valid: Callable[[Json], bool] = self.validator(name).is_valid
         return is_valid if self._below is None else partial(self.valid, name)
 
@@ -247,7 +262,9 @@ class Schemas:
             from referencing import Registry
             from referencing.jsonschema import DRAFT202012
 
-            files = {key: _without_dialect(schema) for key, schema in self._files.items()}
+            files = {
+                key: _without_dialect(schema) for key, schema in self._files.items()
+            }
             resources = [
                 (BASE + key, DRAFT202012.create_resource(schema))
                 for key, schema in files.items()
@@ -265,19 +282,22 @@ class Schemas:
     ) -> list[Finding]:
         """Return everything that is wrong with ``value`` by the schema ``name``.
 
-        ``limit``: no more findings than this are looked for, though always one. ``written``
-        returns how a number is written at its place, so that a message can quote 5.10, which is
-        the number 5.1 to everyone else.
+        ``limit``: no more findings than this are looked for, though always one.
+        ``written`` returns how a number is written at its place, so that a message can
+        quote 5.10, which is the number 5.1 to everyone else.
 
-        JSON Schema takes 7.0 for an integer. Answers would then hold 7.0 where apps read 7, so
-        it is a finding here. Otherwise the result is empty exactly when the value is valid.
+        JSON Schema takes 7.0 for an integer. Answers would then hold 7.0 where apps
+        read 7, so it is a finding here. Otherwise the result is empty exactly when the
+        value is valid.
         """
         found = self._findings(name, value, limit, written)
         if self._below and name in self._below._files:
             places = {(finding.pointer, finding.missing) for finding in found}
             more = self._below.findings(name, value, limit, written)
             found += [
-                finding for finding in more if (finding.pointer, finding.missing) not in places
+                finding
+                for finding in more
+                if (finding.pointer, finding.missing) not in places
             ]
         return found
 
@@ -315,7 +335,10 @@ class Schemas:
         except Enough:
             found = "there is more to look at here than is explained at once"
             yield Finding(
-                "schema.budget", (), found, "what is said of it mended first; then check again"
+                "schema.budget",
+                (),
+                found,
+                "what is said of it mended first; then check again",
             )
         if not (silent or self._unevaluated):
             return
@@ -323,15 +346,20 @@ class Schemas:
             pointer = tuple(error.instance_path)
             if silent or str([*error.schema_path, ""][-2]).startswith("unevaluated"):
                 yield Finding(
-                    "schema.other", pointer, error.message[:200], about=about_of(shape, pointer)
+                    "schema.other",
+                    pointer,
+                    error.message[:200],
+                    about=about_of(shape, pointer),
                 )
 
     @cached_property
     def _unevaluated(self) -> bool:
-        """Whether a schema may have `unevaluatedProperties` or `unevaluatedItems`, which the
-        explainer leaves out.
+        """Whether a schema may have `unevaluatedProperties` or `unevaluatedItems`,
+        which the explainer leaves out.
         """
-        return any(b'"unevaluated' in orjson.dumps(schema) for schema in self._files.values())
+        return any(
+            b'"unevaluated' in orjson.dumps(schema) for schema in self._files.values()
+        )
 
 
 def _bytes(path: Path) -> bytes:
@@ -388,5 +416,7 @@ def _open(schema: Any) -> Any:
 
 
 def _without_dialect(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without `$schema`, by which jsonschema would choose a class of its own."""
+    """Return a schema without `$schema`, by which jsonschema would choose a class of
+    its own.
+    """
     return {key: part for key, part in schema.items() if key != "$schema"}

@@ -8,14 +8,16 @@ from urllib.parse import urljoin
 from shopwindow.problems import Pointer, cut
 
 _LONGEST_ABOUT = 1000
-"""Characters of a description that a message repeats. The program's own have 300 at most."""
+"""Characters of a description that a message repeats. The program's own have 300 at
+most.
+"""
 
 
 class Shape:
     """One place of a schema: what a decoder or a message needs to know about it.
 
-    ``target`` returns the base URI and the schema that an absolute `$ref` names; ``base`` is
-    the URI that the references of ``schema`` are relative to.
+    ``target`` returns the base URI and the schema that an absolute `$ref` names;
+    ``base`` is the URI that the references of ``schema`` are relative to.
     """
 
     def __init__(
@@ -37,7 +39,9 @@ class Shape:
     @property
     def type(self) -> str:
         """The one JSON type of this place; the first, where the schema allows several."""
-        kind = self._schema.get("type", "object" if "properties" in self._schema else "string")
+        kind = self._schema.get(
+            "type", "object" if "properties" in self._schema else "string"
+        )
         return str(kind[0] if isinstance(kind, list) else kind)
 
     @property
@@ -71,7 +75,11 @@ class Shape:
 
     def _below(self, schema: Any) -> "Shape | None":
         """Return the place of a subschema; None where it is missing, or true or false."""
-        return Shape(self._target, self._base, schema) if isinstance(schema, dict) else None
+        return (
+            Shape(self._target, self._base, schema)
+            if isinstance(schema, dict)
+            else None
+        )
 
     def at(self, pointer: Pointer) -> "Shape | None":
         """Return the place that ``pointer`` leads to, or None."""

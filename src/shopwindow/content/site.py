@@ -18,8 +18,8 @@ def render(
 ) -> tuple[Json, dict[str, str | None], list[expressions.Unrendered]]:
     """Return site.yaml with its expressions evaluated, the names, and the faults.
 
-    An expression may use the names before it. ``bad``: names that have another fault; they, and
-    names whose texts use them, have no text.
+    An expression may use the names before it. ``bad``: names that have another fault;
+    they, and names whose texts use them, have no text.
     """
     names: dict[str, str | None] = {}
     faults: list[expressions.Unrendered] = []
@@ -34,7 +34,9 @@ def render(
         before = len(faults)
         rendered = part(value, pointer)
         if isinstance(value, str):
-            names.setdefault(str(pointer[-1]), None if len(faults) > before else rendered)
+            names.setdefault(
+                str(pointer[-1]), None if len(faults) > before else rendered
+            )
         return rendered
 
     if not isinstance(value, dict):
@@ -45,7 +47,9 @@ def render(
         if key in value:
             rendered[key] = name(value[key], (key,))
     if isinstance(given := value.get("names"), dict):
-        rendered["names"] = {key: name(text, ("names", key)) for key, text in given.items()}
+        rendered["names"] = {
+            key: name(text, ("names", key)) for key, text in given.items()
+        }
     for key, other in value.items():
         if key not in (*RESERVED_NAMES, "names") or (
             key == "names" and not isinstance(other, dict)

@@ -1,19 +1,21 @@
-"""Refuses what libyaml reads although YAML 1.2 refuses it, or reads it as something else.
+"""Refuses what libyaml reads although YAML 1.2 refuses it, or reads it as something
+else.
 
-Each of these is either another value than the editor meant, or a file that the next YAML reader
-will not take. `faults` finds them in libyaml's events and in the text. That costs as much as
-reading does, so it is called only where `doubtful` sees a sign in the text, or the reader has
-met a value of several lines in brackets or quotes.
+Each of these is either another value than the editor meant, or a file that the next
+YAML reader will not take. `faults` finds them in libyaml's events and in the text. That
+costs as much as reading does, so it is called only where `doubtful` sees a sign in the
+text, or the reader has met a value of several lines in brackets or quotes.
 
 These differences from YAML 1.2 stay, because nobody could mean another value by them:
 
-- a closing bracket or brace at the indentation of its key, or before it, as many formatters
-  write it;
-- `key:value` in braces after a quoted key, without a space, which JSON has and YAML 1.2 admits
-  as well;
-- a comment directly behind an alias or a tag: tags are refused, and libyaml refuses the alias;
-- tabs between a `-` or `?` and what follows on the same line, which libyaml refuses where they
-  would indent;
+- a closing bracket or brace at the indentation of its key, or before it, as many
+  formatters write it;
+- `key:value` in braces after a quoted key, without a space, which JSON has and YAML 1.2
+  admits as well;
+- a comment directly behind an alias or a tag: tags are refused, and libyaml refuses the
+  alias;
+- tabs between a `-` or `?` and what follows on the same line, which libyaml refuses
+  where they would indent;
 - keys of more than 1,024 characters, and other limits of libyaml's own.
 """
 
@@ -42,9 +44,9 @@ _DIALECT_SIGNS = (
     ("|", re.compile(r"\|[-+0-9]*[ \t]*(?:\#.*)?(?:\r\n|\n|\r)[ ]*(?:\r\n|\n|\r)")),
     (">", re.compile(r">[-+0-9]*[ \t]*(?:\#.*)?(?:\r\n|\n|\r)[ ]*(?:\r\n|\n|\r)")),
 )
-"""Signs of such faults, each with a pattern that begins with the sign and looks back from there.
-Searched so, they take a tenth of the time of one pattern for all, which would take as long as
-libyaml does.
+"""Signs of such faults, each with a pattern that begins with the sign and looks back
+from there. Searched so, they take a tenth of the time of one pattern for all, which
+would take as long as libyaml does.
 """
 
 _DIRECTIVE = re.compile(r"^%YAML[ \t]+[0-9.]+(\#)", re.MULTILINE)
@@ -88,8 +90,8 @@ def doubtful(text: str) -> bool:
 class _OpenLevel:
     """A list or object that is open.
 
-    ``column``: its indentation, which counts where it is not in brackets. ``key``: of an
-    object, the key whose value comes next; of a list, the number of its next item.
+    ``column``: its indentation, which counts where it is not in brackets. ``key``: of
+    an object, the key whose value comes next; of a list, the number of its next item.
     """
 
     is_object: bool
@@ -99,7 +101,9 @@ class _OpenLevel:
 
 
 def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
-    """Yield every such fault in a text that libyaml reads. ``parser``: a new one of this text."""
+    """Yield every such fault in a text that libyaml reads. ``parser``: a new one of
+    this text.
+    """
     if directive := _DIRECTIVE.search(text):
         before = text[: directive.start(1)]
         line = before.count("\n") + 1
@@ -122,7 +126,9 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
         if end is not None and (at := _glued(text, end, start.index)) is not None:
             yield *_NO_SPACE, _after(text, end, at), pointer
             end = None
-        indent = next((level.column for level in reversed(levels) if not level.in_brackets), -1)
+        indent = next(
+            (level.column for level in reversed(levels) if not level.in_brackets), -1
+        )
         in_brackets = bool(levels) and levels[-1].in_brackets
         if in_brackets and not is_end:
             yield from _in_brackets(text, event, events, indent, pointer)
@@ -132,7 +138,10 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
             end = event.end_mark
             if kind is events.ScalarEvent and event.style in ("|", ">"):
                 end = None  # a comment below may stand anywhere
-            _count(levels, event.value if kind is events.ScalarEvent else f"*{event.anchor}")
+            _count(
+                levels,
+                event.value if kind is events.ScalarEvent else f"*{event.anchor}",
+            )
         elif is_end:
             in_flow = levels.pop().in_brackets
             end = event.end_mark if in_flow else end
@@ -142,10 +151,14 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
                 yield *_ANCHOR, _place(start), pointer
             is_object = kind is events.MappingStartEvent
             column = (
-                event.end_mark.column if event.anchor and not event.flow_style else start.column
+                event.end_mark.column
+                if event.anchor and not event.flow_style
+                else start.column
             )
             levels.append(
-                _OpenLevel(is_object, bool(event.flow_style), column, None if is_object else 0)
+                _OpenLevel(
+                    is_object, bool(event.flow_style), column, None if is_object else 0
+                )
             )
             end = event.end_mark if event.flow_style else end
     if end is not None and (at := _glued(text, end, len(text))) is not None:
@@ -194,7 +207,9 @@ def _glued(text: str, end: Any, start: int) -> int | None:
 def _in_brackets(
     text: str, event: Any, events: Any, indent: int, pointer: Pointer
 ) -> Iterator[YamlFault]:
-    """Yield what is wrong with the start of an item, key or value in brackets or braces."""
+    """Yield what is wrong with the start of an item, key or value in brackets or
+    braces.
+    """
     start = event.start_mark
     begin = start.index
     if text[begin - 1 : begin] == "?" and event.end_mark.index > begin:
@@ -207,7 +222,9 @@ def _in_brackets(
 
 
 def _indented(text: str, start: Any, indent: int) -> bool:
-    """Return whether something has enough spaces before it, or is not the first of its line."""
+    """Return whether something has enough spaces before it, or is not the first of its
+    line.
+    """
     before = text[start.index - start.column : start.index]
     blanks = len(before) - len(before.lstrip(" "))
     return bool(before.strip(" \t")) or blanks > indent
@@ -240,7 +257,9 @@ def _block(text: str, event: Any, indent: int, pointer: Pointer) -> Iterator[Yam
     if header is None:
         return
     if header[2]:
-        column = event.start_mark.column + (header.start(2) - event.start_mark.index) + 1
+        column = (
+            event.start_mark.column + (header.start(2) - event.start_mark.index) + 1
+        )
         line = event.start_mark.line + 1
         yield *_NO_SPACE, Place(line, column, line, column + 1), pointer
     if any(sign.isdigit() for sign in header[1]):
@@ -274,10 +293,14 @@ def _sign_behind(text: str, start: int) -> bool:
 
 
 def _ends_with_blanks(text: str, event: Any) -> bool:
-    """Return whether a block text is the last value, and only spaces follow its last line end."""
+    """Return whether a block text is the last value, and only spaces follow its last
+    line end.
+    """
     tail = text[max(text.rfind("\n"), text.rfind("\r")) + 1 :]
     return (
-        bool(tail) and not tail.strip(" \t") and event.end_mark.index >= len(text) - len(tail)
+        bool(tail)
+        and not tail.strip(" \t")
+        and event.end_mark.index >= len(text) - len(tail)
     )
 
 

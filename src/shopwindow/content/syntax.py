@@ -1,5 +1,5 @@
-"""What libyaml says of a text that is no YAML, in an editor's words and at the place where the
-editor must look.
+"""What libyaml says of a text that is no YAML, in an editor's words and at the place
+where the editor must look.
 """
 
 import re
@@ -23,7 +23,10 @@ _PLACED_MESSAGES = {
         "a colon and a blank stand within a text",
         "one `key: value` a line, indented like its neighbours; text that holds a colon and a blank in quotes",
     ),
-    "mapping keys are not allowed in this context": ("a text that begins with ?", _IN_QUOTES),
+    "mapping keys are not allowed in this context": (
+        "a text that begins with ?",
+        _IN_QUOTES,
+    ),
     "block sequence entries are not allowed in this context": (
         "a list entry stands where no list can be",
         "the first `- ` on a line of its own below its key; text that begins with a hyphen and a blank in quotes",
@@ -32,8 +35,14 @@ _PLACED_MESSAGES = {
         "a colon without a blank, within brackets or braces",
         "`key: value`; text that holds a colon in quotes",
     ),
-    NO_VALUE: ("a value is missing before {char}", "a value; text with {char} in quotes"),
-    "found a tab character that violates indentation": ("a tab in the indentation", _INDENTED),
+    NO_VALUE: (
+        "a value is missing before {char}",
+        "a value; text with {char} in quotes",
+    ),
+    "found a tab character that violates indentation": (
+        "a tab in the indentation",
+        _INDENTED,
+    ),
     "found a tab character where an indentation space is expected": (
         "a tab in the indentation",
         _INDENTED,
@@ -69,7 +78,9 @@ _NO_BLANK = (
     "a colon without a blank after it",
     "`key: value`; text that holds a colon in quotes",
 )
-_LATE_END = "a closing quote like the opening one; a quote within single quotes twice: 'it''s'"
+_LATE_END = (
+    "a closing quote like the opening one; a quote within single quotes twice: 'it''s'"
+)
 _CONFLICT = (
     "a mark of git's: two versions of these lines are in conflict",
     "one of them, without the lines that begin with <<<<<<<, ======= and >>>>>>>",
@@ -87,7 +98,8 @@ _KEY_NO_BLANK = re.compile(
 )  # a no-break space is no blank
 LINE_END = re.compile("\r\n|\r|\n")
 
-# What follows on the same line as something whole, and what begins a line that fits nowhere.
+# What follows on the same line as something whole, and what begins a line that fits
+# nowhere.
 _FOLLOWS = (
     "something follows the end of the value",
     "nothing after a closing quote or bracket; a quote within single quotes twice: 'it''s'",
@@ -113,14 +125,18 @@ _UNCLOSED = {
 
 
 def explain(error: Any, text: str) -> tuple[str, str, Place]:
-    """What was found, what is allowed, and where, for an error of libyaml's scanner or parser."""
+    """What was found, what is allowed, and where, for an error of libyaml's scanner or
+    parser.
+    """
     said, here = str(error.problem), error.problem_mark
     began = error.context_mark or here
     char, first = _at(text, here), _at(text, began)
     if conflict := _CONFLICT_MARK.search(text):
         return *_CONFLICT, place_after(text[: conflict.start()])
     if "\ufeff" in text[here.index - here.column : here.index + 1]:
-        return *_SECOND_BOM, place_after(text[: text.rindex("\ufeff", 0, here.index + 1)])
+        return *_SECOND_BOM, place_after(
+            text[: text.rindex("\ufeff", 0, here.index + 1)]
+        )
     if said in _UNCLOSED:
         return _unclosed(said, here, began)
     if said in _MISFITS:
@@ -139,7 +155,11 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
     if said in _PLACED_MESSAGES:
         found, allowed = _PLACED_MESSAGES[said]
         if said == _COLON and (start := _line_without_key(text, here)) is not None:
-            words = _NO_BLANK if _KEY_NO_BLANK.match(text, start) else _WHERE_IT_BEGAN[_NO_KEY]
+            words = (
+                _NO_BLANK
+                if _KEY_NO_BLANK.match(text, start)
+                else _WHERE_IT_BEGAN[_NO_KEY]
+            )
             return *words, place_after(text[:start])
         if pair := _PAIR.match(text, here.index - 2):
             return _in_halves(pair, here)
@@ -155,8 +175,8 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
 
 
 def _follows(text: str, here: Any) -> tuple[str, str, Place]:
-    """What is said of something behind a value; of quotes that are closed on another line,
-    where they begin.
+    """What is said of something behind a value; of quotes that are closed on another
+    line, where they begin.
     """
     before = text[: here.index].rstrip(" ")
     quote, start = before[-1:], len(before) - 1
@@ -176,8 +196,8 @@ def _follows(text: str, here: Any) -> tuple[str, str, Place]:
 
 
 def _line_without_key(text: str, colon: Any) -> int | None:
-    """Where the line begins that should have been a key's, and has made one text with what is
-    before a colon.
+    """Where the line begins that should have been a key's, and has made one text with
+    what is before a colon.
 
     None where that text is the value of a key, or the colon is in its first line.
     """
@@ -212,7 +232,11 @@ def _in_halves(pair: re.Match[str], here: Any) -> tuple[str, str, Place]:
 def _unclosed(said: str, here: Any, began: Any) -> tuple[str, str, Place]:
     what, allowed = _UNCLOSED[said]
     if here.line == began.line:
-        return f"{what} goes on without a comma, or is not closed", allowed, _place(here)
+        return (
+            f"{what} goes on without a comma, or is not closed",
+            allowed,
+            _place(here),
+        )
     return f"{what} is not closed", allowed, _place(began)
 
 

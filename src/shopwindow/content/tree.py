@@ -1,10 +1,11 @@
-"""Several processes read the files of the content folder, and check each document against its
-kind's schema.
+"""Several processes read the files of the content folder, and check each document
+against its kind's schema.
 
-A document is checked here by itself; what follows from others (layers, unique ids, references)
-comes later. A file with a fault does not end the check: its faults are reported and as much of
-it as can be read goes on, so that an editor sees all problems at once. Processes send documents
-back as JSON, and details only of files that have problems.
+A document is checked here by itself; what follows from others (layers, unique ids,
+references) comes later. A file with a fault does not end the check: its faults are
+reported and as much of it as can be read goes on, so that an editor sees all problems
+at once. Processes send documents back as JSON, and details only of files that have
+problems.
 """
 
 import os
@@ -28,29 +29,30 @@ from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem
 
 MAX_FILE = 32 * 1024 * 1024
-"""Bytes of a YAML file, whose values and places are held in memory while it is read. Larger
-sets of documents are feeds, which are read line by line.
+"""Bytes of a YAML file, whose values and places are held in memory while it is read.
+Larger sets of documents are feeds, which are read line by line.
 """
 
 MAX_LINE = 1024 * 1024
 """Bytes of a line of a feed, which is one document."""
 
 LARGE_FILE = 16 * 1024
-"""Files of this many bytes or more are read first, in the order of how many times this they
-have. A large file that is begun last would keep one process busy after all others have ended.
+"""Files of this many bytes or more are read first, in the order of how many times this
+they have. A large file that is begun last would keep one process busy after all others
+have ended.
 """
 
 READ_MORE = 16 * 1024
 """Bytes by which a file is read on that has grown since the folder was listed."""
 
 FILES_A_BATCH = 16
-"""Files that a process reads before it sends their documents: a message for each would cost as
-much as reading it.
+"""Files that a process reads before it sends their documents: a message for each would
+cost as much as reading it.
 """
 
 FILES_A_PROCESS = 64
-"""One more process shares the reading for each so many files: for fewer, to start it would cost
-more than it saves.
+"""One more process shares the reading for each so many files: for fewer, to start it
+would cost more than it saves.
 """
 
 
@@ -58,12 +60,12 @@ more than it saves.
 class Parsed:
     """What one file holds.
 
-    ``listed``: the file is a list or a feed, so its documents have numbers. ``valid``: every
-    document satisfies its schema; documents of a layered kind count as valid until they are
-    merged. ``lost``: documents are missing here, because they cannot be read, or hold
-    expressions and there are no names to evaluate them with. ``unrendered``: where texts stand
-    whose expressions could not be evaluated. ``flawed``: rule and pointer of faults in the YAML
-    that reading went beyond.
+    ``listed``: the file is a list or a feed, so its documents have numbers. ``valid``:
+    every document satisfies its schema; documents of a layered kind count as valid
+    until they are merged. ``lost``: documents are missing here, because they cannot be
+    read, or hold expressions and there are no names to evaluate them with.
+    ``unrendered``: where texts stand whose expressions could not be evaluated.
+    ``flawed``: rule and pointer of faults in the YAML that reading went beyond.
     """
 
     source: Source
@@ -102,7 +104,9 @@ def follows(pointer: Pointer, flaw: Finding) -> bool:
     """
     if pointer == flaw.pointer:
         return True
-    return flaw.rule == "yaml.duplicate" and pointer[: len(flaw.pointer)] == flaw.pointer
+    return (
+        flaw.rule == "yaml.duplicate" and pointer[: len(flaw.pointer)] == flaw.pointer
+    )
 
 
 StoreFiles = Callable[[Sequence[tuple[Parsed, bytes]]], None]
@@ -118,11 +122,12 @@ def read(
     progress: Progress | None = None,
     store: StoreFiles = lambda files: None,
 ) -> list[Parsed]:
-    """Read every file, evaluate its expressions and check each document against its schema.
+    """Read every file, evaluate its expressions and check each document against its
+    schema.
 
-    ``names``: those of site.yaml; None where they cannot be had. ``store`` is called with each
-    batch of files by the process that has read it. Returns the files in the order of
-    ``sources``.
+    ``names``: those of site.yaml; None where they cannot be had. ``store`` is called
+    with each batch of files by the process that has read it. Returns the files in the
+    order of ``sources``.
     """
     processes = min(jobs or processors(), len(sources) // FILES_A_PROCESS + 1)
     large_first = sorted(
@@ -154,18 +159,19 @@ def read(
 
 
 _SentFile = tuple[bool, bytes, Parsed | None]
-"""What a process sends of a file: whether it is a list, its documents as JSON, and all of it
-where it is not sound.
+"""What a process sends of a file: whether it is a list, its documents as JSON, and all
+of it where it is not sound.
 
-Documents are sent as JSON because orjson decodes them in a quarter of the time that pickle
-takes.
+Documents are sent as JSON because orjson decodes them in a quarter of the time that
+pickle takes.
 """
 
 
 def read_one(
     folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
 ) -> Parsed:
-    """Read one file, evaluate its expressions and check each document against its schema.
+    """Read one file, evaluate its expressions and check each document against its
+    schema.
 
     Documents of a layered kind are checked once they are merged.
     """
@@ -175,7 +181,9 @@ def read_one(
 def _read(
     folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
 ) -> tuple[Parsed, bytes]:
-    """Read one file as `read_one` does, and return its documents as one JSON array, too."""
+    """Read one file as `read_one` does, and return its documents as one JSON array,
+    too.
+    """
     parsed = Parsed(source, listed=True, documents=[])
     try:
         if source.path.endswith(".jsonl"):
@@ -220,7 +228,9 @@ def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
         return fault.value, (fault, *fault.more)
 
 
-def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: Parsed) -> Json:
+def _rendered(
+    value: Json, text: str, names: expressions.Names | None, parsed: Parsed
+) -> Json:
     """Return a file's value with its expressions evaluated; faults become problems."""
     if names is None:
         parsed.lost = expressions.any_in(value)
@@ -249,23 +259,32 @@ def _rendered(value: Json, text: str, names: expressions.Names | None, parsed: P
 
 
 def text_of(folder: Path, source: Source) -> str:
-    """Read the text of a YAML file. Raises Malformed where it is too large, or cannot be read."""
+    """Read the text of a YAML file. Raises Malformed where it is too large, or cannot
+    be read.
+    """
     start = Place(1, 1, 1, 1)
     if source.size > MAX_FILE:
         found = f"the file holds {source.size:,} bytes"
         raise Malformed(
-            "tree.size", found, f"at most {MAX_FILE:,}; larger sets as a .jsonl feed", start
+            "tree.size",
+            found,
+            f"at most {MAX_FILE:,}; larger sets as a .jsonl feed",
+            start,
         )
     try:
         return yaml.decode(_bytes(f"{folder}/{source.path}", source.size))
     except OSError as error:
         raise Malformed(
-            "tree.unreadable", f"cannot be read: {error.strerror}", "a readable file", start
+            "tree.unreadable",
+            f"cannot be read: {error.strerror}",
+            "a readable file",
+            start,
         ) from None
 
 
 def _bytes(path: str, size: int) -> bytes:
-    """Read a file by system calls alone, because a stream would double the time for small files.
+    """Read a file by system calls alone, because a stream would double the time for
+    small files.
 
     ``size``: its bytes when the folder was listed.
     """
@@ -285,7 +304,9 @@ def _bytes(path: str, size: int) -> bytes:
 
 def malformed(path: str, fault: Malformed) -> Problem:
     """Return a fault of a file's YAML as a problem."""
-    return Problem(fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed)
+    return Problem(
+        fault.rule, path, fault.found, fault.place, fault.pointer, fault.allowed
+    )
 
 
 def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
@@ -306,7 +327,10 @@ def _feed(folder: Path, source: Source, parsed: Parsed) -> None:
     except OSError as error:
         place = Place(1, 1, 1, 1)
         raise Malformed(
-            "tree.unreadable", f"cannot be read: {error.strerror}", "a readable file", place
+            "tree.unreadable",
+            f"cannot be read: {error.strerror}",
+            "a readable file",
+            place,
         ) from None
 
 
@@ -329,14 +353,15 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")
-"""Perhaps 7.0 where a whole number is required. The fast validator takes it for one, so such a
-document is checked by the one that explains.
+"""Perhaps 7.0 where a whole number is required. The fast validator takes it for one, so
+such a document is checked by the one that explains.
 """
 
 _SUSPECT_BYTES = (b"\\", b"\xef")
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
-"""Signs in JSON bytes of characters that XML 1.0 §2.2 cannot hold. Single bytes are searched
-fastest, so they come first, then this pattern; where it matches, `not_xml` looks exactly.
+"""Signs in JSON bytes of characters that XML 1.0 §2.2 cannot hold. Single bytes are
+searched fastest, so they come first, then this pattern; where it matches, `not_xml`
+looks exactly.
 """
 
 
@@ -362,15 +387,17 @@ def _not_xml(
     for pointer, found, on_key in texts:
         spot = spots.get(pointer)
         place = ((spot.key if on_key else None) or spot.value) if spot else None
-        problems.append(Problem("text.xml", source.path, found, place, pointer, XML_TEXT))
+        problems.append(
+            Problem("text.xml", source.path, found, place, pointer, XML_TEXT)
+        )
     return problems
 
 
 def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:
     """Return where every value of a file stands.
 
-    In a list or a feed, the first step of a pointer is the document's number. Raises Malformed
-    or OSError where the file cannot be read.
+    In a list or a feed, the first step of a pointer is the document's number. Raises
+    Malformed or OSError where the file cannot be read.
     """
     if not source.path.endswith(".jsonl"):
         return yaml.locate(text_of(folder, source))
@@ -385,7 +412,8 @@ def spots_of(folder: Path, source: Source) -> dict[Pointer, yaml.Spot]:
             except Malformed:
                 continue
             spots.update(
-                ((index, *pointer), spot) for pointer, spot in feed.locate(line, number).items()
+                ((index, *pointer), spot)
+                for pointer, spot in feed.locate(line, number).items()
             )
             index += 1
     return spots

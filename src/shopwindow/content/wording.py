@@ -1,9 +1,9 @@
 """What a schema refuses, in an editor's words.
 
-jsonschema says which keyword refused which value. `explained` makes that a Finding: what was
-found, what is allowed, the nearest allowed value where it may be a typing error, and what
-to write instead where that can be guessed. A schema's own `x-allowed` is preferred to anything
-that could be derived from its keywords.
+jsonschema says which keyword refused which value. `explained` makes that a Finding:
+what was found, what is allowed, the nearest allowed value where it may be a typing
+error, and what to write instead where that can be guessed. A schema's own `x-allowed`
+is preferred to anything that could be derived from its keywords.
 """
 
 import re
@@ -30,8 +30,8 @@ LAYOUTS = {
     "object": "lines of `key: value` below, indented",
     "array": "entries in brackets, `[a, b]`, or below with `- `",
 }
-"""How YAML writes what is wanted. This is advice for editors; a client that sends JSON gets none
-of it.
+"""How YAML writes what is wanted. This is advice for editors; a client that sends JSON
+gets none of it.
 """
 
 _FORMAT_WORDS = {
@@ -51,8 +51,8 @@ _BOUND_WORDS = {
     "minProperties": ("an object of {1} keys is too small", "at least {0}"),
     "maxProperties": ("an object of {1} keys is too large", "at most {0}"),
 }
-"""Keyword → what was found ({0} is the value, {1} its size), and what is allowed instead ({0} is
-the keyword's value).
+"""Keyword → what was found ({0} is the value, {1} its size), and what is allowed
+instead ({0} is the keyword's value).
 """
 
 _LEAST = {
@@ -66,8 +66,8 @@ _MOST_CHOICES = 40
 """Allowed values or names that a message lists, which are a few lines of a terminal."""
 
 _MOST_COMPARED = 1000
-"""Words that are compared with a misspelled one. A thousand take 20 ms, and a schema may allow
-200,000.
+"""Words that are compared with a misspelled one. A thousand take 20 ms, and a schema
+may allow 200,000.
 """
 
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -105,11 +105,14 @@ def about_of(shape: Shape, pointer: Pointer) -> str:
 def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
     """Yield one error of jsonschema in an editor's words.
 
-    ``shape``: the place of the whole document. ``written`` returns how a number is written.
+    ``shape``: the place of the whole document. ``written`` returns how a number is
+    written.
     """
     keyword, value, instance = error.validator, error.validator_value, error.instance
     pointer: Pointer = tuple(error.absolute_path)
-    seen = (isinstance(instance, float) and cut(written(pointer) or "")) or shown(instance)
+    seen = (isinstance(instance, float) and cut(written(pointer) or "")) or shown(
+        instance
+    )
     schema = error.schema if isinstance(error.schema, dict) else {}
     in_name = "propertyNames" in error.absolute_schema_path
     where = (*pointer, instance) if in_name and isinstance(instance, str) else pointer
@@ -118,7 +121,9 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
     if keyword == "type":
         if "enum" not in schema:  # which says what is allowed
             named = schema.get("x-allowed", "")
-            yield _wrong_type(pointer, instance, seen, value, shape.at(pointer), named, about)
+            yield _wrong_type(
+                pointer, instance, seen, value, shape.at(pointer), named, about
+            )
     elif keyword in ("required", "dependentRequired"):
         for name in _missing(keyword, value, instance):
             about = about_of(shape, (*pointer, name))
@@ -138,13 +143,21 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         for name in extras(schema, instance):
             found = f"{shown(name)} is not known here"
             yield Finding(
-                rule, (*pointer, name), found, allowed, about, _nearest(name, names), True
+                rule,
+                (*pointer, name),
+                found,
+                allowed,
+                about,
+                _nearest(name, names),
+                True,
             )
     elif keyword in ("enum", "const"):
         choices = value if keyword == "enum" else [value]
         close = _nearest(instance if isinstance(instance, str) else seen, choices)
         allowed = _listed(choices)
-        found = NOTHING if instance == "" else f"{seen} is not one of the allowed values"
+        found = (
+            NOTHING if instance == "" else f"{seen} is not one of the allowed values"
+        )
         yield Finding(rule, where, found, allowed, about, close, in_name)
     elif keyword in ("pattern", "format"):
         allowed = schema.get("x-allowed") or _FORMAT_WORDS.get(
@@ -158,14 +171,19 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         yield Finding(rule, (*pointer, *second), found, "each entry once", about)
     elif keyword in _BOUND_WORDS:
         found, allowed = _BOUND_WORDS[keyword]
-        named, empty = schema.get("x-allowed"), instance in ("", [], {}) and keyword in _LEAST
+        named, empty = (
+            schema.get("x-allowed"),
+            instance in ("", [], {}) and keyword in _LEAST,
+        )
         if empty:
             found, allowed = NOTHING, _LEAST[keyword]
         allowed = allowed.format(value)
         if named:
             allowed = named if empty else f"{named}, {allowed}"
         size = f"{len(instance):,}" if isinstance(instance, (str, list, dict)) else ""
-        yield Finding(rule, where, found.format(seen, size), allowed, about, on_key=in_name)
+        yield Finding(
+            rule, where, found.format(seen, size), allowed, about, on_key=in_name
+        )
     elif keyword is None or value == {}:
         # `false` and `not: {}`: whatever stands here is too much.
         yield Finding(
@@ -203,11 +221,15 @@ def _listed(choices: Sequence[Json]) -> str:
 
 
 def _nearest(word: str, choices: Sequence[Json]) -> str:
-    """Return the choice that is most like a word; of very many, one that begins like it."""
+    """Return the choice that is most like a word; of very many, one that begins like
+    it.
+    """
     words = [str(choice) for choice in choices if not isinstance(choice, (dict, list))]
     if len(words) > _MOST_COMPARED:
         start = word[:2].casefold()
-        words = [choice for choice in words if choice[:2].casefold() == start][:_MOST_COMPARED]
+        words = [choice for choice in words if choice[:2].casefold() == start][
+            :_MOST_COMPARED
+        ]
     return nearest(word, words)
 
 
@@ -235,7 +257,9 @@ def _wrong_type(
 
 
 def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
-    """Return what to write in place of a value of the wrong type; empty where nobody can guess."""
+    """Return what to write in place of a value of the wrong type; empty where nobody
+    can guess.
+    """
     text = instance if isinstance(instance, str) else seen
     if (
         not isinstance(instance, (str, int, float))
@@ -248,12 +272,18 @@ def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
     if wanted == "array":
         items = place.items if place else None
         item = _as_part(instance, text, items)
-        return f"a list: `[{item}]`" if item else f"a list; each entry: {_wanted(items)}"
+        return (
+            f"a list: `[{item}]`" if item else f"a list; each entry: {_wanted(items)}"
+        )
     if wanted == "object" and place is not None and len(place.required) == 1:
         (name,) = place.required
         part = _as_part(instance, text, place.property(name))
         return f"an object: `{{{name}: {part}}}`" if part else ""
-    if wanted == "boolean" and isinstance(instance, str) and text.lower() in ("true", "false"):
+    if (
+        wanted == "boolean"
+        and isinstance(instance, str)
+        and text.lower() in ("true", "false")
+    ):
         return f"{_TYPES[wanted]}, in small letters and without quotes"
     if wanted in ("integer", "number") and isinstance(instance, str):
         return _as_number(text, wanted)
@@ -263,8 +293,8 @@ def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
 def _as_part(instance: Json, text: str, place: Shape | None) -> str:
     """Return a scalar as it is written in a list or an object.
 
-    It is empty where the scalar would be refused there, too. Truth in a list of texts is
-    written TRUE and FALSE (wire shapes §3).
+    It is empty where the scalar would be refused there, too. Truth in a list of texts
+    is written TRUE and FALSE (wire shapes §3).
     """
     kind = place.type if place else ""
     is_number = isinstance(instance, (int, float)) and not isinstance(instance, bool)
@@ -275,11 +305,15 @@ def _as_part(instance: Json, text: str, place: Shape | None) -> str:
         return f'"{text}"' if is_number else text
     if kind in ("integer", "number"):
         return text if is_number or re.fullmatch("-?[0-9]{1,15}", text) else ""
-    return text if not kind or (kind == "boolean" and isinstance(instance, bool)) else ""
+    return (
+        text if not kind or (kind == "boolean" and isinstance(instance, bool)) else ""
+    )
 
 
 def _fits(text: str, place: Shape | None) -> bool:
-    """Return whether a text has the form that a place wants, as far as that can be decided."""
+    """Return whether a text has the form that a place wants, as far as that can be
+    decided.
+    """
     if place is None:
         return True
     choices, pattern = place.keyword("enum"), place.keyword("pattern")
@@ -292,7 +326,9 @@ def _fits(text: str, place: Shape | None) -> bool:
 
 
 def _as_number(text: str, wanted: str) -> str:
-    """Return how a text that looks like a number is written as one; empty where it does not."""
+    """Return how a text that looks like a number is written as one; empty where it does
+    not.
+    """
     kind = _TYPES[wanted]
     if re.fullmatch(r"0+[0-9]+", text):
         return f"{kind}, without leading zeros: {int(text)}" if len(text) < 20 else kind

@@ -1,4 +1,6 @@
-"""How values are written in their file, such as 5.10, which is the number 5.1 to everyone else."""
+"""How values are written in their file, such as 5.10, which is the number 5.1 to
+everyone else.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,8 @@ from shopwindow.problems import Pointer
 class WrittenLines:
     """Some lines of a file.
 
-    ``spots``: where every value stands. ``first``: the number of the first line in the file.
+    ``spots``: where every value stands. ``first``: the number of the first line in the
+    file.
     """
 
     lines: Sequence[str]
@@ -27,22 +30,31 @@ class WrittenLines:
         if (spot := self.spots.get(pointer)) is None:
             return ""
         place = spot.value
-        lines = list(self.lines[place.line - self.first : place.end_line - self.first + 1])
+        lines = list(
+            self.lines[place.line - self.first : place.end_line - self.first + 1]
+        )
         lines[-1:] = [line[: place.end_column - 1] for line in lines[-1:]]
         return "\n".join(lines)[place.column - 1 :]
 
     def number(self, pointer: Pointer) -> str | None:
-        """Return the number as it is written at a place; None where an alias stands there."""
+        """Return the number as it is written at a place; None where an alias stands
+        there.
+        """
         *_, found = ["", *self.text(pointer).split()]  # behind an anchor
         return found if JSON_NUMBER.fullmatch(found) else None
 
 
-def of_file(folder: Path, source: Source, spots: Mapping[Pointer, Spot]) -> WrittenLines:
+def of_file(
+    folder: Path, source: Source, spots: Mapping[Pointer, Spot]
+) -> WrittenLines:
     """Return the lines of a file. ``spots``: where every value stands in it."""
     try:
         if source.path.endswith(".jsonl"):
             return WrittenLines(
-                (folder / source.path).read_bytes().decode("utf-8-sig", "replace").split("\n"),
+                (folder / source.path)
+                .read_bytes()
+                .decode("utf-8-sig", "replace")
+                .split("\n"),
                 spots,
             )
         return WrittenLines(LINE_END.split(tree.text_of(folder, source)), spots)

@@ -1,13 +1,14 @@
-"""Reads one YAML text as a JSON value: only JSON's scalars are resolved, all else is text.
+"""Reads one YAML text as a JSON value: only JSON's scalars are resolved, all else is
+text.
 
-How this works: libyaml parses the text into events, and `_ValueReader` builds the value from
-them. libyaml's tree of nodes would cost twice as much. A first reading keeps no pointers and
-no places, and ends at the first fault, because nearly every file is sound. Only for a text at
-fault a second reading collects every fault with its pointer. Where values stand is asked for
-even less often (`locate`), and takes a reading of its own.
+How this works: libyaml parses the text into events, and `_ValueReader` builds the value
+from them. libyaml's tree of nodes would cost twice as much. A first reading keeps no
+pointers and no places, and ends at the first fault, because nearly every file is sound.
+Only for a text at fault a second reading collects every fault with its pointer. Where
+values stand is asked for even less often (`locate`), and takes a reading of its own.
 
-Anchors and aliases are admitted, within limits: an alias is the very value of its anchor, so a
-few lines could otherwise stand for a value of any size.
+Anchors and aliases are admitted, within limits: an alias is the very value of its
+anchor, so a few lines could otherwise stand for a value of any size.
 """
 
 import re
@@ -23,39 +24,47 @@ Json = Any
 """A JSON value: dict, list, str, int, float, bool or None."""
 
 MAX_NESTING = 64
-"""Levels of lists and objects, which bound the recursion here and wherever values are walked."""
+"""Levels of lists and objects, which bound the recursion here and wherever values are
+walked.
+"""
 
 MAX_ALIASED_NODES = 100_000
-"""Values that the aliases of one file may stand for. Aliases of aliases multiply: ten lines of
-ten aliases each would stand for ten thousand million values.
+"""Values that the aliases of one file may stand for. Aliases of aliases multiply: ten
+lines of ten aliases each would stand for ten thousand million values.
 """
 
 CHARACTERS_A_NODE = 64
-"""Characters of text that count as one more value towards MAX_ALIASED_NODES, so that aliases of
-long texts are bounded, too.
+"""Characters of text that count as one more value towards MAX_ALIASED_NODES, so that
+aliases of long texts are bounded, too.
 """
 
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
-"""A number as JSON writes it (RFC 8259 §6). All other plain text except CONSTANTS stays text."""
+"""A number as JSON writes it (RFC 8259 §6). All other plain text except CONSTANTS stays
+text.
+"""
 
 JSON_NUMBER_STARTS = frozenset("-0123456789")
 CONSTANTS = {"null": None, "true": True, "false": False}
 
 MAX_INTEGER_DIGITS = 18
-"""Digits of a whole number: all of 18 digits fit into 64 bits, which is what orjson encodes."""
+"""Digits of a whole number: all of 18 digits fit into 64 bits, which is what orjson
+encodes.
+"""
 
 MAX_FAULTS = 1000
-"""Faults that are reported of one file. Once they are mended, the next check reports the rest."""
+"""Faults that are reported of one file. Once they are mended, the next check reports
+the rest.
+"""
 
 
 @dataclass(eq=False)
 class Malformed(Exception):
     """A text that cannot be read as one JSON value: its first fault.
 
-    ``rule``: the fault's name, such as yaml.tag. ``found`` and ``allowed``: in an editor's
-    words. ``more``: the faults that follow, up to the first that reading cannot go beyond.
-    ``value``: what was read despite them; None where reading could not go on to the end. What
-    stands in it at the pointers of the faults means nothing.
+    ``rule``: the fault's name, such as yaml.tag. ``found`` and ``allowed``: in an
+    editor's words. ``more``: the faults that follow, up to the first that reading
+    cannot go beyond. ``value``: what was read despite them; None where reading could
+    not go on to the end. What stands in it at the pointers of the faults means nothing.
     """
 
     rule: str
@@ -76,7 +85,8 @@ class Spot:
 
 
 KeepPlace = Callable[[Pointer, Any, Any], None]
-"""Called with each value's pointer, the event of its key, and its start and end marks."""
+"""Called with each value's pointer, the event of its key, and its start and end marks.
+"""
 
 
 def decode(data: bytes) -> str:
@@ -91,7 +101,9 @@ def decode(data: bytes) -> str:
 
 
 def load(text: str) -> Json:
-    """Return the JSON value of a YAML text. Raises Malformed, with all faults that can be met."""
+    """Return the JSON value of a YAML text. Raises Malformed, with all faults that can
+    be met.
+    """
     try:
         return _ValueReader(text, None).document()
     except Malformed as fault:
@@ -99,7 +111,9 @@ def load(text: str) -> Json:
 
 
 def _every_fault(text: str) -> Malformed | None:
-    """Return the first fault of a text, with its pointer, the faults after it and the value."""
+    """Return the first fault of a text, with its pointer, the faults after it and the
+    value.
+    """
     faults: list[Malformed] = []
     value = None
     try:
@@ -129,8 +143,8 @@ def locate(text: str) -> dict[Pointer, Spot]:
 def spot(spots: Mapping[Pointer, Spot], pointer: Pointer) -> Spot | None:
     """Return where a value stands.
 
-    A value that the text does not hold itself, such as one within an alias, has the place of
-    the innermost value around it that the text holds.
+    A value that the text does not hold itself, such as one within an alias, has the
+    place of the innermost value around it that the text holds.
     """
     for end in range(len(pointer), -1, -1):
         if pointer[:end] in spots:
@@ -151,8 +165,8 @@ def _tag(event: Any) -> tuple[str, str]:
 def libyaml() -> tuple[Any, Any, type[Exception]]:
     """Return PyYAML's C parser, its events and its error.
 
-    They are imported here because that takes 14 ms, and a build with nothing to do reads no
-    YAML.
+    They are imported here because that takes 14 ms, and a build with nothing to do
+    reads no YAML.
     """
     from yaml import YAMLError, _yaml, events
 
@@ -171,9 +185,9 @@ _TEXT_KEY = "text as a key, in quotes"
 class _ValueReader:
     """Builds one value from libyaml's events.
 
-    ``record``: called with the place of each value; without it, pointers are not kept either.
-    ``faults``: where to put faults that reading can go beyond; without it, reading ends at the
-    first.
+    ``record``: called with the place of each value; without it, pointers are not kept
+    either. ``faults``: where to put faults that reading can go beyond; without it,
+    reading ends at the first.
     """
 
     def __init__(
@@ -186,8 +200,8 @@ class _ValueReader:
         self._text = text
         self._record = record
         self._faults = faults
-        # Anchor → its value, how many values that is and how many levels; None while the value
-        # is still being read, so that an alias within it is recognized.
+        # Anchor → its value, how many values that is and how many levels; None while
+        # the value is still being read, so that an alias within it is recognized.
         self._anchors: dict[str, tuple[Json, int, int] | None] = {}
         self._count = 0  # of the values so far, aliased ones included
         self._deepest = 0  # the level that was checked against MAX_NESTING
@@ -197,7 +211,9 @@ class _ValueReader:
         self._doubtful = strictness.doubtful(text)  # then `strictness` looks at it, too
 
     def document(self) -> Json:
-        """Return the value of the one document that the text must hold. Raises Malformed."""
+        """Return the value of the one document that the text must hold. Raises
+        Malformed.
+        """
         try:
             return self._document()
         except self._error as error:
@@ -231,7 +247,9 @@ class _ValueReader:
         return value
 
     def _node(self, event: Any, pointer: Pointer, key: Any, depth: int) -> Json:
-        """Return the value that begins with an event. ``key``: the event of its key, if any."""
+        """Return the value that begins with an event. ``key``: the event of its key, if
+        any.
+        """
         kind = event.__class__
         events = self._events
         self._count += 1
@@ -277,7 +295,9 @@ class _ValueReader:
     def _check_depth(self, event: Any, pointer: Pointer, depth: int) -> None:
         if depth > MAX_NESTING:
             found = f"nested more than {MAX_NESTING} levels deep"
-            raise self._malformed("yaml.depth", event, found, "fewer levels", pointer[:1])
+            raise self._malformed(
+                "yaml.depth", event, found, "fewer levels", pointer[:1]
+            )
         self._deepest = depth
 
     def _mapping(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
@@ -296,11 +316,18 @@ class _ValueReader:
                 found = f"the key {key!r} a second time"
                 self._report(
                     self._malformed(
-                        "yaml.duplicate", key_event, found, "each key once", (*pointer, key)
+                        "yaml.duplicate",
+                        key_event,
+                        found,
+                        "each key once",
+                        (*pointer, key),
                     )
                 )
             value[key] = node(
-                following(), (*pointer, key) if record else pointer, key_event, depth + 1
+                following(),
+                (*pointer, key) if record else pointer,
+                key_event,
+                depth + 1,
             )
 
     def _sequence(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
@@ -312,12 +339,17 @@ class _ValueReader:
                 return value, event.end_mark
             value.append(
                 self._node(
-                    event, (*pointer, len(value)) if self._record else pointer, None, depth + 1
+                    event,
+                    (*pointer, len(value)) if self._record else pointer,
+                    None,
+                    depth + 1,
                 )
             )
 
     def _key(self, event: Any, pointer: Pointer) -> str | None:
-        """Return the text of a key; None where it is no text, and its value is left out."""
+        """Return the text of a key; None where it is no text, and its value is left
+        out.
+        """
         events = self._events
         if event.__class__ is events.AliasEvent:
             return self._key_by_alias(event, (*pointer, f"*{event.anchor}"))
@@ -327,7 +359,9 @@ class _ValueReader:
             return None
         key: str = event.value
         if event.tag is not None:
-            self._report(self._malformed("yaml.tag", event, *_tag(event), (*pointer, key)))
+            self._report(
+                self._malformed("yaml.tag", event, *_tag(event), (*pointer, key))
+            )
         if event.implicit[0] and (
             key in _AMBIGUOUS_KEYS
             or (key[:1] in JSON_NUMBER_STARTS and JSON_NUMBER.fullmatch(key))
@@ -337,7 +371,11 @@ class _ValueReader:
                 return None
             self._report(
                 self._malformed(
-                    "yaml.key", event, f"the key {key} is not text", _TEXT_KEY, (*pointer, key)
+                    "yaml.key",
+                    event,
+                    f"the key {key} is not text",
+                    _TEXT_KEY,
+                    (*pointer, key),
                 )
             )
         if event.anchor is not None:
@@ -360,8 +398,8 @@ class _ValueReader:
     def _unusable_key(self, event: Any, pointer: Pointer) -> Malformed:
         """Return what is wrong with a list or an object as a key.
 
-        Most often it is an expression without quotes: libyaml takes each of its two braces for
-        the start of an object, and the inner one for a key.
+        Most often it is an expression without quotes: libyaml takes each of its two
+        braces for the start of an object, and the inner one for a key.
         """
         start = event.start_mark.index
         is_second_brace = self._text.startswith("{{", start - 1) and start > 0
@@ -376,7 +414,9 @@ class _ValueReader:
         )
 
     def _skip(self, event: Any, pointer: Pointer) -> None:
-        """Read to the end of a node whose value is not needed, whatever is wrong within it."""
+        """Read to the end of a node whose value is not needed, whatever is wrong within
+        it.
+        """
         opening = (self._events.MappingStartEvent, self._events.SequenceStartEvent)
         closing = (self._events.MappingEndEvent, self._events.SequenceEndEvent)
         depth = 0
@@ -389,26 +429,41 @@ class _ValueReader:
         """Return the value of plain text: a number, a constant, or the text."""
         if value[:1] in JSON_NUMBER_STARTS and value:
             match = JSON_NUMBER.fullmatch(value)
-            return value if match is None else self._number(value, match, event, pointer)
+            return (
+                value if match is None else self._number(value, match, event, pointer)
+            )
         return CONSTANTS.get(value, value)
 
-    def _number(self, value: str, match: re.Match[str], event: Any, pointer: Pointer) -> Json:
+    def _number(
+        self, value: str, match: re.Match[str], event: Any, pointer: Pointer
+    ) -> Json:
         if match.end(1) == match.end():
-            if len(value) <= MAX_INTEGER_DIGITS or len(value.lstrip("-")) <= MAX_INTEGER_DIGITS:
+            if (
+                len(value) <= MAX_INTEGER_DIGITS
+                or len(value.lstrip("-")) <= MAX_INTEGER_DIGITS
+            ):
                 return int(value)
         elif abs(number := float(value)) != float("inf"):
             return number
-        shown = value if len(value) <= 24 else f"{value[:20]}… ({len(value)} characters)"
+        shown = (
+            value if len(value) <= 24 else f"{value[:20]}… ({len(value)} characters)"
+        )
         allowed = f"at most {MAX_INTEGER_DIGITS} digits; text in quotes"
         self._report(
             self._malformed(
-                "yaml.number", event, f"the number {shown} is too large", allowed, pointer
+                "yaml.number",
+                event,
+                f"the number {shown} is too large",
+                allowed,
+                pointer,
             )
         )
         return value
 
     def _alias(self, event: Any, pointer: Pointer, depth: int) -> Json:
-        """Return the value that an alias stands for; its own text where there is no such anchor."""
+        """Return the value that an alias stands for; its own text where there is no
+        such anchor.
+        """
         if event.anchor not in self._anchors:
             found = f"the alias *{event.anchor} without an anchor before it"
             allowed = f"text that begins with * in quotes; &{event.anchor} first where an alias is meant"
@@ -417,7 +472,9 @@ class _ValueReader:
         target = self._anchors[event.anchor]
         if target is None:
             found = f"the alias *{event.anchor} holds itself"
-            raise self._malformed("yaml.alias", event, found, "values that end", pointer)
+            raise self._malformed(
+                "yaml.alias", event, found, "values that end", pointer
+            )
         value, size, height = target
         if depth + height > self._deepest:
             self._check_depth(event, pointer, depth + height)
@@ -451,10 +508,15 @@ class _ValueReader:
 
     def _syntax(self, error: Any) -> Malformed:
         if getattr(error, "problem_mark", None) is None:
-            # libyaml's character reader raised it: a character that YAML does not admit.
+            # libyaml's character reader raised it: a character that YAML does not
+            # admit.
             return unprintable(self._text)
-        if error.problem == syntax.NO_VALUE and not self._text[error.problem_mark.index :]:
-            # A bracket is not closed. With one more value behind it, libyaml says which.
+        if (
+            error.problem == syntax.NO_VALUE
+            and not self._text[error.problem_mark.index :]
+        ):
+            # A bracket is not closed. With one more value behind it, libyaml says
+            # which.
             try:
                 _ValueReader(self._text + "\nx", None, []).document()
             except Malformed as fault:
@@ -469,10 +531,11 @@ _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
 def unprintable(text: str) -> Malformed:
-    """Return the fault for the first character that YAML does not admit (YAML 1.1 §5.1).
+    """Return the fault for the first character that YAML does not admit (YAML 1.1
+    §5.1).
 
-    Line ends that no editor shows as such are not admitted either: YAML 1.2 §5.4 takes them for
-    text, and libyaml does not.
+    Line ends that no editor shows as such are not admitted either: YAML 1.2 §5.4 takes
+    them for text, and libyaml does not.
     """
     match = _FORBIDDEN.search(text)
     offset = match.start() if match else 0
@@ -482,4 +545,6 @@ def unprintable(text: str) -> Malformed:
     if match and _LINE_ENDS.match(match.group()):
         found += ", an invisible line end"
     allowed = "printable text; other characters as escapes in double quotes"
-    return Malformed("yaml.character", found, allowed, syntax.place_after(text[:offset]))
+    return Malformed(
+        "yaml.character", found, allowed, syntax.place_after(text[:offset])
+    )

@@ -1,1 +1,3 @@
-"""What stands in front of a release's files: its rules, and the configurations that print them."""
+"""What stands in front of a release's files: its rules, and the configurations that
+print them.
+"""

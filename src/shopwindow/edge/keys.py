@@ -1,7 +1,9 @@
-"""API keys: how one is made, and the file of keys that an edge's configuration is written from.
+"""API keys: how one is made, and the file of keys that an edge's configuration is
+written from.
 
-Content holds digests of keys only, so that who reads the repository can ask for nothing. An edge
-compares keys themselves. They stand in a file of lines `<application> <key>`, outside of git.
+Content holds digests of keys only, so that who reads the repository can ask for
+nothing. An edge compares keys themselves. They stand in a file of lines `<application>
+<key>`, outside of git.
 """
 
 import re
@@ -19,8 +21,8 @@ _WHOLE_KEY = re.compile(rf"[A-Za-z0-9]{{{KEY_LENGTH}}}", re.ASCII)
 
 
 def new_key() -> tuple[str, str]:
-    """Return a new API key, which nobody can guess, and its digest for the content (SHA-256,
-    hex).
+    """Return a new API key, which nobody can guess, and its digest for the content
+    (SHA-256, hex).
     """
     key = "".join(secrets.choice(ascii_letters + digits) for _ in range(KEY_LENGTH))
     return key, _digest(key)
@@ -29,14 +31,17 @@ def new_key() -> tuple[str, str]:
 def read_keys(
     text: str, interface: Interface, content: Content
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the applications of a file of keys by key, and warnings about keys left out.
+    """Return the applications of a file of keys by key, and warnings about keys left
+    out.
 
-    ``text`` has a line `<application> <key>` for each key; empty lines and those that begin with
-    `#` mean nothing. A key whose digest the content does not list is left out: that is how a
-    release withdraws one. Raises ValueError with the number of a malformed line. No message shows
-    what may be a key.
+    ``text`` has a line `<application> <key>` for each key; empty lines and those that
+    begin with `#` mean nothing. A key whose digest the content does not list is left
+    out: that is how a release withdraws one. Raises ValueError with the number of a
+    malformed line. No message shows what may be a key.
     """
-    listed_digests = {name: frozenset(keys) for name, keys in interface.keys(content).items()}
+    listed_digests = {
+        name: frozenset(keys) for name, keys in interface.keys(content).items()
+    }
     applications: dict[str, str] = {}
     warnings = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -51,7 +56,9 @@ def read_keys(
         if application not in listed_digests:
             warnings.append(f"{left_out}the content has no such application")
         elif _digest(key) not in listed_digests[application]:
-            warnings.append(f"{left_out}not among the apiKeys of {application} in the content")
+            warnings.append(
+                f"{left_out}not among the apiKeys of {application} in the content"
+            )
         else:
             applications[key] = application
     return applications, warnings

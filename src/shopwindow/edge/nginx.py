@@ -1,10 +1,10 @@
 """The edge's rules, printed as a configuration for nginx.
 
-How this works. The template nginx.conf is text with a few tables to fill in: keys, values of
-Accept, targets with their files, errors. This module turns the rules into those tables and
-escapes every text for nginx, so that the template holds no logic but loops. A request is looked
-up in nginx's maps. One that matches all of them is answered with a file; every other goes to the
-service, which decides by itself.
+How this works. The template nginx.conf is text with a few tables to fill in: keys,
+values of Accept, targets with their files, errors. This module turns the rules into
+those tables and escapes every text for nginx, so that the template holds no logic but
+loops. A request is looked up in nginx's maps. One that matches all of them is answered
+with a file; every other goes to the service, which decides by itself.
 """
 
 import os
@@ -32,9 +32,9 @@ SERVICE_TIMEOUT_SECONDS = 30
 class EdgeLimits:
     """What one client may ask of the service through nginx. Files are not counted.
 
-    ``rate``: requests a second; 0 is no limit. ``burst``: how many more are let through at
-    once. ``requests``: how many are at work at the same time; 0 is no limit. The reasons for
-    the numbers stand in the template.
+    ``rate``: requests a second; 0 is no limit. ``burst``: how many more are let through
+    at once. ``requests``: how many are at work at the same time; 0 is no limit. The
+    reasons for the numbers stand in the template.
     """
 
     rate: int = 50
@@ -57,19 +57,21 @@ _CODE_BY_STATUS = {
     504: "timeout",
     505: "invalid",
 }
-"""nginx's own status → the code that is answered. Its 494, a header that is too large, is sent
-as 400; the template does that.
+"""nginx's own status → the code that is answered. Its 494, a header that is too large,
+is sent as 400; the template does that.
 """
 
 _LISTEN = re.compile(r"[A-Za-z0-9.:*_/=\[\] -]+", re.ASCII)
 _SERVICE = re.compile(r"[A-Za-z0-9.:_/\[\]-]+", re.ASCII)
 
 _PROTOCOLS = ("ssl", "http2", "quic", "proxy_protocol")
-"""Parameters of `listen` that each server of an address repeats; the others may stand once."""
+"""Parameters of `listen` that each server of an address repeats; the others may stand
+once.
+"""
 
 _MAX_HASHED = 40
-"""Characters of the longest text for nginx's hashes. A bucket is a cache line of 64 bytes;
-widening it is the operator's decision.
+"""Characters of the longest text for nginx's hashes. A bucket is a cache line of 64
+bytes; widening it is the operator's decision.
 """
 
 
@@ -85,18 +87,21 @@ def configuration(
 ) -> str:
     """Return the configuration, for nginx's http context.
 
-    ``keys``: application by key. ``files``: where the files are, an absolute path through the
-    link `current`, which an activation moves. ``service``: `HOST:PORT` or `unix:PATH`.
-    ``listen``: nginx's own, with its parameters. ``templates``: the folders in which the template
-    is looked for, by default the program's own; it runs in a sandbox. ``timeout``: seconds that
-    nginx waits for the service.
+    ``keys``: application by key. ``files``: where the files are, an absolute path
+    through the link `current`, which an activation moves. ``service``: `HOST:PORT` or
+    `unix:PATH`. ``listen``: nginx's own, with its parameters. ``templates``: the
+    folders in which the template is looked for, by default the program's own; it runs
+    in a sandbox. ``timeout``: seconds that nginx waits for the service.
 
-    Raises ValueError for a path or an address that cannot be one, and Failure for a template that
-    cannot be rendered.
+    Raises ValueError for a path or an address that cannot be one, and Failure for a
+    template that cannot be rendered.
     """
     if not files.is_absolute():
         raise ValueError(f"the files' path must be absolute, not {str(files)!r}")
-    for name, address, pattern in (("service", service, _SERVICE), ("listen", listen, _LISTEN)):
+    for name, address, pattern in (
+        ("service", service, _SERVICE),
+        ("listen", listen, _LISTEN),
+    ):
         if not pattern.fullmatch(address):
             raise ValueError(f"{name}: {address!r} is not an address")
 
@@ -108,8 +113,12 @@ def configuration(
             rules=rules,
             key_variable=rules.key_header.replace("-", "_"),
             keys=list(_keys(keys)),
-            locations={route.operation: _location(rules, route) for route in rules.routes},
-            targets={route.operation: list(_targets(rules, route)) for route in rules.routes},
+            locations={
+                route.operation: _location(rules, route) for route in rules.routes
+            },
+            targets={
+                route.operation: list(_targets(rules, route)) for route in rules.routes
+            },
             lifetimes=sorted({route.cache_control for route in rules.routes}),
             errors=list(_errors(rules.errors)),
             own_errors=list(_errors(rules.own_errors)),
@@ -128,11 +137,12 @@ def configuration(
 
 
 def write(path: Path, text: str) -> None:
-    """Put a configuration in a file's place, readable by its owner alone: it holds API keys.
+    """Put a configuration in a file's place, readable by its owner alone: it holds API
+    keys.
 
     The file is replaced by one rename, so nginx never reads half of it. nginx reads its
-    configuration as root, so nobody else needs to. A link is followed, as in sites-enabled.
-    Raises Failure; then the file is as it was.
+    configuration as root, so nobody else needs to. A link is followed, as in
+    sites-enabled. Raises Failure; then the file is as it was.
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
@@ -140,7 +150,9 @@ def write(path: Path, text: str) -> None:
         raise Failure(f"{path} is not a file; --write needs one, and {without}")
     with failures(target, f"{path} is as it was"):
         # mkstemp creates files of mode 0600.
-        descriptor, draft = tempfile.mkstemp(prefix=f".{target.name}-", dir=target.parent)
+        descriptor, draft = tempfile.mkstemp(
+            prefix=f".{target.name}-", dir=target.parent
+        )
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -154,8 +166,8 @@ def write(path: Path, text: str) -> None:
 
 
 def _environment(templates: Sequence[Path]) -> Any:
-    """Return a sandbox for templates: root may call this, and an operator's own template may
-    print what it likes, but run nothing.
+    """Return a sandbox for templates: root may call this, and an operator's own
+    template may print what it likes, but run nothing.
     """
     from jinja2 import FileSystemLoader, StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -168,11 +180,16 @@ def _environment(templates: Sequence[Path]) -> Any:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"quoted": quoted, "expanded": expanded, "key": key, "host": host}
+    environment.filters |= {
+        "quoted": quoted,
+        "expanded": expanded,
+        "key": key,
+        "host": host,
+    }
     return environment
 
 
-# -- how nginx reads text ----------------------------------------------------------------------
+# -- how nginx reads text --------------------------------------------------------------
 
 
 def quoted(text: str) -> str:
@@ -206,13 +223,15 @@ def host(name: str) -> str:
     return name if len(name) <= _MAX_HASHED else quoted(f"~^{re.escape(name)}$")
 
 
-# -- the tables that the template prints -------------------------------------------------------
+# -- the tables that the template prints -----------------------------------------------
 
 
 def _keys(keys: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the entries of the map of keys: an entry, and `application key` as its value.
+    """Yield the entries of the map of keys: an entry, and `application key` as its
+    value.
 
-    The hash finds a key without case. Two keys that differ in case alone need expressions.
+    The hash finds a key without case. Two keys that differ in case alone need
+    expressions.
     """
     spellings = Counter(each.lower() for each in keys)
     for api_key, application in sorted(keys.items()):
@@ -230,7 +249,9 @@ def _errors(errors: Iterable[Error]) -> Iterator[tuple[int, Error]]:
 
 
 def _own_paths(rules: Rules) -> Iterator[str]:
-    """Yield the paths of operations with failures of their own form, without and with a slash."""
+    """Yield the paths of operations with failures of their own form, without and with a
+    slash.
+    """
     for path in rules.own_paths:
         yield from (quoted(unquote(path) + end) for end in ("", "/"))
 
@@ -242,9 +263,13 @@ def _listen_again(listen: str) -> str:
 
 
 def _location(rules: Rules, route: Route) -> str:
-    """Return where nginx looks for an operation's targets, by the path as it has decoded it."""
+    """Return where nginx looks for an operation's targets, by the path as it has
+    decoded it.
+    """
     literal, parameter, _ = route.path.partition("{")
-    return ("^~ " if parameter else "= ") + quoted(unquote(f"{rules.base_path}/") + literal)
+    return ("^~ " if parameter else "= ") + quoted(
+        unquote(f"{rules.base_path}/") + literal
+    )
 
 
 def _targets(rules: Rules, route: Route) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,10 @@
 """The interface as an OpenAPI 3.1 document.
 
-How this works. An operation describes its parameters, its rules and the schemas of its body and
-response, so the document needs no list of its own. Schemas are taken over as they are, under the
-names of their files: a reference to another file becomes a reference into the document, and that
-file is taken over, too. Responses with an error are described once for each status, and referred
-to.
+How this works. An operation describes its parameters, its rules and the schemas of its
+body and response, so the document needs no list of its own. Schemas are taken over as
+they are, under the names of their files: a reference to another file becomes a
+reference into the document, and that file is taken over, too. Responses with an error
+are described once for each status, and referred to.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,13 @@ from shopwindow.interface.answer import (
     FAILURE_SCHEMA,
     JAVASCRIPT,
 )
-from shopwindow.interface.formats import GENERAL_ROOT, JSON, RESPONSE_FORMATS, XML, root_name
+from shopwindow.interface.formats import (
+    GENERAL_ROOT,
+    JSON,
+    RESPONSE_FORMATS,
+    XML,
+    root_name,
+)
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.kinds import Schema
 from shopwindow.interface.operation import (
@@ -47,8 +53,8 @@ CODES_OF_ALL = (
     "internal",
     "unavailable",
 )
-"""The codes that every operation may be answered with. `method` and `no_mapping` (405 and 101)
-answer a request whose method or path is not quite the operation's.
+"""The codes that every operation may be answered with. `method` and `no_mapping` (405
+and 101) answer a request whose method or path is not quite the operation's.
 """
 
 _CODES_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
@@ -56,27 +62,34 @@ _CODES_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
     "repeated_otherwise": lambda operation: operation.method == "POST",
     "too_many": lambda operation: operation.limited,
 }
-"""The codes that only some operations may be answered with, and which operations these are."""
+"""The codes that only some operations may be answered with, and which operations these
+are.
+"""
 
 _WITH_RETRY_AFTER = ("unavailable", "too_many")
 
 
 def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
-    """Return the whole document: every operation with its parameters, responses and errors.
+    """Return the whole document: every operation with its parameters, responses and
+    errors.
 
-    ``content`` gives the base URLs and the settings of site.yaml; ``schemas`` are those of the
-    interface.
+    ``content`` gives the base URLs and the settings of site.yaml; ``schemas`` are those
+    of the interface.
     """
     operations = interface.operations
     asks_for_key = interface.applications is not None
     codes = [
-        name for name in (*CODES_OF_ALL, *_CODES_OF_SOME) if asks_for_key or name != "no_key"
+        name
+        for name in (*CODES_OF_ALL, *_CODES_OF_SOME)
+        if asks_for_key or name != "no_key"
     ]
     paths: dict[str, Json] = {}
-    needs_key = "Every operation needs an application's API key. " if asks_for_key else ""
+    needs_key = (
+        "Every operation needs an application's API key. " if asks_for_key else ""
+    )
     for operation in operations:
-        paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = _operation(
-            operation, codes, content, schemas
+        paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = (
+            _operation(operation, codes, content, schemas)
         )
     return {
         "openapi": "3.1.0",
@@ -108,7 +121,9 @@ def _without_cookies(
         if operation.cookie and content.setting(operation.cookie.setting):
             schema = schemas[_name(operation.request_schema)]
             by_cookie = operation.cookie.property
-            schema["required"] = [name for name in schema["required"] if name != by_cookie]
+            schema["required"] = [
+                name for name in schema["required"] if name != by_cookie
+            ]
     return schemas
 
 
@@ -133,7 +148,9 @@ _API_KEY = {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}
 def _operation(
     operation: Operation, codes: Iterable[str], content: Content, schemas: Schemas
 ) -> Json:
-    parameters = [_parameter(operation, parameter) for parameter in operation.parameters]
+    parameters = [
+        _parameter(operation, parameter) for parameter in operation.parameters
+    ]
     is_read = isinstance(operation.source, FromContent)
     responses: dict[str, Json] = {"200": _success(operation, schemas)}
     if is_read:
@@ -141,12 +158,17 @@ def _operation(
             "description": "The client has this answer already (If-None-Match)."
         }
     own_codes = (
-        name for name in codes if name not in _CODES_OF_SOME or _CODES_OF_SOME[name](operation)
+        name
+        for name in codes
+        if name not in _CODES_OF_SOME or _CODES_OF_SOME[name](operation)
     )
     for status, names in _by_status(own_codes).items():
         responses[status] = {"$ref": f"#/components/responses/{names[0]}"}
     if operation.own_failures:
-        failure = {"description": "Why not.", "content": _media(FAILURE_SCHEMA, schemas)}
+        failure = {
+            "description": "Why not.",
+            "content": _media(FAILURE_SCHEMA, schemas),
+        }
         responses = {"200": responses["200"], "default": failure}
     value = {
         "operationId": operation.name,
@@ -164,7 +186,10 @@ def _operation(
     }
     if operation.body:
         media = _media(operation.request_schema, schemas, root="request")
-        value["requestBody"] = {"required": not operation.body_optional, "content": media}
+        value["requestBody"] = {
+            "required": not operation.body_optional,
+            "content": media,
+        }
     if operation.order_host:
         value["servers"] = [{"url": content.setting("order_base_url")}]
     return value
@@ -195,7 +220,12 @@ _IDEMPOTENCY_KEY = {
     "in": "header",
     "description": "A request repeated under the same key is answered as the first time, and done once.",
     "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 255,
+        "pattern": "^[ -~]+$",
+    },
 }
 
 _IF_MATCH = {
@@ -203,7 +233,12 @@ _IF_MATCH = {
     "in": "header",
     "description": "An ETag of an earlier answer: nothing is done if something was changed since.",
     "required": False,
-    "schema": {"type": "string", "minLength": 1, "maxLength": 1000, "pattern": "^[ -~]+$"},
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 1000,
+        "pattern": "^[ -~]+$",
+    },
 }
 
 _IF_NONE_MATCH = {
@@ -263,8 +298,8 @@ def _parameter(operation: Operation, parameter: Parameter) -> Json:
 def _example(parameter: Parameter, schema: Schema) -> str | None:
     """Return an example of a parameter, as it is written in a request.
 
-    It is the parameter's own example, its default, the first word that is allowed, or the least
-    number; None where there is none of these.
+    It is the parameter's own example, its default, the first word that is allowed, or
+    the least number; None where there is none of these.
     """
     if parameter.example:
         return parameter.example
@@ -312,7 +347,10 @@ def _success(operation: Operation, schemas: Schemas) -> Json:
     }
     if isinstance(operation.source, FromContent):
         headers = {
-            "ETag": {"description": "Of these very bytes.", "schema": {"type": "string"}},
+            "ETag": {
+                "description": "Of these very bytes.",
+                "schema": {"type": "string"},
+            },
             **headers,
         }
     elif operation.tagged:
@@ -334,7 +372,9 @@ def _success(operation: Operation, schemas: Schemas) -> Json:
 
 
 def _error(names: Sequence[str], schemas: Schemas) -> Json:
-    """Describe the responses with the codes of one status, with an example of each code."""
+    """Describe the responses with the codes of one status, with an example of each
+    code.
+    """
     codes = [ERROR_CODES[name] for name in names]
     values = (
         {
@@ -363,11 +403,13 @@ def _error(names: Sequence[str], schemas: Schemas) -> Json:
     }
 
 
-# -- schemas -----------------------------------------------------------------------------------
+# -- schemas ---------------------------------------------------------------------------
 
 
 def _schemas(schemas: Schemas, wanted: Iterable[str]) -> dict[str, Json]:
-    """Return the wanted schemas and all that they refer to, under names that OpenAPI admits."""
+    """Return the wanted schemas and all that they refer to, under names that OpenAPI
+    admits.
+    """
     taken: dict[str, Json] = {}
     waiting = sorted(wanted)
     while waiting:
@@ -375,7 +417,9 @@ def _schemas(schemas: Schemas, wanted: Iterable[str]) -> dict[str, Json]:
         if _name(file) not in taken:
             schema = _renamed(schemas[file], file, waiting)
             about_file = ("$id", "$schema")
-            taken[_name(file)] = {k: v for k, v in schema.items() if k not in about_file}
+            taken[_name(file)] = {
+                k: v for k, v in schema.items() if k not in about_file
+            }
     return dict(sorted(taken.items()))
 
 
@@ -390,7 +434,9 @@ def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
         return part
     value = {key: _renamed(item, file, waiting) for key, item in part.items()}
     if isinstance(part.get("$ref"), str):
-        target, fragment = urldefrag(urljoin(BASE + file, part["$ref"]).removeprefix(BASE))
+        target, fragment = urldefrag(
+            urljoin(BASE + file, part["$ref"]).removeprefix(BASE)
+        )
         target = target or file
         waiting.append(target)
         value["$ref"] = f"#/components/schemas/{_name(target)}{fragment}"
@@ -400,13 +446,18 @@ def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
 def _accepted(schema: Json) -> Json:
     """Return a place of a request's schema as clients may write it.
 
-    Where `body.coerced` accepts several types and makes one of them, several stand here.
+    Where `body.coerced` accepts several types and makes one of them, several stand
+    here.
     """
-    description = {"description": schema["description"]} if "description" in schema else {}
+    description = (
+        {"description": schema["description"]} if "description" in schema else {}
+    )
     not_plain = (*_OTHER_SPELLINGS, "description")
     plain = {key: part for key, part in schema.items() if key not in not_plain}
     others = [
-        other(plain) for keyword, other in _OTHER_SPELLINGS.items() if schema.get(keyword)
+        other(plain)
+        for keyword, other in _OTHER_SPELLINGS.items()
+        if schema.get(keyword)
     ]
     return {**description, "anyOf": [plain, *others]} if others else schema
 

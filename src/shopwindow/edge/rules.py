@@ -1,11 +1,12 @@
 """What an edge must know to answer pre-rendered reads by itself, as one structure.
 
-How this works. An edge, such as nginx, has the request line, the headers and the files; it cannot
-bind a request. So each operation tells by example how requests for its files are spelled. Its
-pre-rendered Calls are taken, with stand-ins for ids and for the application's name. A Call's one
-canonical request becomes a regular expression, and its file name becomes the name of the file,
-with the groups of that expression. Spellings that clients really send join them. What matches no
-expression goes to the service, which reads every spelling. `nginx` prints the structure.
+How this works. An edge, such as nginx, has the request line, the headers and the files;
+it cannot bind a request. So each operation tells by example how requests for its files
+are spelled. Its pre-rendered Calls are taken, with stand-ins for ids and for the
+application's name. A Call's one canonical request becomes a regular expression, and its
+file name becomes the name of the file, with the groups of that expression. Spellings
+that clients really send join them. What matches no expression goes to the service,
+which reads every spelling. `nginx` prints the structure.
 """
 
 import re
@@ -55,13 +56,16 @@ ACCEPTS = (
     "application/json, text/json, text/x-json, text/javascript, application/xml, text/xml",  # RestSharp
     "application/json, text/json, text/x-json, text/javascript, *+json, application/xml, text/xml, *+xml, *",
 )
-"""Values of Accept that an edge understands: the plain ones, and what common HTTP libraries
-send where the program that uses them sets none.
+"""Values of Accept that an edge understands: the plain ones, and what common HTTP
+libraries send where the program that uses them sets none.
 """
 
 _REFUSALS = (
     Refusal("no_key"),
-    Refusal("invalid", (Fault("", "the request line or a header is malformed or too large"),)),
+    Refusal(
+        "invalid",
+        (Fault("", "the request line or a header is malformed or too large"),),
+    ),
     Refusal("too_large"),
     Refusal("uri_too_long"),
     Refusal("too_many"),
@@ -82,9 +86,9 @@ _STAND_IN = "application-of-the-key"
 class Target:
     """Spellings of pre-rendered Calls, and the file that answers them.
 
-    ``pattern`` matches whole targets below the base URL, and only those of these Calls. ``stem``
-    is the file's name without its extension, with `\\1` for the pattern's first group and
-    APPLICATION. The patterns mean the same to Python, PCRE and RE2.
+    ``pattern`` matches whole targets below the base URL, and only those of these Calls.
+    ``stem`` is the file's name without its extension, with `\\1` for the pattern's
+    first group and APPLICATION. The patterns mean the same to Python, PCRE and RE2.
     """
 
     pattern: str
@@ -108,8 +112,8 @@ class Route:
 class Error:
     """A response that an edge gives by itself.
 
-    ``code`` is a name of `interface.answer.ERROR_CODES`; ``bodies`` are pairs of a format's name and
-    the body in it.
+    ``code`` is a name of `interface.answer.ERROR_CODES`; ``bodies`` are pairs of a
+    format's name and the body in it.
     """
 
     code: str
@@ -121,13 +125,15 @@ class Error:
 class Rules:
     """All that an edge must know.
 
-    ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is the base
-    host. ``key_header`` is the header with the API key; empty where the interface asks for no
-    key. ``media_types`` are pairs of a format's name and its media type; ``accepts``, of a value
-    of Accept and a format's name; ``applications``, of a name and the digests of its keys.
+    ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is
+    the base host. ``key_header`` is the header with the API key; empty where the
+    interface asks for no key. ``media_types`` are pairs of a format's name and its
+    media type; ``accepts``, of a value of Accept and a format's name; ``applications``,
+    of a name and the digests of its keys.
 
-    ``own_paths`` are whole paths, of the order host where there is one: of operations that answer
-    failures in a form of their own. For these ``own_errors`` stand in place of ``errors``.
+    ``own_paths`` are whole paths, of the order host where there is one: of operations
+    that answer failures in a form of their own. For these ``own_errors`` stand in place
+    of ``errors``.
     """
 
     base_host: str
@@ -160,42 +166,50 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
         order_host=order_host if order_host != base_host else "",
         key_header=API_KEY_HEADER if asks_for_key else "",
         vary=vary(content),
-        media_types=tuple((format.name, format.media_type) for format in RESPONSE_FORMATS),
+        media_types=tuple(
+            (format.name, format.media_type) for format in RESPONSE_FORMATS
+        ),
         accepts=tuple(_accepts(ACCEPTS)),
-        applications=tuple((name, tuple(sorted(digests))) for name, digests in applications),
+        applications=tuple(
+            (name, tuple(sorted(digests))) for name, digests in applications
+        ),
         routes=tuple(_route(each, content) for each in operations if each.prerendered),
         errors=tuple(_error(refusal, schemas) for refusal in refusals),
         own_paths=tuple(
             f"{(order if operation.order_host else base).path}/{operation.path}"
             for operation in own
         ),
-        own_errors=tuple(_error(refusal, schemas, own[0]) for refusal in refusals if own),
+        own_errors=tuple(
+            _error(refusal, schemas, own[0]) for refusal in refusals if own
+        ),
     )
 
 
 def digest(rules: Rules) -> str:
-    """Return the manifest's `edge` (SHA-256, hex): where it changes, the edge's configuration
-    must be written and loaded again.
+    """Return the manifest's `edge` (SHA-256, hex): where it changes, the edge's
+    configuration must be written and loaded again.
 
-    It covers the digests of keys, since an edge must learn that a key is withdrawn. It covers no
-    stores and the like: their ids are expressions.
+    It covers the digests of keys, since an edge must learn that a key is withdrawn. It
+    covers no stores and the like: their ids are expressions.
     """
     return sha256(orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-# -- targets -----------------------------------------------------------------------------------
+# -- targets ---------------------------------------------------------------------------
 
 
 def _route(operation: Operation, content: Content) -> Route:
     lifetime = cache_control(content.lifetime(operation.name, operation.lifetime))
-    return Route(operation.name, operation.path, lifetime, tuple(_targets(operation, content)))
+    return Route(
+        operation.name, operation.path, lifetime, tuple(_targets(operation, content))
+    )
 
 
 def _targets(operation: Operation, content: Content) -> Iterator[Target]:
     """Yield the spellings of an operation's pre-rendered Calls.
 
-    Queries that stand in their files' names as they are share one expression, because an edge
-    tries expressions one after the other.
+    Queries that stand in their files' names as they are share one expression, because
+    an edge tries expressions one after the other.
     """
     verbatim: dict[tuple[str, str], list[str]] = {}
     others: dict[str, str] = {}
@@ -210,7 +224,9 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
         if query_in_name == request.query:
             path = _captured(re.escape(request.path), ids)
             place = path, _numbered(head, request.path, ids)
-            verbatim.setdefault(place, []).append(_any_id(re.escape(request.query), ids))
+            verbatim.setdefault(place, []).append(
+                _any_id(re.escape(request.query), ids)
+            )
         else:
             pattern = _captured(re.escape(request.target), ids)
             others[pattern] = _numbered(stem, request.target, ids)
@@ -226,7 +242,8 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
 def _shapes(
     operation: Operation, content: Content
 ) -> Iterator[tuple[Arguments, tuple[str, ...]]]:
-    """Yield the arguments of pre-rendered Calls, each combination once, with their stand-ins.
+    """Yield the arguments of pre-rendered Calls, each combination once, with their
+    stand-ins.
 
     A stand-in takes the place of an id, and stands for any other id.
     """
@@ -250,15 +267,16 @@ def _shapes(
 def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
     """Yield targets that ask for the same Call, each with its expression.
 
-    Words may stand in any order and their comma may be encoded; and a parameter that is always
-    written may be left out.
+    Words may stand in any order and their comma may be encoded; and a parameter that is
+    always written may be left out.
     """
     target = call.request().target
     for parameter in call.operation.parameters:
         words = call[parameter.name] if isinstance(parameter.kind, Words) else ()
         if len(words or ()) > 1:
             orders = "|".join(
-                "(?:,|%2[Cc])".join(map(re.escape, order)) for order in permutations(words)
+                "(?:,|%2[Cc])".join(map(re.escape, order))
+                for order in permutations(words)
             )
             written = re.escape(parameter.kind.format(words))
             if written in re.escape(target):
@@ -293,14 +311,16 @@ def _captured(pattern: str, stand_ins: Iterable[str]) -> str:
 
 
 def _numbered(stem: str, target: str, stand_ins: Iterable[str]) -> str:
-    """Return a stem whose ids are groups, in the order in which they stand in the target."""
+    """Return a stem whose ids are groups, in the order in which they stand in the
+    target.
+    """
     in_target = sorted(filter(target.__contains__, stand_ins), key=target.index)
     for number, stand_in in enumerate(in_target, 1):
         stem = stem.replace(stand_in, f"\\{number}")
     return stem
 
 
-# -- Accept and errors -------------------------------------------------------------------------
+# -- Accept and errors -----------------------------------------------------------------
 
 
 def _accepts(values: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -313,7 +333,9 @@ def _accepts(values: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield value, format.name
 
 
-def _error(refusal: Refusal, schemas: Schemas, operation: Operation | None = None) -> Error:
+def _error(
+    refusal: Refusal, schemas: Schemas, operation: Operation | None = None
+) -> Error:
     """Return a refusal in every format, in the form that an operation gives it."""
     bodies = []
     for format in RESPONSE_FORMATS:

@@ -11,7 +11,8 @@ import orjson
 from shopwindow.editor.schemas import Association
 
 ASSOCIATIONS_FILE = "associations.json"
-"""Beside the schemas: what the setting `yaml.schemas` of a language server has to say."""
+"""Beside the schemas: what the setting `yaml.schemas` of a language server has to say.
+"""
 
 
 def schema_files(listed: Iterable[Association]) -> dict[str, bytes]:
@@ -19,14 +20,18 @@ def schema_files(listed: Iterable[Association]) -> dict[str, bytes]:
     return {f"{each.name}.json": orjson.dumps(each.schema) + b"\n" for each in listed}
 
 
-def patterns(listed: Iterable[Association], folder: str, content: str) -> dict[str, list[str]]:
-    """Return the setting `yaml.schemas`: a schema's path, relative to the repository, and the
-    files that it is for.
+def patterns(
+    listed: Iterable[Association], folder: str, content: str
+) -> dict[str, list[str]]:
+    """Return the setting `yaml.schemas`: a schema's path, relative to the repository,
+    and the files that it is for.
     """
     result = {}
     for each in listed:
         globs = [
-            f"!{content}/{pattern[1:]}" if pattern.startswith("!") else f"{content}/{pattern}"
+            f"!{content}/{pattern[1:]}"
+            if pattern.startswith("!")
+            else f"{content}/{pattern}"
             for pattern in each.patterns
         ]
         result[f"./{folder}/{each.name}.json"] = globs
@@ -43,8 +48,8 @@ def write_schemas(
 ) -> list[Path]:
     """Write schemas and ASSOCIATIONS_FILE to a folder; return the paths.
 
-    Paths in ASSOCIATIONS_FILE are relative to ``root``, the folder that an editor opens, and ``content`` is
-    the name of the content folder in it.
+    Paths in ASSOCIATIONS_FILE are relative to ``root``, the folder that an editor
+    opens, and ``content`` is the name of the content folder in it.
     """
     listed = list(listed)
     relative = os.path.relpath(folder.absolute(), root).replace(os.sep, "/")

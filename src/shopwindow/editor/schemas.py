@@ -1,11 +1,12 @@
-"""Our schemas as a YAML language server needs them: one file a kind, complete in itself.
+"""Our schemas as a YAML language server needs them: one file a kind, complete in
+itself.
 
-How this works: `Translation` follows every `$ref` and writes out what it leads to, so that a
-file needs no other one and a property's own description is what the editor shows. A place that
-leads to itself, as a category within a category does, stays a `$ref` into the file's own
-definitions. Texts are loosened by `texts`, and keywords that only `check` knows are left out.
-Of a kind whose documents build on bases, a document may lack what its base has and remove it by
-null; only `check` sees both together.
+How this works: `Translation` follows every `$ref` and writes out what it leads to, so
+that a file needs no other one and a property's own description is what the editor
+shows. A place that leads to itself, as a category within a category does, stays a
+`$ref` into the file's own definitions. Texts are loosened by `texts`, and keywords that
+only `check` knows are left out. Of a kind whose documents build on bases, a document
+may lack what its base has and remove it by null; only `check` sees both together.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,9 +38,9 @@ TYPE_WORDS = {
 }
 
 MAX_WRITTEN_OUT = 5_000
-"""Places of a schema that are written out: twenty times those of our largest, app.json, which
-has 243. Beyond, each reference leads to one definition. A folder's own schema may lead to
-another from ten places, that one to a third from ten, and so on.
+"""Places of a schema that are written out: twenty times those of our largest, app.json,
+which has 243. Beyond, each reference leads to one definition. A folder's own schema may
+lead to another from ten places, that one to a third from ten, and so on.
 """
 
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -50,8 +51,8 @@ _TEXT_KEYWORDS = ("pattern", "format", "minLength", "maxLength")
 
 @dataclass(frozen=True)
 class Association:
-    """A schema and the files that it is for: patterns below the content folder; those that
-    begin with `!` are left out.
+    """A schema and the files that it is for: patterns below the content folder; those
+    that begin with `!` are left out.
     """
 
     name: str
@@ -60,10 +61,11 @@ class Association:
 
 
 def associations(interface: Interface, schemas: Schemas) -> list[Association]:
-    """Return the editor's schemas of a content folder: site.yaml, collections.yaml, each kind,
-    and the bases of kinds that have some.
+    """Return the editor's schemas of a content folder: site.yaml, collections.yaml,
+    each kind, and the bases of kinds that have some.
 
-    ``interface`` and ``schemas`` are those with the folder's collections and own schemas.
+    ``interface`` and ``schemas`` are those with the folder's collections and own
+    schemas.
     """
     result = [
         Association("site", whole(schemas, SITE.schema), (SITE_FILE,)),
@@ -152,8 +154,8 @@ def _document(
 class Translation:
     """The schemas of one level, read as an editor needs them.
 
-    ``prefix`` keeps the names of its definitions apart from those of another translation in the
-    same file. ``layered``: documents may lack what their base has.
+    ``prefix`` keeps the names of its definitions apart from those of another
+    translation in the same file. ``layered``: documents may lack what their base has.
     """
 
     schemas: Schemas
@@ -213,7 +215,9 @@ class Translation:
         more: EditorSchema = {}
         for key in ("allOf", "anyOf", "oneOf"):
             if key in schema:
-                more[key] = [self._part(part, base, lacks=lacks) for part in schema[key]]
+                more[key] = [
+                    self._part(part, base, lacks=lacks) for part in schema[key]
+                ]
         if "not" in schema and schema["not"] != {}:
             more["not"] = self._condition(schema["not"], base)
         if "if" in schema and not lacks:
@@ -273,7 +277,9 @@ class Translation:
         if "propertyNames" in schema:
             result["propertyNames"] = texts.name(schema["propertyNames"])
         if not lacks:
-            result |= {key: schema[key] for key in ("required", *_SIZES) if key in schema}
+            result |= {
+                key: schema[key] for key in ("required", *_SIZES) if key in schema
+            }
             if "dependentRequired" in schema:
                 result["dependencies"] = schema["dependentRequired"]
         return result
@@ -284,12 +290,14 @@ class Translation:
         return _removable(result) if lacks and isinstance(result, dict) else result
 
     def _part(self, schema: Any, base: str, *, lacks: bool = False) -> Any:
-        """Return a schema within a schema. True and false are schemas, too, and `not: {}` is
-        our way to write false with words.
+        """Return a schema within a schema. True and false are schemas, too, and `not:
+        {}` is our way to write false with words.
         """
         if not isinstance(schema, dict):
             return schema
-        return False if schema.get("not") == {} else self.place(schema, base, lacks=lacks)
+        return (
+            False if schema.get("not") == {} else self.place(schema, base, lacks=lacks)
+        )
 
     def _condition(self, schema: Any, base: str) -> Any:
         """Return the schema of a condition: as it is, for no rule in it may be looser.
@@ -301,7 +309,9 @@ class Translation:
         if not isinstance(schema, dict):
             return schema
         parts = {
-            key: part for key, part in schema.items() if key not in ("$ref", "$id", "$defs")
+            key: part
+            for key, part in schema.items()
+            if key not in ("$ref", "$id", "$defs")
         }
         result = {key: self._condition(part, base) for key, part in parts.items()}
         if "$ref" not in schema:
@@ -342,7 +352,9 @@ def _of_texts(schema: EditorSchema) -> bool:
 
 
 def _refused(properties: Mapping[str, Any]) -> str:
-    """Return the words for properties that may not stand here, where there are only such."""
+    """Return the words for properties that may not stand here, where there are only
+    such.
+    """
     parts: Iterable[Any] = properties.values()
     words = {
         part.get("x-allowed", "")

@@ -11,15 +11,15 @@ DEEPEST_SNIPPET = 6
 
 
 def snippet(kind: Kind, schemas: Schemas) -> list[dict[str, Any]]:
-    """Return the snippets of a kind: a document with what is required, in the schema's order.
+    """Return the snippets of a kind: a document with what is required, in the schema's
+    order.
 
-    The id is the first place to fill in, for only a person or `shopwindow new` knows it.
+    The id is the first place to fill in, for only a person or `shopwindow new` knows
+    it.
     """
     shape = schemas.shape(kind.schema)
     body = _Body(kind).value(shape, (), 0)
-    about = (
-        f"A {kind.name} with what is required. `shopwindow new {kind.name}` knows the next id."
-    )
+    about = f"A {kind.name} with what is required. `shopwindow new {kind.name}` knows the next id."
     return [{"label": f"new {kind.name}", "description": about, "body": body}]
 
 
@@ -42,7 +42,9 @@ class _Body:
             names = shape.required or shape.properties[:1]
             inner = ((name, shape.property(name)) for name in names)
             return {
-                name: self.value(part, (*way, name), deep + 1) for name, part in inner if part
+                name: self.value(part, (*way, name), deep + 1)
+                for name, part in inner
+                if part
             }
         if examples:
             return self._marked(examples[0])
@@ -52,7 +54,9 @@ class _Body:
         return self._marked(choices[0] if choices else "")
 
     def _marked(self, value: Any) -> Any:
-        """Return a value in which every scalar is a stop, with the value as what stands there."""
+        """Return a value in which every scalar is a stop, with the value as what stands
+        there.
+        """
         if isinstance(value, dict):
             return {key: self._marked(part) for key, part in value.items()}
         if isinstance(value, list):

@@ -1,10 +1,12 @@
-"""What a YAML language server is told about a text, so that it takes what `check` takes.
+"""What a YAML language server is told about a text, so that it takes what `check`
+takes.
 
-How this works: our reader takes YAML as JSON, and renders `{{ }}` before a schema looks. A
-language server does neither. It reads TRUE as a boolean and 02116 as the number 2116, and it
-sees the braces. So each text is also allowed to be what the server makes of it, and every rule
-about its form holds only where no expression stands. A rule becomes a pattern with words beside
-it, for nobody can read a regular expression in an editor.
+How this works: our reader takes YAML as JSON, and renders `{{ }}` before a schema
+looks. A language server does neither. It reads TRUE as a boolean and 02116 as the
+number 2116, and it sees the braces. So each text is also allowed to be what the server
+makes of it, and every rule about its form holds only where no expression stands. A rule
+becomes a pattern with words beside it, for nobody can read a regular expression in an
+editor.
 """
 
 import re
@@ -14,7 +16,9 @@ from typing import Any
 EditorSchema = dict[str, Any]
 
 HOLDS_EXPRESSION = r"\{\{"
-"""In a pattern: an expression stands in the text, and what it renders to is not known here."""
+"""In a pattern: an expression stands in the text, and what it renders to is not known
+here.
+"""
 
 QUOTE_NUMBERS = "text; put what looks like a number in quotes"
 
@@ -23,7 +27,10 @@ _FORMAT_RULES = {
         r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s]*$",
         "a URL, such as https://www.shop.example/page",
     ),
-    "date": (r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$", "a day as YYYY-MM-DD"),
+    "date": (
+        r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$",
+        "a day as YYYY-MM-DD",
+    ),
     "date-time": (
         r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?"
         r"(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$",
@@ -40,14 +47,16 @@ _UNQUOTED_TRUTH = ("TRUE", "FALSE", "True", "False")
 """Plain text for us, and a boolean in YAML 1.2's core schema, §10.3.2."""
 
 LONGEST_ZERO = 18
-"""Digits of a text such as 02116 that is tried: more than any zip code, bar code or number."""
+"""Digits of a text such as 02116 that is tried: more than any zip code, bar code or
+number.
+"""
 
 
 def text(schema: Mapping[str, Any]) -> EditorSchema:
     """Return the schema of a place that holds text, for a language server.
 
-    The annotations are the caller's. ``schema`` may have any keyword that JSON Schema knows for
-    text; those of numbers, arrays and objects are left out.
+    The annotations are the caller's. ``schema`` may have any keyword that JSON Schema
+    knows for text; those of numbers, arrays and objects are left out.
     """
     types = ["string"]
     if any(_admits(schema, word) for word in _UNQUOTED_TRUTH):
@@ -74,7 +83,9 @@ def text(schema: Mapping[str, Any]) -> EditorSchema:
 
 
 def name(schema: Mapping[str, Any]) -> EditorSchema:
-    """Return the schema of the names of an object's properties, which hold no expression."""
+    """Return the schema of the names of an object's properties, which hold no
+    expression.
+    """
     result: EditorSchema = {}
     for pattern, words in _rules(schema):
         part = {"pattern": pattern, "patternErrorMessage": words}
@@ -87,8 +98,8 @@ def name(schema: Mapping[str, Any]) -> EditorSchema:
 def _one_of(choices: list[Any], *, takes_truth: bool) -> EditorSchema:
     """Return the schema of a text that is one of some, or an expression.
 
-    What a server makes of TRUE is described by what it is not: of a boolean, the server would
-    offer true and false, which are no texts.
+    What a server makes of TRUE is described by what it is not: of a boolean, the server
+    would offer true and false, which are no texts.
     """
     words = "one of: " + ", ".join(str(choice) for choice in choices)
     parts: list[EditorSchema] = [
@@ -121,18 +132,27 @@ def _rules(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _pattern(pattern: str, words: str) -> EditorSchema:
-    return {"pattern": f"(?:{pattern})|{HOLDS_EXPRESSION}", "patternErrorMessage": words}
+    return {
+        "pattern": f"(?:{pattern})|{HOLDS_EXPRESSION}",
+        "patternErrorMessage": words,
+    }
 
 
 def _admits(schema: Mapping[str, Any], word: str) -> bool:
-    """Return whether a text satisfies what a schema says of texts, as far as Python can tell."""
+    """Return whether a text satisfies what a schema says of texts, as far as Python can
+    tell.
+    """
     if "enum" in schema:
         return any(word == choice for choice in schema["enum"])
     if "const" in schema:
         return bool(word == schema["const"])
     if schema.get("format") in _FORMAT_RULES:
         return False
-    if not schema.get("minLength", 0) <= len(word) <= schema.get("maxLength", len(word)):
+    if (
+        not schema.get("minLength", 0)
+        <= len(word)
+        <= schema.get("maxLength", len(word))
+    ):
         return False
     pattern = schema.get("pattern")
     if not isinstance(pattern, str) or _FOREIGN.search(pattern):
@@ -144,15 +164,19 @@ def _admits(schema: Mapping[str, Any], word: str) -> bool:
 
 
 def _leading_zeros(schema: Mapping[str, Any]) -> int:
-    """Return the largest number that a server may read where a text such as 02116 stands.
+    """Return the largest number that a server may read where a text such as 02116
+    stands.
 
-    A text of n digits that begins with 0 is below 10 to the power of n-1. Larger numbers stay a
-    mistake, for those our reader takes for numbers as well. 0: no such text is allowed, or any
-    text is, and then a number is far more likely to lack its quotes.
+    A text of n digits that begins with 0 is below 10 to the power of n-1. Larger
+    numbers stay a mistake, for those our reader takes for numbers as well. 0: no such
+    text is allowed, or any text is, and then a number is far more likely to lack its
+    quotes.
     """
     if "pattern" not in schema:
         return 0
     lengths = range(2, LONGEST_ZERO + 1)
-    admitted = [length for length in lengths if _admits(schema, "0" + "1" * (length - 1))]
+    admitted = [
+        length for length in lengths if _admits(schema, "0" + "1" * (length - 1))
+    ]
     is_any = _admits(schema, "any text at all")
     return 0 if is_any or not admitted else 10 ** (max(admitted) - 1) - 1

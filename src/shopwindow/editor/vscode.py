@@ -1,4 +1,6 @@
-"""The files of VS Code in a content repository: schemas, and the settings that name them."""
+"""The files of VS Code in a content repository: schemas, and the settings that name
+them.
+"""
 
 import json
 import re
@@ -24,8 +26,8 @@ ASSOCIATIONS = "yaml.schemas"
 
 _PLACE = r"^(?:\S*/)?(CONTENT/[^:]+):(\d+):(\d+): (.*)$"
 _FILE = r"^(?:\S*/)?(CONTENT/[^:]+\.(?:yaml|yml|json|jsonl|gz|zst)): (.*)$"
-"""What `check` prints of a problem: at a place of a file, or about all of it. CONTENT is the
-name of the content folder.
+"""What `check` prints of a problem: at a place of a file, or about all of it. CONTENT
+is the name of the content folder.
 """
 
 USUAL_CONTENT = "content"
@@ -33,8 +35,8 @@ USUAL_CONTENT = "content"
 
 
 def files(interface: Interface, schemas: Schemas, content: str) -> dict[str, bytes]:
-    """Return the files below .vscode: path → bytes. ``content`` is the content folder's path
-    in the repository, with slashes.
+    """Return the files below .vscode: path → bytes. ``content`` is the content folder's
+    path in the repository, with slashes.
     """
     listed = associations(interface, schemas)
     written = {f"{SCHEMAS}/{name}": data for name, data in schema_files(listed).items()}
@@ -48,8 +50,8 @@ def files(interface: Interface, schemas: Schemas, content: str) -> dict[str, byt
 
 
 def renewed(existing: bytes | None, settings: bytes) -> bytes:
-    """Return settings.json with our schemas in place of those that an earlier run named, and
-    everything else as it is.
+    """Return settings.json with our schemas in place of those that an earlier run
+    named, and everything else as it is.
 
     Raises Failure where it is not plain JSON: its comments would be lost.
     """
@@ -76,8 +78,8 @@ def _is_ours(schema: str) -> bool:
 def write(root: Path, written: Mapping[str, bytes]) -> list[Path]:
     """Write the files of an editor again: schemas and settings; return their paths.
 
-    The settings keep what is not ours. Other files are written where they are missing. A schema
-    whose kind is gone goes, too.
+    The settings keep what is not ours. Other files are written where they are missing.
+    A schema whose kind is gone goes, too.
     """
     settings = root / SETTINGS
     there = settings.read_bytes() if settings.is_file() else None
@@ -97,7 +99,9 @@ def write(root: Path, written: Mapping[str, bytes]) -> list[Path]:
 
 
 def _tasks(content: str) -> dict[str, Any]:
-    """Return tasks.json: check and build, each with problem matchers for what it prints."""
+    """Return tasks.json: check and build, each with problem matchers for what it
+    prints.
+    """
     at_place = {"regexp": _PLACE, "file": 1, "line": 2, "column": 3, "message": 4}
     at_file = {"regexp": _FILE, "kind": "file", "file": 1, "message": 2}
     matchers = [_matcher(pattern, content) for pattern in (at_place, at_file)]

@@ -1,8 +1,8 @@
 """A Call becomes a Response, and so does a Refusal, by one table of codes.
 
-The build and the service both come through here, so a file and a dynamic response have the same
-bytes: first the view returns a value, then the mask (`_fields`) is applied, then the format
-encodes it, and JSONP wraps it last.
+The build and the service both come through here, so a file and a dynamic response have
+the same bytes: first the view returns a value, then the mask (`_fields`) is applied,
+then the format encodes it, and JSONP wraps it last.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,9 @@ from shopwindow.problems import Refusal
 
 @dataclass(frozen=True)
 class Code:
-    """A row of the table (wire shapes §1): HTTP status, and the body's errorCode and message."""
+    """A row of the table (wire shapes §1): HTTP status, and the body's errorCode and
+    message.
+    """
 
     status: int
     error_code: int
@@ -42,7 +44,9 @@ ERROR_CODES = {
     "not_found": Code(404, 409, "No data for search criteria"),
     "slow": Code(408, 408, "The request took too long to arrive"),
     "precondition": Code(412, 412, "It was changed meanwhile"),
-    "repeated_otherwise": Code(422, 422, "The Idempotency-Key was used for another request"),
+    "repeated_otherwise": Code(
+        422, 422, "The Idempotency-Key was used for another request"
+    ),
     "too_many": Code(429, 429, "Too many requests"),
     "internal": Code(500, 500, "The service failed"),
     "bad_gateway": Code(502, 201, "The service could not be reached"),
@@ -82,14 +86,21 @@ def value_of(call: Call, content: Content) -> Json:
 
 
 def respond(call: Call, value: Json, content: Content, schemas: Schemas) -> Response:
-    """Encode a value for a Call: the fields of its mask, in its format and JSONP callback."""
+    """Encode a value for a Call: the fields of its mask, in its format and JSONP
+    callback.
+    """
     return _respond(
-        call, value, schemas, content.lifetime(call.operation.name, call.operation.lifetime)
+        call,
+        value,
+        schemas,
+        content.lifetime(call.operation.name, call.operation.lifetime),
     )
 
 
 def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Response:
-    """Encode the outcome of an action, which no cache may store. Raises the outcome's Refusal."""
+    """Encode the outcome of an action, which no cache may store. Raises the outcome's
+    Refusal.
+    """
     if outcome.refusal:
         raise outcome.refusal
     response = _respond(call, outcome.value, schemas, None)
@@ -100,7 +111,9 @@ def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Respons
     )
 
 
-def _respond(call: Call, value: Json, schemas: Schemas, lifetime: int | None) -> Response:
+def _respond(
+    call: Call, value: Json, schemas: Schemas, lifetime: int | None
+) -> Response:
     arguments = dict(call.arguments)
     if mask := arguments.get("_fields"):
         value = _masked(value, call.operation.items, mask)
@@ -142,9 +155,14 @@ def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
 
 
 def refuse(
-    refusal: Refusal, format: Format, schemas: Schemas, operation: Operation | None = None
+    refusal: Refusal,
+    format: Format,
+    schemas: Schemas,
+    operation: Operation | None = None,
 ) -> Response:
-    """Encode a Refusal in the general error form, or in the operation's own form of failures."""
+    """Encode a Refusal in the general error form, or in the operation's own form of
+    failures.
+    """
     code = ERROR_CODES[refusal.code]
     details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
     if operation is not None and operation.own_failures:
@@ -166,8 +184,8 @@ def _fail(
     schemas: Schemas,
     headers: tuple[tuple[str, str], ...],
 ) -> Response:
-    """Encode a Refusal in the form of single-use codes, whose errorCode is the HTTP status (wire
-    shapes §5).
+    """Encode a Refusal in the form of single-use codes, whose errorCode is the HTTP
+    status (wire shapes §5).
     """
     status = min(code.status, 500)
     reason = "SYSTEM_ERROR" if status == 500 else "; ".join(details)

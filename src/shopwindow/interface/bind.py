@@ -20,9 +20,9 @@ def bind(
 ) -> Call:
     """Return the one Call that a request asks for, whichever way it is spelled.
 
-    ``bind(call.request(), call.application) == call`` for every Call. ``routed``: the result of
-    ``route``, where it was called already. ``bodies``: what is needed to read a body; without
-    it, only reads can be bound. Raises Refusal, with every fault.
+    ``bind(call.request(), call.application) == call`` for every Call. ``routed``: the
+    result of ``route``, where it was called already. ``bodies``: what is needed to read
+    a body; without it, only reads can be bound. Raises Refusal, with every fault.
     """
     operation, texts = routed or interface.routes.route(request)
     format = _acceptable(request)
@@ -35,15 +35,20 @@ def bind(
         except ValueError as error:
             faults.append(Fault(name, str(error)))
     faults += [
-        Fault("", fault) for rule in operation.rules if (fault := rule.fault(texts, arguments))
+        Fault("", fault)
+        for rule in operation.rules
+        if (fault := rule.fault(texts, arguments))
     ]
     if "callback" in arguments and format is not JSON:
         faults.append(
             Fault(
-                "callback", f"can be had as {JSON.media_type} only, not as {format.media_type}"
+                "callback",
+                f"can be had as {JSON.media_type} only, not as {format.media_type}",
             )
         )
-    body = read(request, operation, bodies, faults) if operation.body and bodies else None
+    body = (
+        read(request, operation, bodies, faults) if operation.body and bodies else None
+    )
     if faults:
         raise Refusal("invalid", tuple(faults))
     return of_ordered(
@@ -54,9 +59,9 @@ def bind(
 def admit(request: Request, operation: Operation) -> None:
     """Raise the Refusal of a request whose head alone is enough for it.
 
-    That comes before anyone waits for the body, and in the order in which `bind` refuses.
-    Accept must admit JSON or XML, and the Content-Type of a body that the operation reads must
-    be one of them.
+    That comes before anyone waits for the body, and in the order in which `bind`
+    refuses. Accept must admit JSON or XML, and the Content-Type of a body that the
+    operation reads must be one of them.
     """
     _acceptable(request)
     named = "content-type" in request.headers and not operation.body_optional
@@ -70,7 +75,8 @@ def _acceptable(request: Request) -> Format:
     if format is None:
         accept = request.headers["accept"][:100]
         raise Refusal(
-            "not_acceptable", (Fault("Accept", f"must admit {MEDIA_TYPES}, not {accept!r}"),)
+            "not_acceptable",
+            (Fault("Accept", f"must admit {MEDIA_TYPES}, not {accept!r}"),),
         )
     return format
 

@@ -1,9 +1,10 @@
 """The body of a request → a checked JSON value (wire shapes §1).
 
-A body may be JSON or XML, and its values may be texts where numbers are meant. What comes out
-has at every place the one type of its schema, and all faults are found at once. Whoever sends a
-body need not be a customer, so its size in items, names and levels is refused before anything is
-explained: explaining takes a thousand times longer than deciding.
+A body may be JSON or XML, and its values may be texts where numbers are meant. What
+comes out has at every place the one type of its schema, and all faults are found at
+once. Whoever sends a body need not be a customer, so its size in items, names and
+levels is refused before anything is explained: explaining takes a thousand times longer
+than deciding.
 """
 
 import json
@@ -34,17 +35,21 @@ from shopwindow.problems import Fault, Pointer, Refusal, pointer_text
 
 
 class Bodies(NamedTuple):
-    """What reading a body takes: the schemas, and the content whose site.yaml names cookies."""
+    """What reading a body takes: the schemas, and the content whose site.yaml names
+    cookies.
+    """
 
     schemas: Schemas
     content: Content
 
 
-def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fault]) -> Json:
+def read(
+    request: Request, operation: Operation, bodies: Bodies, faults: list[Fault]
+) -> Json:
     """Return the body of a request for an operation that has one.
 
-    None where it is missing and may be. What is wrong with it is added to ``faults``. Raises
-    Refusal for a Content-Type that is neither JSON nor XML.
+    None where it is missing and may be. What is wrong with it is added to ``faults``.
+    Raises Refusal for a Content-Type that is neither JSON nor XML.
     """
     shape = bodies.schemas.shape(operation.request_schema)
     value: Json = {}
@@ -70,7 +75,9 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
     if operation.cookie:
         value = {**_cookie(operation.cookie, request, bodies.content), **value}
     if not value and not request.body:
-        faults.append(Fault("body", f"is missing; it holds {', '.join(shape.properties)}"))
+        faults.append(
+            Fault("body", f"is missing; it holds {', '.join(shape.properties)}")
+        )
         return None
     value = coerced(value, shape)
     findings = _findings(value, operation.request_schema, shape, bodies.schemas)
@@ -79,32 +86,37 @@ def read(request: Request, operation: Operation, bodies: Bodies, faults: list[Fa
         body_faults += islice(_barred(value, shape), MAX_BODY_FAULTS)
     faults += body_faults[:MAX_BODY_FAULTS]
     if len(body_faults) >= MAX_BODY_FAULTS:
-        faults.append(Fault("body", f"has more faults; the first {MAX_BODY_FAULTS} are named"))
+        faults.append(
+            Fault("body", f"has more faults; the first {MAX_BODY_FAULTS} are named")
+        )
     return value
 
 
 MAX_BODY_FAULTS = 50
-"""Faults of one body that are looked for, since to explain takes a thousand times longer than to
-decide.
+"""Faults of one body that are looked for, since to explain takes a thousand times
+longer than to decide.
 """
 
 MAX_LEVELS = 16
 """Levels of objects and lists. No schema of a body goes beyond four."""
 
 MORE_NAMES = 50
-"""Names of an object beyond those that its schema lists. Up to so many, each is named."""
+"""Names of an object beyond those that its schema lists. Up to so many, each is named.
+"""
 
 MORE_ITEMS = 1000
-"""Items of a list where the schema knows none. It is refused in any case; up to so many items
-that is explained.
+"""Items of a list where the schema knows none. It is refused in any case; up to so many
+items that is explained.
 """
 
 
 def _excess(value: Json, shape: Shape) -> Fault | None:
-    """Return what there are too many of in a body: items of a list, names of an object, levels.
+    """Return what there are too many of in a body: items of a list, names of an object,
+    levels.
 
-    This comes before anything is explained. Otherwise each of 41,000 items in a bag would be
-    explained, which takes 1.5 s of processor time, though their number refuses them already.
+    This comes before anything is explained. Otherwise each of 41,000 items in a bag
+    would be explained, which takes 1.5 s of processor time, though their number refuses
+    them already.
     """
     places: list[tuple[Pointer, Json, Shape | None]] = [((), value, shape)]
     while places:
@@ -122,10 +134,13 @@ def _excess(value: Json, shape: Shape) -> Fault | None:
                 else f"an object of {size:,} keys is too large"
             )
             return Fault(
-                _cut(pointer_text(pointer)) or "body", f"{seen}; allowed: at most {most}"
+                _cut(pointer_text(pointer)) or "body",
+                f"{seen}; allowed: at most {most}",
             )
         if size and len(pointer) >= MAX_LEVELS:
-            return Fault("body", f"goes deeper than {MAX_LEVELS} levels of objects and lists")
+            return Fault(
+                "body", f"goes deeper than {MAX_LEVELS} levels of objects and lists"
+            )
         if isinstance(part, dict):
             places += [
                 ((*pointer, name), inner, place.property(name) if place else None)
@@ -145,9 +160,9 @@ def _excess(value: Json, shape: Shape) -> Fault | None:
 def _findings(value: Json, name: str, shape: Shape, schemas: Schemas) -> list[Finding]:
     """What the schema ``name`` says is wrong with a body, MOST of it.
 
-    jsonschema walks past every right item to the next wrong one, 100 times slower than the
-    validator that only decides. So that one picks MOST wrong items of a long list, and only
-    these are explained, at their own places.
+    jsonschema walks past every right item to the next wrong one, 100 times slower than
+    the validator that only decides. So that one picks MOST wrong items of a long list,
+    and only these are explained, at their own places.
     """
     if not isinstance(value, dict) or schemas.valid(name, value):
         return schemas.findings(name, value, MAX_BODY_FAULTS)
@@ -166,11 +181,17 @@ def _findings(value: Json, name: str, shape: Shape, schemas: Schemas) -> list[Fi
         if all(places.values())
         else schemas.findings(name, value, MAX_BODY_FAULTS)
     )
-    return [_moved(finding, places) for finding in found] if all(places.values()) else found
+    return (
+        [_moved(finding, places) for finding in found]
+        if all(places.values())
+        else found
+    )
 
 
 def _moved(finding: Finding, places: Mapping[str, list[int]]) -> Finding:
-    """A finding about an item of a shortened list, at the item's place in the whole list."""
+    """A finding about an item of a shortened list, at the item's place in the whole
+    list.
+    """
     match finding.pointer:
         case (str(key), int(index), *rest) if key in places:
             return replace(finding, pointer=(key, places[key][index], *rest))
@@ -186,13 +207,15 @@ def _barred(value: Json, shape: Shape) -> Iterator[Fault]:
 
 
 def _cut(text: str) -> str:
-    """What is said of a body does not repeat it: a name in it may be as long as all of it."""
+    """What is said of a body does not repeat it: a name in it may be as long as all of
+    it.
+    """
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def body_format(content_type: str | None) -> Format:
-    """The format of a body, by its Content-Type without case; UTF-8 is the only charset. Raises
-    Refusal.
+    """The format of a body, by its Content-Type without case; UTF-8 is the only
+    charset. Raises Refusal.
     """
     media_type, _, rest = (content_type or "").partition(";")
     found = next(
@@ -216,8 +239,8 @@ def body_format(content_type: str | None) -> Format:
 def _unambiguous(data: bytes) -> None:
     """Raises Undecodable for JSON that readers read differently.
 
-    That is at a key that stands twice, and at a whole number of which many, orjson too, keep
-    but the first digits.
+    That is at a key that stands twice, and at a whole number of which many, orjson too,
+    keep but the first digits.
     """
     try:
         json.loads(data, object_pairs_hook=_each_once, parse_int=_exact)
@@ -242,11 +265,11 @@ def _exact(text: str) -> int:
 
 
 def coerced(value: Json, shape: Shape | None) -> Json:
-    """The value with every place of its one type, where the schema admits another spelling of
-    it.
+    """The value with every place of its one type, where the schema admits another
+    spelling of it.
 
-    ``x-textual``: an integer that may come as text; ``x-numeric``: text that may come as a
-    whole number; ``x-single``: an array whose only item may stand alone.
+    ``x-textual``: an integer that may come as text; ``x-numeric``: text that may come
+    as a whole number; ``x-single``: an array whose only item may stand alone.
     """
     if shape is None:
         return value
@@ -263,17 +286,21 @@ def coerced(value: Json, shape: Shape | None) -> Json:
         and value.isdecimal()
     ):
         return int(value) if len(value) <= 16 else value
-    if shape.keyword("x-numeric") and isinstance(value, int) and not isinstance(value, bool):
+    if (
+        shape.keyword("x-numeric")
+        and isinstance(value, int)
+        and not isinstance(value, bool)
+    ):
         return str(value)
     return value
 
 
 def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Json]:
-    """What a cookie gives of the body. Of two of one name it is the first (RFC 6265 §5.4): its
-    path fits best.
+    """What a cookie gives of the body. Of two of one name it is the first (RFC 6265
+    §5.4): its path fits best.
 
-    The header is taken apart by hand: the standard library's reader gives up at the first
-    cookie that is not as it should be, whoever has set it.
+    The header is taken apart by hand: the standard library's reader gives up at the
+    first cookie that is not as it should be, whoever has set it.
     """
     name = content.setting(cookie.setting)
     for part in request.headers.get("cookie", "").split(";"):
@@ -285,7 +312,9 @@ def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Jso
 
 def _fault(finding: Finding) -> Fault:
     if finding.missing is not None:
-        return Fault(_cut(pointer_text((*finding.pointer, finding.missing))), "is missing")
+        return Fault(
+            _cut(pointer_text((*finding.pointer, finding.missing))), "is missing"
+        )
     found, allowed = _cut(finding.found), finding.allowed
     for layout in LAYOUTS.values():
         allowed = allowed.removesuffix(f": {layout}")

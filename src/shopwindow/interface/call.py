@@ -1,8 +1,8 @@
-"""A Call made of parsed arguments, in the one order that its canonical spelling and its file
-name have.
+"""A Call made of parsed arguments, in the one order that its canonical spelling and its
+file name have.
 
-`Call` stands beside `Operation`, for each names the other; who makes or reads Calls imports it
-from here.
+`Call` stands beside `Operation`, for each names the other; who makes or reads Calls
+imports it from here.
 """
 
 from shopwindow.content.yaml import Json
@@ -21,8 +21,8 @@ def make(
     body: Json = None,
     if_match: str | None = None,
 ) -> Call:
-    """Return a Call of parsed arguments, which it brings into order; those at their default are
-    left out.
+    """Return a Call of parsed arguments, which it brings into order; those at their
+    default are left out.
     """
     ordered = {name: arguments[name] for name in operation.ordered(arguments)}
     return of_ordered(operation, format, ordered, application, body, if_match)
@@ -36,12 +36,16 @@ def of_ordered(
     body: Json,
     if_match: str | None,
 ) -> Call:
-    """Return a Call of arguments that are in declared order; those at their default are left
-    out.
+    """Return a Call of arguments that are in declared order; those at their default are
+    left out.
     """
     defaults = operation.defaults
     not_default = tuple(
-        [(name, value) for name, value in arguments.items() if value != defaults.get(name)]
+        [
+            (name, value)
+            for name, value in arguments.items()
+            if value != defaults.get(name)
+        ]
     )
     asking = application if operation.by_application else None
     guard = (

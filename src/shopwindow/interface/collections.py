@@ -1,9 +1,9 @@
-"""What is served of a collection: its list, narrowed by filters, and single documents by their
-ids.
+"""What is served of a collection: its list, narrowed by filters, and single documents
+by their ids.
 
 An Interface takes the collections of a content folder or of a release in as kinds and
-operations like all others, so nothing else in the engine knows that they were declared in a
-file.
+operations like all others, so nothing else in the engine knows that they were declared
+in a file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,8 +30,8 @@ from shopwindow.interface.operation import (
 from shopwindow.problems import Fault, Problem, Refusal
 
 FILTER_VALUES = 200
-"""Values of one filter that are pre-rendered; the service answers for the others. Ten thousand
-values, each with a file in every format, would be most of a release.
+"""Values of one filter that are pre-rendered; the service answers for the others. Ten
+thousand values, each with a file in every format, would be most of a release.
 """
 
 SITE_SCHEMA = "site.json"
@@ -39,8 +39,8 @@ SITE_SCHEMA = "site.json"
 
 @dataclass(frozen=True, eq=False)
 class _List:
-    """The view of `GET <path>`: every live document that all filters admit, in the kind's
-    order.
+    """The view of `GET <path>`: every live document that all filters admit, in the
+    kind's order.
     """
 
     collection: Collection
@@ -57,7 +57,9 @@ class _List:
         return {self.collection.key: list(documents)}
 
     def entries(self, content: Content) -> Iterator[Arguments]:
-        """Yield the whole list, and each of the first FILTER_VALUES values of each filter."""
+        """Yield the whole list, and each of the first FILTER_VALUES values of each
+        filter.
+        """
         yield {}
         documents = content.documents(self.collection.name)
         for name in self.collection.filters:
@@ -67,8 +69,8 @@ class _List:
 
 
 def _can_be_asked(text: str) -> bool:
-    """Whether a text is read as itself where it is the value of a filter: it has no comma and
-    no outer space.
+    """Whether a text is read as itself where it is the value of a filter: it has no
+    comma and no outer space.
     """
     try:
         return Texts().parse(text) == (text,)
@@ -78,8 +80,8 @@ def _can_be_asked(text: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Single:
-    """The view of `GET <path>/{ids}`: the live documents with these ids, in the order of the
-    ids.
+    """The view of `GET <path>/{ids}`: the live documents with these ids, in the order
+    of the ids.
     """
 
     collection: Collection
@@ -101,7 +103,11 @@ class _Single:
 def operations(collection: Collection) -> tuple[Operation, Operation]:
     """Return the two operations of a collection: the list, and single documents."""
     listed, single = _List(collection), _Single(collection)
-    name, id, properties = collection.name, collection.id, collection.schema["properties"]
+    name, id, properties = (
+        collection.name,
+        collection.id,
+        collection.schema["properties"],
+    )
     filters = tuple(
         Parameter(
             each,
@@ -113,7 +119,9 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
         for example in [next(iter(collection.choices((), each)), "")]
     )
     ids = (
-        Ids() if properties[id]["type"] == "integer" else Texts(maximum=collections.LONGEST_ID)
+        Ids()
+        if properties[id]["type"] == "integer"
+        else Texts(maximum=collections.LONGEST_ID)
     )
     return (
         Operation(
@@ -132,7 +140,11 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
             FromContent(single, single.entries),
             _response(collection),
             f"One {name} or several, by {id}.",
-            (Parameter(id, ids, f"The {id} of each, comma-separated."), FIELDS, CALLBACK),
+            (
+                Parameter(id, ids, f"The {id} of each, comma-separated."),
+                FIELDS,
+                CALLBACK,
+            ),
             items=(collection.key,),
             lifetime=collection.lifetime,
         ),
@@ -145,8 +157,8 @@ def _response(collection: Collection) -> str:
 
 
 def _answer(collection: Collection) -> Mapping[str, Any]:
-    """Return the schema of a collection's answers: the list, as long as it may be, is always
-    there.
+    """Return the schema of a collection's answers: the list, as long as it may be, is
+    always there.
     """
     return {
         "description": f"Documents of the collection {collection.name}.",
@@ -163,7 +175,7 @@ def _answer(collection: Collection) -> Mapping[str, Any]:
     }
 
 
-# -- an Interface with its collections ---------------------------------------------------------
+# -- an Interface with its collections -------------------------------------------------
 
 
 def with_collections(interface: Interface, declared: Iterable[Collection]) -> Interface:
@@ -183,7 +195,9 @@ def with_collections(interface: Interface, declared: Iterable[Collection]) -> In
 
 
 def without_collections(interface: Interface) -> Interface:
-    """Return an Interface as it is without the collections of a content folder or a release."""
+    """Return an Interface as it is without the collections of a content folder or a
+    release.
+    """
     if not interface.collections:
         return interface
     names = {each.name for each in interface.collections}
@@ -192,7 +206,9 @@ def without_collections(interface: Interface) -> Interface:
         interface,
         kinds=tuple(kind for kind in interface.kinds if kind.name not in names),
         operations=tuple(
-            operation for operation in interface.operations if operation.name not in served
+            operation
+            for operation in interface.operations
+            if operation.name not in served
         ),
         collections=(),
     )
@@ -201,8 +217,8 @@ def without_collections(interface: Interface) -> Interface:
 def schemas_with(schemas: Schemas, interface: Interface) -> Schemas:
     """Return schemas with those that follow from an Interface.
 
-    These are the schemas of its collections, of documents and of answers; and `lifetimes` of
-    site.yaml may name each operation that answers from content.
+    These are the schemas of its collections, of documents and of answers; and
+    `lifetimes` of site.yaml may name each operation that answers from content.
     """
     files: dict[str, Any] = {}
     for each in interface.collections:
@@ -237,8 +253,8 @@ def _site_schema(schema: Mapping[str, Any], names: Iterable[str]) -> Mapping[str
 
 @dataclass(frozen=True)
 class Declared:
-    """An Interface and schemas with the collections of a content folder, and what is wrong with
-    their declarations.
+    """An Interface and schemas with the collections of a content folder, and what is
+    wrong with their declarations.
 
     ``unread``: the folders of those that are declared with faults.
     """
@@ -250,8 +266,8 @@ class Declared:
 
 
 def declared(folder: Path, interface: Interface, schemas: Schemas) -> Declared:
-    """Return what a content folder makes of an Interface; ``schemas`` hold those of the folder
-    already.
+    """Return what a content folder makes of an Interface; ``schemas`` hold those of the
+    folder already.
     """
     paths = {operation.name: operation.path for operation in interface.operations}
     declared_ones = declarations.read(folder, schemas, interface.kinds, paths)

@@ -1,9 +1,9 @@
 """A client asks for some fields of an item by a mask, such as
 `_fields=id,attributes(attribute(name))` (interface 4.4).
 
-`parse` reads a mask, `format` writes its one canonical spelling, and `select` applies it. Names
-are sorted and each stands once, so that masks which keep the same are equal, and caches hold
-one response for them.
+`parse` reads a mask, `format` writes its one canonical spelling, and `select` applies
+it. Names are sorted and each stands once, so that masks which keep the same are equal,
+and caches hold one response for them.
 """
 
 import re
@@ -12,23 +12,29 @@ from collections.abc import Iterator
 from shopwindow.content.yaml import Json
 
 Mask = tuple[tuple[str, "Mask | None"], ...]
-"""Names in order, each once; with a mask of its own where only a part of the value is kept."""
+"""Names in order, each once; with a mask of its own where only a part of the value is
+kept.
+"""
 
 MAX_MASK_LENGTH = 1000
 """Characters of a mask."""
 
 MAX_MASK_DEPTH = 8
-"""Levels of a mask, which bound the recursion that a client can cause. The deepest response of
-the department store that has `_fields`, of stores, has four.
+"""Levels of a mask, which bound the recursion that a client can cause. The deepest
+response of the department store that has `_fields`, of stores, has four.
 """
 
 _MASK_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[(),])", re.ASCII)
 
 
 def parse(text: str) -> Mask:
-    """Return the mask that a text spells. Raises ValueError; its message follows a name."""
+    """Return the mask that a text spells. Raises ValueError; its message follows a
+    name.
+    """
     if len(text) > MAX_MASK_LENGTH:
-        raise ValueError(f"must be at most {MAX_MASK_LENGTH} characters, not {len(text)}")
+        raise ValueError(
+            f"must be at most {MAX_MASK_LENGTH} characters, not {len(text)}"
+        )
     tokens = list(_tokens(text))
     mask, rest = _names(tokens, 0, 1)
     if rest != len(tokens):
@@ -62,7 +68,9 @@ def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask,
     while True:
         if index == len(tokens) or tokens[index][0] in "(),":
             where = (
-                f"at character {tokens[index][1] + 1}" if index < len(tokens) else "at the end"
+                f"at character {tokens[index][1] + 1}"
+                if index < len(tokens)
+                else "at the end"
             )
             raise ValueError(
                 f"lacks a name {where}; write names as id,attributes(attribute(name))"
@@ -102,8 +110,8 @@ def format(mask: Mask) -> str:
 def select(item: Json, mask: Mask, folded: bool = False) -> Json:
     """Return the parts of an item that a mask names, in the item's order.
 
-    Names that the item lacks are ignored. ``folded``: the mask's names are in lower case, and
-    the item's may be in any.
+    Names that the item lacks are ignored. ``folded``: the mask's names are in lower
+    case, and the item's may be in any.
     """
     wanted = dict(mask)
     kept = {}

@@ -1,8 +1,9 @@
-"""The formats of responses, JSON and XML (wire shapes §1), and which of them a request accepts.
+"""The formats of responses, JSON and XML (wire shapes §1), and which of them a request
+accepts.
 
-Both are encodings of one JSON value. XML has no types and no arrays, so a schema's Shape
-decides how it is read back. Encoding needs the schema only for the root's name: keys become
-elements, and an array repeats its element.
+Both are encodings of one JSON value. XML has no types and no arrays, so a schema's
+Shape decides how it is read back. Encoding needs the schema only for the root's name:
+keys become elements, and an array repeats its element.
 """
 
 import re
@@ -29,12 +30,13 @@ class Undecodable(ValueError):
 
 @dataclass(frozen=True)
 class Format:
-    """A format. ``encode(value, shape)`` returns bytes; ``decode(bytes, shape, items, mask)``
-    returns their value.
+    """A format. ``encode(value, shape)`` returns bytes; ``decode(bytes, shape, items,
+    mask)`` returns their value.
 
     ``items`` and ``mask`` say which fields of which items a masked response has
-    (Operation.items, `_fields`). ``read(bytes, shape)`` returns the value of a request's body,
-    whose text may still be of the wrong type. ``decode`` and ``read`` raise Undecodable.
+    (Operation.items, `_fields`). ``read(bytes, shape)`` returns the value of a
+    request's body, whose text may still be of the wrong type. ``decode`` and ``read``
+    raise Undecodable.
     """
 
     name: str
@@ -54,26 +56,28 @@ class Decode(Protocol):
     ) -> Json: ...
 
 
-# -- JSON --------------------------------------------------------------------------------------
+# -- JSON ------------------------------------------------------------------------------
 
 
 def _json(value: Json, shape: Shape) -> bytes:
     return orjson.dumps(value)
 
 
-def _from_json(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None) -> Json:
+def _from_json(
+    data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None
+) -> Json:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise Undecodable(f"no JSON: {error}") from None
 
 
-# -- XML ---------------------------------------------------------------------------------------
+# -- XML -------------------------------------------------------------------------------
 
 
 def root_name(shape: Shape) -> str:
-    """Return the name of the root element: the schema's only property if that is an object,
-    else ``response``.
+    """Return the name of the root element: the schema's only property if that is an
+    object, else ``response``.
     """
     names = shape.properties
     if (
@@ -95,8 +99,8 @@ def _xml(value: Json, shape: Shape) -> bytes:
     return "".join(parts).encode()
 
 
-# What XML 1.0 §2.4 and §2.11 ask for in text; a reader would make a line feed of a raw carriage
-# return.
+# What XML 1.0 §2.4 and §2.11 ask for in text; a reader would make a line feed of a raw
+# carriage return.
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 
 
@@ -104,8 +108,8 @@ _UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def sayable(text: str) -> str:
-    """Return a client's text as a response may repeat it: U+FFFD stands for what XML cannot
-    hold (XML 1.0 §2.2).
+    """Return a client's text as a response may repeat it: U+FFFD stands for what XML
+    cannot hold (XML 1.0 §2.2).
 
     JSON could hold it, but both formats shall say the same.
     """
@@ -113,8 +117,8 @@ def sayable(text: str) -> str:
 
 
 def _object(name: str, value: dict[str, Json], parts: list[str]) -> None:
-    """Add an element with a child a key, in order; an array repeats its element; `<x/>` where
-    there is no child.
+    """Add an element with a child a key, in order; an array repeats its element; `<x/>`
+    where there is no child.
     """
     start, add = len(parts), parts.append
     add(f"<{name}>")
@@ -144,7 +148,9 @@ def _leaf(name: str, value: Json) -> str:
     return f"<{name}>{value}</{name}>"
 
 
-def _from_xml(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None) -> Json:
+def _from_xml(
+    data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None
+) -> Json:
     root, name = _tree(data), root_name(shape)
     if _local(root.tag) != name:
         raise Undecodable(f"the root element is <{_local(root.tag)}>, not <{name}>")
@@ -155,16 +161,24 @@ def _from_xml(data: bytes, shape: Shape, items: Path = (), mask: Mask | None = N
 
 
 def _request_from_xml(data: bytes, shape: Shape) -> Json:
-    """Read the XML body of a request. Its root is the schema's only property, or an element of
-    any name around all.
+    """Read the XML body of a request. Its root is the schema's only property, or an
+    element of any name around all.
     """
     root, names = _tree(data), shape.properties
     inner = shape.property(names[0]) if len(names) == 1 else None
-    if inner is None or _local(root.tag) != names[0] or inner.type not in ("object", "array"):
+    if (
+        inner is None
+        or _local(root.tag) != names[0]
+        or inner.type not in ("object", "array")
+    ):
         return _read(root, shape, (), None, strict=False)
     if inner.type == "object":
         return {names[0]: _read(root, inner, (), None, strict=False)}
-    return {names[0]: [_read(root, inner.items, (), None, strict=False)] if inner.items else []}
+    return {
+        names[0]: [_read(root, inner.items, (), None, strict=False)]
+        if inner.items
+        else []
+    }
 
 
 def _tree(data: bytes) -> Any:
@@ -194,8 +208,8 @@ def _tree(data: bytes) -> Any:
 
 
 def _local(tag: str) -> str:
-    """Return a tag without its namespace: `xmlns` is allowed and means nothing (wire shapes
-    §1).
+    """Return a tag without its namespace: `xmlns` is allowed and means nothing (wire
+    shapes §1).
     """
     return tag.rpartition("}")[2]
 
@@ -203,10 +217,11 @@ def _local(tag: str) -> str:
 def _read(
     element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool = True
 ) -> Json:
-    """Return an element's value by its shape. Once ``items`` is empty, ``mask`` applies.
+    """Return an element's value by its shape. Once ``items`` is empty, ``mask``
+    applies.
 
-    ``strict`` False: text of another type than the shape's stays text, and no empty array is
-    added.
+    ``strict`` False: text of another type than the shape's stays text, and no empty
+    array is added.
     """
     if element.attrib:
         raise Undecodable(f"<{element.tag}> has attributes, which are not allowed")
@@ -250,14 +265,21 @@ def _read_object(
     kept = dict(mask) if mask is not None and not items else None
     for child in element:
         if not isinstance(child.tag, str):
-            raise Undecodable(f"<{element.tag}> holds a comment or a processing instruction")
+            raise Undecodable(
+                f"<{element.tag}> holds a comment or a processing instruction"
+            )
         if (child.tail or "").strip(_XML_SPACE):
             raise Undecodable(f"<{element.tag}> holds text beside elements")
         name = _local(child.tag)
         inner = shape.property(name)
         if inner is None:
-            raise Undecodable(f"<{element.tag}> holds <{name}>, which is not known here")
-        below: tuple[Path, Mask | None] = ((), kept.get(name) if kept is not None else None)
+            raise Undecodable(
+                f"<{element.tag}> holds <{name}>, which is not known here"
+            )
+        below: tuple[Path, Mask | None] = (
+            (),
+            kept.get(name) if kept is not None else None,
+        )
         if items[:1] == (name,):
             below = (items[1:], mask)
         if inner.type == "array":
@@ -284,7 +306,7 @@ XML = Format("xml", "application/xml", _xml, _from_xml, _request_from_xml)
 RESPONSE_FORMATS = (JSON, XML)
 MEDIA_TYPES = " or ".join(format.media_type for format in RESPONSE_FORMATS)
 
-# -- for people to read ------------------------------------------------------------------------
+# -- for people to read ----------------------------------------------------------------
 
 
 def indented(body: bytes, media_type: str) -> str:
@@ -306,13 +328,17 @@ def indented(body: bytes, media_type: str) -> str:
     return body.decode()
 
 
-# -- which of them -----------------------------------------------------------------------------
+# -- which of them ---------------------------------------------------------------------
 
 _HTTP_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _PARAMETER = rf"\s*;(?:\s*({_HTTP_TOKEN})=({_HTTP_TOKEN}|{_QUOTED}))?"
-"""There is one way to read each space, so that no text makes the expression try again and again."""
-_MEDIA_RANGE = re.compile(rf"({_HTTP_TOKEN})/({_HTTP_TOKEN})((?:{_PARAMETER})*)", re.ASCII)
+"""There is one way to read each space, so that no text makes the expression try again
+and again.
+"""
+_MEDIA_RANGE = re.compile(
+    rf"({_HTTP_TOKEN})/({_HTTP_TOKEN})((?:{_PARAMETER})*)", re.ASCII
+)
 _QUALITY = re.compile(
     r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII
 )  # `q=.2` is Java's
@@ -320,8 +346,8 @@ _QUALITY = re.compile(
 
 @lru_cache(maxsize=256)
 def negotiate(accept: str | None) -> Format | None:
-    """Return the format that an Accept header asks for; None where it admits neither (RFC 9110
-    §12.5.1).
+    """Return the format that an Accept header asks for; None where it admits neither
+    (RFC 9110 §12.5.1).
 
     Missing, malformed or `*/*`: JSON, and JSON where both are equally welcome.
     """
@@ -348,8 +374,8 @@ def _quality(candidate: Format, ranges: list[tuple[str, str, float]]) -> float:
 
 
 def _ranges(accept: str | None) -> list[tuple[str, str, float]]:
-    """Return the media ranges of an Accept header in lower case; none where it is missing or
-    malformed.
+    """Return the media ranges of an Accept header in lower case; none where it is
+    missing or malformed.
     """
     ranges = []
     for part in _split(accept or ""):

@@ -1,5 +1,5 @@
-"""An Interface is what a service offers, as one value: kinds, operations, rules, clocks,
-indexes, tables.
+"""An Interface is what a service offers, as one value: kinds, operations, rules,
+clocks, indexes, tables.
 
 The engine is handed an Interface and knows nothing else about what it publishes.
 `shopwindow.shop.INTERFACE` is the department store's; a company may bring its own with
@@ -29,17 +29,18 @@ from shopwindow.interface.table import Table
 class Interface:
     """What a service offers, handed to every function that needs it.
 
-    ``rules`` look at documents of several kinds. ``clocks`` are values that follow from the
-    instant of the build. ``indexes`` are files built from streamed kinds. ``tables`` are what
-    actions write, and ``mails`` what they promise people by way of the outbox (interface.mail).
-    ``applications`` names the kind whose documents hold digests of API keys; None: no key is
-    asked for. ``prepare`` is called before a worker is ready, for what its first requests would
-    wait for, and ``derived`` are derivations that it makes from each release before that.
-    ``families`` are those of the shop that add a part to site.yaml's schema,
-    schemas/site/<family>.json. ``schemas`` and ``templates`` are folders, searched before the
-    program's own: the templates are those of mails and of nginx, and parts of site.yaml's
-    schema may lie in the schemas' site/. ``collections`` are those of a content folder or a
-    release; their kinds and operations are among the others.
+    ``rules`` look at documents of several kinds. ``clocks`` are values that follow from
+    the instant of the build. ``indexes`` are files built from streamed kinds.
+    ``tables`` are what actions write, and ``mails`` what they promise people by way of
+    the outbox (interface.mail). ``applications`` names the kind whose documents hold
+    digests of API keys; None: no key is asked for. ``prepare`` is called before a
+    worker is ready, for what its first requests would wait for, and ``derived`` are
+    derivations that it makes from each release before that. ``families`` are those of
+    the shop that add a part to site.yaml's schema, schemas/site/<family>.json.
+    ``schemas`` and ``templates`` are folders, searched before the program's own: the
+    templates are those of mails and of nginx, and parts of site.yaml's schema may lie
+    in the schemas' site/. ``collections`` are those of a content folder or a release;
+    their kinds and operations are among the others.
     """
 
     title: str
@@ -75,13 +76,15 @@ class Interface:
         documents = content.documents(self.applications)
         return {
             name: app["apiKeys"]
-            for name, app in zip(self.application_names(content), documents, strict=True)
+            for name, app in zip(
+                self.application_names(content), documents, strict=True
+            )
         }
 
     @cached_property
     def cached(self) -> tuple[str, ...]:
-        """The names of the operations whose responses caches keep: site.yaml's `lifetimes` may
-        name each of them.
+        """The names of the operations whose responses caches keep: site.yaml's
+        `lifetimes` may name each of them.
         """
         return tuple(
             operation.name

@@ -1,5 +1,5 @@
-"""Kinds of parameter: each turns text into a value and the value back into its one canonical
-text.
+"""Kinds of parameter: each turns text into a value and the value back into its one
+canonical text.
 """
 
 import re
@@ -36,8 +36,8 @@ _ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
 
 @dataclass(frozen=True)
 class Ids:
-    """Whole numbers by comma: kept ascending and each once, as answers list them (wire shapes
-    §1).
+    """Whole numbers by comma: kept ascending and each once, as answers list them (wire
+    shapes §1).
     """
 
     limit: int = 100
@@ -71,11 +71,12 @@ class Ids:
 
 @dataclass(frozen=True)
 class Texts:
-    """Any texts by comma: kept sorted and each once, so that one question has one spelling.
+    """Any texts by comma: kept sorted and each once, so that one question has one
+    spelling.
 
-    A comma separates, so no text holds one; space around a text is not part of it. ``limit``:
-    as many as ids (wire shapes §1). ``maximum``: characters of each. All of them,
-    percent-encoded, shall fit into an address.
+    A comma separates, so no text holds one; space around a text is not part of it.
+    ``limit``: as many as ids (wire shapes §1). ``maximum``: characters of each. All of
+    them, percent-encoded, shall fit into an address.
     """
 
     limit: int = 100
@@ -106,8 +107,8 @@ class Texts:
 
 @dataclass(frozen=True)
 class Words:
-    """Some of a few words by comma: kept in the order in which the kind declares them, each
-    once.
+    """Some of a few words by comma: kept in the order in which the kind declares them,
+    each once.
     """
 
     choices: tuple[str, ...]
@@ -145,8 +146,8 @@ class Word:
 
 @dataclass(frozen=True)
 class Day:
-    """A calendar day as YYYY-MM-DD; kept as that text, for event days are compared as they are
-    written.
+    """A calendar day as YYYY-MM-DD; kept as that text, for event days are compared as
+    they are written.
     """
 
     def parse(self, text: str) -> str:
@@ -164,7 +165,20 @@ class Day:
         return {"type": "string", "format": "date"}
 
 
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = (
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
 _FULL_MONTHS: tuple[str, ...] = (
     "January",
     "February",
@@ -180,13 +194,15 @@ _FULL_MONTHS += ("September", "October", "November", "December")
 
 @dataclass(frozen=True)
 class TextualDay:
-    """A calendar day such as `Jun 21, 2013` (interface 4.5); full month names and missing
-    commas are accepted.
+    """A calendar day such as `Jun 21, 2013` (interface 4.5); full month names and
+    missing commas are accepted.
     """
 
     def parse(self, text: str) -> str:
         match = re.fullmatch(
-            r"\s*([A-Za-z]{3,9})\.?[\s,]+([0-9]{1,2})[\s,]+([0-9]{4})\s*", text, re.ASCII
+            r"\s*([A-Za-z]{3,9})\.?[\s,]+([0-9]{1,2})[\s,]+([0-9]{4})\s*",
+            text,
+            re.ASCII,
         )
         if match:
             name = match[1].capitalize()
@@ -196,7 +212,9 @@ class TextualDay:
                         return date(int(match[3]), number, int(match[2])).isoformat()
                     except ValueError:
                         break
-        raise ValueError(f"must be a day that exists, such as Jun 21, 2013, not {text[:40]!r}")
+        raise ValueError(
+            f"must be a day that exists, such as Jun 21, 2013, not {text[:40]!r}"
+        )
 
     def format(self, value: str) -> str:
         return f"{MONTHS[int(value[5:7]) - 1]} {int(value[8:])}, {value[:4]}"
@@ -213,7 +231,10 @@ class Number:
     maximum: float
 
     def parse(self, text: str) -> float:
-        if _DECIMAL.fullmatch(text) and self.minimum <= (value := float(text)) <= self.maximum:
+        if (
+            _DECIMAL.fullmatch(text)
+            and self.minimum <= (value := float(text)) <= self.maximum
+        ):
             return value + 0.0  # -0.0 becomes 0.0
         raise ValueError(
             f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}"
@@ -252,7 +273,9 @@ class Radius:
             and 0 < (number := float(text[1:])) <= self.maximum
         ):
             return number
-        raise ValueError(f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}")
+        raise ValueError(
+            f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}"
+        )
 
     def format(self, value: float) -> str:
         return f"M{plain(value)}"
@@ -275,7 +298,9 @@ class Count:
             and 1 <= (number := int(text)) <= self.maximum
         ):
             return number
-        raise ValueError(f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}")
+        raise ValueError(
+            f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}"
+        )
 
     def format(self, value: int) -> str:
         return str(value)
@@ -358,8 +383,8 @@ class Instant:
     """An instant with its offset (ISO 8601) from 1000 to 2999, kept as text in UTC with
     milliseconds, cut below.
 
-    ``days``: a day alone is its first instant in UTC. A blank is read as `+`: that is what a
-    plus sign in a query means when nobody encoded it.
+    ``days``: a day alone is its first instant in UTC. A blank is read as `+`: that is
+    what a plus sign in a query means when nobody encoded it.
     """
 
     days: bool = False
@@ -370,7 +395,11 @@ class Instant:
         try:
             if _INSTANT.fullmatch(upper) and (self.days or "T" in upper):
                 moment = datetime.fromisoformat(upper.replace(" ", "+"))
-                moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+                moment = (
+                    moment.astimezone(UTC)
+                    if moment.tzinfo
+                    else moment.replace(tzinfo=UTC)
+                )
                 if 1000 <= moment.year < 3000:  # the offset may have moved it out
                     return (
                         moment.strftime("%Y-%m-%dT%H:%M:%S.")
@@ -388,7 +417,10 @@ class Instant:
 
     def schema(self) -> Schema:
         if self.days:
-            return {"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}
+            return {
+                "type": "string",
+                "anyOf": [{"format": "date"}, {"format": "date-time"}],
+            }
         return {"type": "string", "format": "date-time"}
 
 
@@ -426,12 +458,18 @@ class Callback:
 
     def schema(self) -> Schema:
         name = "[A-Za-z_$][A-Za-z0-9_$]*"
-        return {"type": "string", "maxLength": self.maximum, "pattern": rf"^{name}(\.{name})*$"}
+        return {
+            "type": "string",
+            "maxLength": self.maximum,
+            "pattern": rf"^{name}(\.{name})*$",
+        }
 
 
 def _choice(word: str, choices: tuple[str, ...]) -> str:
     if word not in choices:
         close = nearest(word, choices)
         hint = f"; did you mean {close}?" if close else ""
-        raise ValueError(f"must be one of {', '.join(choices)}, not {word[:40]!r}{hint}")
+        raise ValueError(
+            f"must be one of {', '.join(choices)}, not {word[:40]!r}{hint}"
+        )
     return word

@@ -1,28 +1,36 @@
 """Limits of so many times in so many seconds. The engine's own table.
 
-How this works. Actions count what they admit, such as wrong codes and mails, under a name. A row
-holds the times that were counted last under one name, as many as the limit: a window that slides.
-So counting is exact, in whatever process and on whatever host the action runs. A rate of which
-thousands are admitted would make long rows; `service.database.rates` is for those.
+How this works. Actions count what they admit, such as wrong codes and mails, under a
+name. A row holds the times that were counted last under one name, as many as the limit:
+a window that slides. So counting is exact, in whatever process and on whatever host the
+action runs. A rate of which thousands are admitted would make long rows;
+`service.database.rates` is for those.
 """
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from math import ceil
 
-from shopwindow.interface.table import Aging, Session, Step, Table, microseconds, written
+from shopwindow.interface.table import (
+    Aging,
+    Session,
+    Step,
+    Table,
+    microseconds,
+    written,
+)
 
 COUNTED_FOR = timedelta(days=31)
-"""After so long a row is pruned. That is longer than any window: site.yaml sets 43,200 minutes (30
-days) at most.
+"""After so long a row is pruned. That is longer than any window: site.yaml sets 43,200
+minutes (30 days) at most.
 """
 
 
 class Limits:
     """The limits within one transaction.
 
-    A ``name`` is a keyed digest of what is counted (interface.digests), ``limit`` is how many
-    are admitted in so many ``seconds``, and ``at`` is now.
+    A ``name`` is a keyed digest of what is counted (interface.digests), ``limit`` is
+    how many are admitted in so many ``seconds``, and ``at`` is now.
     """
 
     def __init__(self, session: Session) -> None:
@@ -49,16 +57,18 @@ class Limits:
         return len(_within(rows[0][0], seconds, at)) if rows else 0
 
     def wait(self, name: str, limit: int, seconds: int, at: datetime) -> int:
-        """Return in how many seconds another one is admitted; 0 where it is now. Count nothing."""
+        """Return in how many seconds another one is admitted; 0 where it is now. Count
+        nothing.
+        """
         rows = self._run("SELECT times FROM limits WHERE name = ?", name)
         return _wait(rows[0][0], limit, seconds, at)[0] if rows else 0
 
     def count(self, name: str, limit: int, seconds: int, at: datetime) -> int:
-        """Count one and return 0; or count none, and return in how many seconds another one is
-        admitted.
+        """Count one and return 0; or count none, and return in how many seconds another
+        one is admitted.
         """
-        # the update in case of a conflict changes nothing, but locks the row: whoever else counts
-        # under this name waits until this transaction has ended
+        # the update in case of a conflict changes nothing, but locks the row: whoever
+        # else counts under this name waits until this transaction has ended
         ((stored,),) = self._run(
             "INSERT INTO limits (name, times, at) VALUES (?, '', ?)"
             " ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING times",
@@ -70,12 +80,19 @@ class Limits:
             return wait
         last = [*times, _milliseconds(at)][-limit:]
         text = " ".join(map(str, last))
-        self._run("UPDATE limits SET times = ?, at = ? WHERE name = ?", text, written(at), name)
+        self._run(
+            "UPDATE limits SET times = ?, at = ? WHERE name = ?",
+            text,
+            written(at),
+            name,
+        )
         return 0
 
 
 def _wait(stored: str, limit: int, seconds: int, at: datetime) -> tuple[int, list[int]]:
-    """In how many seconds another one is admitted, 0 for now; and the times that still count."""
+    """In how many seconds another one is admitted, 0 for now; and the times that still
+    count.
+    """
     times = _within(stored, seconds, at)
     if len(times) < limit:
         return 0, times

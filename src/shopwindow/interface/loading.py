@@ -1,5 +1,5 @@
-"""Which Interface a command or a worker is handed: named `package.module:NAME`, as WSGI servers
-name an application.
+"""Which Interface a command or a worker is handed: named `package.module:NAME`, as WSGI
+servers name an application.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,14 @@ DEFAULT = "shopwindow.shop:INTERFACE"
 
 
 def load(name: str) -> Interface:
-    """Return the Interface of that name. Raises Failure where there is none, in words for
-    whoever wrote the name.
+    """Return the Interface of that name. Raises Failure where there is none, in words
+    for whoever wrote the name.
     """
     module_name, separator, attribute = name.partition(":")
     if not separator or not attribute.isidentifier():
-        raise Failure(f"--interface {name}: must be package.module:NAME, such as {DEFAULT}")
+        raise Failure(
+            f"--interface {name}: must be package.module:NAME, such as {DEFAULT}"
+        )
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
@@ -48,20 +50,22 @@ def from_environment(environment: Mapping[str, str]) -> Interface:
 
 
 def program_schemas(interface: Interface, *own: Path) -> Schemas:
-    """Return the schemas of the engine and of an Interface; ``own`` are folders of editors',
-    which go on top.
+    """Return the schemas of the engine and of an Interface; ``own`` are folders of
+    editors', which go on top.
 
-    site.yaml's schema has the engine's part, those of the Interface's ``families``, and what
-    the Interface brings itself.
+    site.yaml's schema has the engine's part, those of the Interface's ``families``, and
+    what the Interface brings itself.
     """
     brought = [Path(str(interface.schemas))] if interface.schemas else []
     return Schemas([shipped("schemas"), *own], brought, interface.families)
 
 
 def template_folders(interface: Interface, *own: Path) -> list[Path]:
-    """Return the folders in which a template is looked for, the first that has it decides.
+    """Return the folders in which a template is looked for, the first that has it
+    decides.
 
-    ``own`` are folders of editors or operators; then come the Interface's and the program's.
+    ``own`` are folders of editors or operators; then come the Interface's and the
+    program's.
     """
     brought = [Path(str(interface.templates))] if interface.templates else []
     return [*own, *brought, shipped("templates")]

@@ -1,8 +1,8 @@
 """An Operation says what may be called; a Call is one use of it, with its arguments.
 
-Routing, binding, pre-rendering, the edge's configuration and OpenAPI all follow from the value
-that describes an operation. Both types stand in this module, because an operation's source
-takes Calls, and a Call belongs to an operation.
+Routing, binding, pre-rendering, the edge's configuration and OpenAPI all follow from
+the value that describes an operation. Both types stand in this module, because an
+operation's source takes Calls, and a Call belongs to an operation.
 """
 
 import re
@@ -25,9 +25,11 @@ from shopwindow.problems import Refusal
 
 Arguments = Mapping[str, Any]
 
-_FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII)
-"""Names that every file system and object store accepts. File systems admit 255 bytes a segment;
-200 leaves room for an extension.
+_FILE_NAME = re.compile(
+    r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII
+)
+"""Names that every file system and object store accepts. File systems admit 255 bytes a
+segment; 200 leaves room for an extension.
 """
 
 
@@ -35,10 +37,10 @@ _FILE_NAME = re.compile(r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*",
 class Parameter:
     """One parameter of the path or the query.
 
-    ``about``: its description for the documentation. ``default``: its value where it is absent;
-    the canonical spelling leaves it out, unless ``always``. ``example``: a text as a client
-    writes it, which the sample content answers with 200; without one it is the default, the
-    first word that the kind admits, or the kind's least number.
+    ``about``: its description for the documentation. ``default``: its value where it is
+    absent; the canonical spelling leaves it out, unless ``always``. ``example``: a text
+    as a client writes it, which the sample content answers with 200; without one it is
+    the default, the first word that the kind admits, or the kind's least number.
     """
 
     name: str
@@ -53,8 +55,8 @@ class Parameter:
 class Others:
     """Parameters of the query that nobody can list, such as filters by facet.
 
-    ``names``: a pattern that their whole names match. ``example``: the name of one, and its
-    text as a client writes it.
+    ``names``: a pattern that their whole names match. ``example``: the name of one, and
+    its text as a client writes it.
     """
 
     names: str
@@ -70,9 +72,9 @@ class Others:
 class FromContent:
     """A pure read.
 
-    ``entries`` yields the arguments of the Calls to pre-render; without it, every response is
-    dynamic. ``spellings``: how many entries in a row are spellings of one question and share a
-    response.
+    ``entries`` yields the arguments of the Calls to pre-render; without it, every
+    response is dynamic. ``spellings``: how many entries in a row are spellings of one
+    question and share a response.
     """
 
     view: Callable[[Content, "Call"], Json]
@@ -85,8 +87,9 @@ class Moment:
     """What an action knows beside its Call.
 
     ``now``: the time (UTC). ``random``: returns so many random bytes. ``address``: the
-    client's. ``secret``: keys the digests of single-use codes; empty where the service has
-    none. ``is_trusted``: the address is a server of the shop's own, and not a customer's.
+    client's. ``secret``: keys the digests of single-use codes; empty where the service
+    has none. ``is_trusted``: the address is a server of the shop's own, and not a
+    customer's.
     """
 
     now: datetime
@@ -100,8 +103,8 @@ class Moment:
 class Outcome:
     """The result of an action: the response's value, and its ETag where it has one.
 
-    ``refusal``: the request is refused, and yet what was written stays, such as the count of an
-    attempt.
+    ``refusal``: the request is refused, and yet what was written stays, such as the
+    count of an attempt.
     """
 
     value: Json = None
@@ -122,7 +125,9 @@ class FromStore:
 
 @dataclass(frozen=True)
 class FromRunning:
-    """What only the running service knows, or does outside the database. Never pre-rendered."""
+    """What only the running service knows, or does outside the database. Never
+    pre-rendered.
+    """
 
     view: Callable[[Running, Content, "Call", Moment], Outcome]
 
@@ -139,7 +144,8 @@ class AnyOf:
     def fault(self, given: Collection[str], arguments: Arguments) -> str:
         """Return what is wrong; empty where nothing is.
 
-        ``given``: the names that were sent. ``arguments``: those of them that could be read.
+        ``given``: the names that were sent. ``arguments``: those of them that could be
+        read.
         """
         if any(name in given for name in self.names):
             return ""
@@ -175,7 +181,9 @@ class Ordered:
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """At most one of some parameters may be there, and one must where that is ``required``."""
+    """At most one of some parameters may be there, and one must where that is
+    ``required``.
+    """
 
     names: tuple[str, ...]
     required: bool = True
@@ -213,9 +221,9 @@ class Rate(NamedTuple):
 class Allowance:
     """How much of an operation is allowed, by address and by application.
 
-    ``setting``: the entry of site.yaml's `limits` that overrides the two rates. ``words``: what
-    is counted. ``cost``: returns what a Call counts as, 0 for nothing; its second argument says
-    whether the answer is stored for repeated requests.
+    ``setting``: the entry of site.yaml's `limits` that overrides the two rates.
+    ``words``: what is counted. ``cost``: returns what a Call counts as, 0 for nothing;
+    its second argument says whether the answer is stored for repeated requests.
     """
 
     setting: str
@@ -229,9 +237,9 @@ class Allowance:
 class Sender:
     """Who sent a request, as far as the request says.
 
-    ``device`` and ``user`` are stored with the response of a request that may be repeated, so
-    that it is forgotten together with the person. ``name`` tells other senders apart, such as
-    `bagId 7`.
+    ``device`` and ``user`` are stored with the response of a request that may be
+    repeated, so that it is forgotten together with the person. ``name`` tells other
+    senders apart, such as `bagId 7`.
     """
 
     device: str | None = None
@@ -243,21 +251,22 @@ class Sender:
 class Operation:
     """One operation of the interface.
 
-    ``path``: without a leading slash; ``{name}`` in it is a parameter. ``response``: the name
-    of a schema in schemas/responses/. ``rules``: what must hold between parameters. ``items``:
-    leads to the items of the response that a `_fields` mask applies to. ``by_application``: the
-    response depends on the API key's application. ``others``: parameters of the query beside
-    those that are listed.
+    ``path``: without a leading slash; ``{name}`` in it is a parameter. ``response``:
+    the name of a schema in schemas/responses/. ``rules``: what must hold between
+    parameters. ``items``: leads to the items of the response that a `_fields` mask
+    applies to. ``by_application``: the response depends on the API key's application.
+    ``others``: parameters of the query beside those that are listed.
 
     ``body``: the name of the schema of the request's body in schemas/requests/;
-    ``body_optional``: it may be missing; ``cookie``: a property of it that a cookie may hold.
-    ``order_host``: it is served on the order host alone. ``own_failures``: failures have the
-    form of single-use codes (interface 7.2). ``safe``: False for a GET that writes, of which
-    there is no HEAD. ``tagged``: responses have an ETag of what is asked for, and If-Match is
-    honored. ``limited``: it may be called only so often; ``allowance``: how often, where the
-    service counts before the action. ``lifetime``: seconds for which caches may keep a response
-    where site.yaml does not name the operation; None: site.yaml's default. ``sender`` returns who a request
-    that may be repeated (Idempotency-Key) is from; without it, that is its network address.
+    ``body_optional``: it may be missing; ``cookie``: a property of it that a cookie may
+    hold. ``order_host``: it is served on the order host alone. ``own_failures``:
+    failures have the form of single-use codes (interface 7.2). ``safe``: False for a
+    GET that writes, of which there is no HEAD. ``tagged``: responses have an ETag of
+    what is asked for, and If-Match is honored. ``limited``: it may be called only so
+    often; ``allowance``: how often, where the service counts before the action.
+    ``lifetime``: seconds for which caches may keep a response where site.yaml does not
+    name the operation; None: site.yaml's default. ``sender`` returns who a request that
+    may be repeated (Idempotency-Key) is from; without it, that is its network address.
     """
 
     name: str
@@ -321,7 +330,9 @@ class Operation:
     @cached_property
     def in_path(self) -> tuple[str, ...]:
         """The names of the parameters that stand in the path."""
-        return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+        return tuple(
+            part[1:-1] for part in self.path.split("/") if part.startswith("{")
+        )
 
     @cached_property
     def named(self) -> Mapping[str, Parameter]:
@@ -336,7 +347,9 @@ class Operation:
     def knows(self, name: str) -> bool:
         """Return whether a parameter of the query is one of the operation's."""
         return name in self.in_query or (
-            self.others is not None and name not in self.named and self.others.admit(name)
+            self.others is not None
+            and name not in self.named
+            and self.others.admit(name)
         )
 
     def kind(self, name: str) -> ParameterKind:
@@ -346,7 +359,9 @@ class Operation:
         return self.named[name].kind
 
     def ordered(self, names: Collection[str]) -> Iterable[str]:
-        """Return names of parameters in their declared order; `others` after them, by name."""
+        """Return names of parameters in their declared order; `others` after them, by
+        name.
+        """
         if len(names) < 2:
             return names
         places = self._places
@@ -356,7 +371,9 @@ class Operation:
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
-        return {parameter.name: place for place, parameter in enumerate(self.parameters)}
+        return {
+            parameter.name: place for place, parameter in enumerate(self.parameters)
+        }
 
     @cached_property
     def defaults(self) -> Mapping[str, Any]:
@@ -368,10 +385,10 @@ class Operation:
 class Call:
     """One call of an operation.
 
-    ``arguments``: those that differ from their defaults, in the declared order; then others, by
-    name. So two Calls that mean the same are equal. ``application``: whose API key was sent,
-    where the response depends on it. ``body``: checked, every value of its schema's one type.
-    ``if_match``: that header (RFC 9110 §13.1.1).
+    ``arguments``: those that differ from their defaults, in the declared order; then
+    others, by name. So two Calls that mean the same are equal. ``application``: whose
+    API key was sent, where the response depends on it. ``body``: checked, every value
+    of its schema's one type. ``if_match``: that header (RFC 9110 §13.1.1).
     """
 
     operation: Operation
@@ -391,14 +408,16 @@ class Call:
     def others(self) -> dict[str, Any]:
         """Return the arguments that the operation does not list (`Operation.others`)."""
         return {
-            name: value for name, value in self.arguments if name not in self.operation.named
+            name: value
+            for name, value in self.arguments
+            if name not in self.operation.named
         }
 
     def texts(self) -> dict[str, str]:
         """Return the arguments as texts, by name.
 
-        These are those of the path, those that differ from their defaults, and those that are
-        always written.
+        These are those of the path, those that differ from their defaults, and those
+        that are always written.
         """
         return dict(self._texts)
 
@@ -459,7 +478,9 @@ class Call:
         return name + "".join([f";{key}={text}" for key, text in texts.items()])
 
     def _path(self, texts: dict[str, str]) -> str:
-        """Return the path with its parameters written into it, and remove them from ``texts``."""
+        """Return the path with its parameters written into it, and remove them from
+        ``texts``.
+        """
         path = self.operation.path
         for name in self.operation.in_path:
             path = path.replace(f"{{{name}}}", texts.pop(name))

@@ -1,15 +1,18 @@
-"""The outbox: mails in the transaction that promises them, and what senders do with them.
+"""The outbox: mails in the transaction that promises them, and what senders do with
+them.
 
-How this works. An action inserts a row a recipient in its own transaction, so a mail is promised
-if and only if the action's other writes are. Any number of senders, on any hosts, then share the
-rows: each asks for some that are `due`, and claims one with a lease until which no other sender
-may have it. What became of the mail goes back into the row: it is deleted once a server has
-accepted it, put off with a later `due`, or dead-lettered. A sender that is killed leaves nothing
-to repair: the row is due again when its lease has ended.
+How this works. An action inserts a row a recipient in its own transaction, so a mail is
+promised if and only if the action's other writes are. Any number of senders, on any
+hosts, then share the rows: each asks for some that are `due`, and claims one with a
+lease until which no other sender may have it. What became of the mail goes back into
+the row: it is deleted once a server has accepted it, put off with a later `due`, or
+dead-lettered. A sender that is killed leaves nothing to repair: the row is due again
+when its lease has ended.
 
-An Interface whose actions promise mail lists OUTBOX among its tables, and the mails themselves
-among its ``mails`` (`interface.mail`). The table stands in this package because a family that
-promises a mail needs it as well as the service that sends the mail.
+An Interface whose actions promise mail lists OUTBOX among its tables, and the mails
+themselves among its ``mails`` (`interface.mail`). The table stands in this package
+because a family that promises a mail needs it as well as the service that sends the
+mail.
 """
 
 from collections.abc import Iterable
@@ -20,11 +23,18 @@ from typing import Any
 import orjson
 
 from shopwindow.content.yaml import Json
-from shopwindow.interface.table import Aging, Session, Step, Table, read_instant, written
+from shopwindow.interface.table import (
+    Aging,
+    Session,
+    Step,
+    Table,
+    read_instant,
+    written,
+)
 
 CANDIDATES = 32
-"""Due mails of which a sender claims one at random, so that senders that ask at the same time
-seldom want the same one.
+"""Due mails of which a sender claims one at random, so that senders that ask at the
+same time seldom want the same one.
 """
 
 DEAD_LETTERS_FOR = timedelta(days=30)
@@ -33,8 +43,9 @@ DEAD_LETTERS_FOR = timedelta(days=30)
 """
 
 TEMPLATE_KEY = "mailTemplate"
-"""Where a row's document names its MailTemplate. The table's columns are as they were when there
-was one sort of mail only, so that an older program on another host sends newer rows, too.
+"""Where a row's document names its MailTemplate. The table's columns are as they were
+when there was one sort of mail only, so that an older program on another host sends
+newer rows, too.
 """
 
 
@@ -42,8 +53,9 @@ was one sort of mail only, so that an older program on another host sends newer 
 class ClaimedMail:
     """A mail that a sender has claimed.
 
-    ``template`` names a MailTemplate; empty in rows that older programs wrote. ``at`` is when
-    the mail was promised, and ``deferred`` how many times a server has put it off.
+    ``template`` names a MailTemplate; empty in rows that older programs wrote. ``at``
+    is when the mail was promised, and ``deferred`` how many times a server has put it
+    off.
     """
 
     id: str
@@ -55,17 +67,21 @@ class ClaimedMail:
 
 
 class Outbox:
-    """The outbox within one transaction. Actions call `add`, and the senders everything else."""
+    """The outbox within one transaction. Actions call `add`, and the senders everything
+    else.
+    """
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
-    def add(self, id: str, template: str, recipient: str, document: Json, at: datetime) -> None:
+    def add(
+        self, id: str, template: str, recipient: str, document: Json, at: datetime
+    ) -> None:
         """Promise a mail to one recipient.
 
-        ``id`` is unique and cannot be guessed, for it becomes the Message-ID. ``template`` names
-        a MailTemplate of the Interface; its ``letter`` is handed ``document``, a JSON object,
-        when the mail is sent. ``at`` is now.
+        ``id`` is unique and cannot be guessed, for it becomes the Message-ID.
+        ``template`` names a MailTemplate of the Interface; its ``letter`` is handed
+        ``document``, a JSON object, when the mail is sent. ``at`` is now.
         """
         when = written(at)
         text = orjson.dumps({TEMPLATE_KEY: template, **document}).decode()
@@ -76,7 +92,9 @@ class Outbox:
         )
 
     def due(self, at: datetime) -> list[str]:
-        """Return the ids of up to CANDIDATES mails that may be tried, the longest due first."""
+        """Return the ids of up to CANDIDATES mails that may be tried, the longest due
+        first.
+        """
         rows = self._run(
             "SELECT id FROM outbox WHERE state = 'waiting' AND due <= ? ORDER BY due LIMIT ?",
             written(at),
@@ -84,10 +102,14 @@ class Outbox:
         )
         return [id for (id,) in rows]
 
-    def claim(self, id: str, lease: str, at: datetime, until: datetime) -> ClaimedMail | None:
-        """Claim a mail for one sender until an instant; None where another sender was faster.
+    def claim(
+        self, id: str, lease: str, at: datetime, until: datetime
+    ) -> ClaimedMail | None:
+        """Claim a mail for one sender until an instant; None where another sender was
+        faster.
 
-        ``lease`` is a text that no other sender has: with it this one changes the row later.
+        ``lease`` is a text that no other sender has: with it this one changes the row
+        later.
         """
         rows = self._run(
             "UPDATE outbox SET lease = ?, due = ? WHERE id = ? AND state = 'waiting' AND due <= ?"
@@ -114,8 +136,8 @@ class Outbox:
     ) -> None:
         """Let a mail be tried again at ``due``, where ``lease`` is still its lease.
 
-        ``deferred`` says that a server has put off this very mail, which counts against it;
-        False where the server could not be reached.
+        ``deferred`` says that a server has put off this very mail, which counts against
+        it; False where the server could not be reached.
         """
         self._run(
             "UPDATE outbox SET due = ?, reason = ?, deferred = deferred + ?, lease = NULL"
@@ -124,8 +146,8 @@ class Outbox:
         )
 
     def give_up(self, id: str, lease: str, reason: str) -> None:
-        """Dead-letter a mail, where ``lease`` is still its lease: it stays, and nobody tries it
-        until `retry`.
+        """Dead-letter a mail, where ``lease`` is still its lease: it stays, and nobody
+        tries it until `retry`.
         """
         changed = self._run(
             "UPDATE outbox SET state = 'dead', reason = ?, lease = NULL"
@@ -144,26 +166,34 @@ class Outbox:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def retry(self, ids: Iterable[str] | None, at: datetime) -> int:
-        """Let dead-lettered mails be tried again: these, or all (None). Return their number."""
+        """Let dead-lettered mails be tried again: these, or all (None). Return their
+        number.
+        """
         when = written(at)
         sql = "UPDATE outbox SET state = 'waiting', due = ?, deferred = 0 WHERE state = 'dead'"
         if ids is None:
             return len(self._run(f"{sql} RETURNING 1", when))
-        return sum(len(self._run(f"{sql} AND id = ? RETURNING 1", when, id)) for id in ids)
+        return sum(
+            len(self._run(f"{sql} AND id = ? RETURNING 1", when, id)) for id in ids
+        )
 
     def counts(self) -> dict[str, int]:
-        """Return how many mails are "waiting" and "dead" now, and how many ever "ended sent" and
-        "ended dead".
+        """Return how many mails are "waiting" and "dead" now, and how many ever "ended
+        sent" and "ended dead".
         """
         numbers = dict.fromkeys(("waiting", "dead", "ended sent", "ended dead"), 0)
-        for state, number in self._run("SELECT state, count(*) FROM outbox GROUP BY state"):
+        for state, number in self._run(
+            "SELECT state, count(*) FROM outbox GROUP BY state"
+        ):
             numbers[state] = number
         for state, number in self._run("SELECT state, number FROM outbox_ends"):
             numbers[f"ended {state}"] = number
         return numbers
 
     def oldest(self) -> datetime | None:
-        """Return when the mail that has waited longest was promised; None where none waits."""
+        """Return when the mail that has waited longest was promised; None where none
+        waits.
+        """
         ((at,),) = self._run("SELECT min(at) FROM outbox WHERE state = 'waiting'")
         return read_instant(at) if at else None
 

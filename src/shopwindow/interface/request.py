@@ -1,4 +1,6 @@
-"""A Request: what a client sends, below the base URL, and how its path and query are quoted."""
+"""A Request: what a client sends, below the base URL, and how its path and query are
+quoted.
+"""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -21,8 +23,8 @@ _percent_encoded = lru_cache(maxsize=256)(quote)
 
 
 class Request(NamedTuple):
-    """An HTTP request below the base URL: ``path`` decoded, without its first slash; header
-    names in lower case.
+    """An HTTP request below the base URL: ``path`` decoded, without its first slash;
+    header names in lower case.
     """
 
     path: str
@@ -30,7 +32,8 @@ class Request(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
     method: str = "GET"
     length: int = 0
-    """Bytes of the body, as its Content-Length says; of a chunked one as many as were received.
+    """Bytes of the body, as its Content-Length says; of a chunked one as many as were
+    received.
     """
     body: bytes = b""
     """The body, where the method has one and it is not too large."""

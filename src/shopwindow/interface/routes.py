@@ -1,4 +1,6 @@
-"""From a path and method to the operation that answers: the one place that compares paths."""
+"""From a path and method to the operation that answers: the one place that compares
+paths.
+"""
 
 from collections.abc import Iterable
 
@@ -16,9 +18,9 @@ Routed = tuple[Operation, dict[str, str]]
 class Routes:
     """Where the paths of some operations lead.
 
-    Paths without parameters are looked up. Patterns are compared by their number of segments;
-    of several that fit, those with the fewest parameters win, so that a literal segment goes
-    before a parameter.
+    Paths without parameters are looked up. Patterns are compared by their number of
+    segments; of several that fit, those with the fewest parameters win, so that a
+    literal segment goes before a parameter.
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
@@ -30,15 +32,15 @@ class Routes:
                 key = operation.order_host, len(segments)
                 self._patterns.setdefault(key, []).append((operation, segments))
             else:
-                self._literal.setdefault((operation.order_host, operation.path), []).append(
-                    (operation, {})
-                )
+                self._literal.setdefault(
+                    (operation.order_host, operation.path), []
+                ).append((operation, {}))
 
     def of(self, path: str, order_host: bool | None) -> list[Routed]:
         """Return the operations of a path, whatever their methods.
 
-        ``order_host``: whether the request came to the order host, which serves operations of
-        its own; None: either.
+        ``order_host``: whether the request came to the order host, which serves
+        operations of its own; None: either.
         """
         if order_host is None:
             return self.of(path, False) or self.of(path, True)
@@ -53,38 +55,45 @@ class Routes:
             if texts is not None:
                 matching.append((operation, texts))
         fewest = min((len(texts) for _, texts in matching), default=0)
-        return [(operation, texts) for operation, texts in matching if len(texts) == fewest]
+        return [
+            (operation, texts) for operation, texts in matching if len(texts) == fewest
+        ]
 
     def route(self, request: Request, *, order_host: bool | None = None) -> Routed:
-        """Return the operation of a request's path and method, and the texts of the path's
-        parameters.
+        """Return the operation of a request's path and method, and the texts of the
+        path's parameters.
 
-        A slash at the end of the path makes no difference (wire-shapes 1). Raises Refusal.
+        A slash at the end of the path makes no difference (wire-shapes 1). Raises
+        Refusal.
         """
         matching = self.of(request.path.removesuffix("/"), order_host)
         if not matching:
-            raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
+            raise Refusal(
+                "no_mapping", (Fault("", "the path is not one of the interface"),)
+            )
         for operation, texts in matching:
             if request.method in operation.methods:
                 return operation, texts
-        allowed = {method for operation, _ in matching for method in operation.methods} | {
-            "OPTIONS"
-        }
+        allowed = {
+            method for operation, _ in matching for method in operation.methods
+        } | {"OPTIONS"}
         methods = ", ".join(sorted(allowed))
         fault = Fault("", f"the method must be {methods}, not {request.method}")
         raise Refusal("method", (fault,), (("Allow", methods),))
 
-    def owner(self, request: Request, order_host: bool | None = None) -> Operation | None:
-        """Return the operation that a path is of, whatever the method; None where there is
-        none, or several.
+    def owner(
+        self, request: Request, order_host: bool | None = None
+    ) -> Operation | None:
+        """Return the operation that a path is of, whatever the method; None where there
+        is none, or several.
         """
         matching = self.of(request.path.removesuffix("/"), order_host)
         return matching[0][0] if len(matching) == 1 else None
 
 
 def _match(pattern: list[str], segments: list[str]) -> dict[str, str] | None:
-    """Return the texts of the parameters in a path that follows the pattern; None where it does
-    not.
+    """Return the texts of the parameters in a path that follows the pattern; None where
+    it does not.
     """
     texts = {}
     for part, segment in zip(pattern, segments, strict=True):

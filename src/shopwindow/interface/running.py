@@ -1,5 +1,5 @@
-"""What only the running service knows, as operations of `FromRunning` are handed it. The
-service implements it.
+"""What only the running service knows, as operations of `FromRunning` are handed it.
+The service implements it.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from typing import Any, Protocol
 class LogKeeping:
     """How a log is stored.
 
-    ``durable``: lines are on the disk before they are acknowledged; otherwise the operating
-    system has them. A new file is begun before one grows above ``max_bytes``, and once it is
-    ``max_seconds`` old.
+    ``durable``: lines are on the disk before they are acknowledged; otherwise the
+    operating system has them. A new file is begun before one grows above ``max_bytes``,
+    and once it is ``max_seconds`` old.
     """
 
     durable: bool = True
@@ -25,14 +25,14 @@ class LogWriter(Protocol):
     """A log that operations append lines to."""
 
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
-        """Append lines; they are stored when this returns. Raises Refusal where they cannot be
-        stored.
+        """Append lines; they are stored when this returns. Raises Refusal where they
+        cannot be stored.
         """
         ...
 
     def count_refused(self, application: str, reason: str, number: int) -> None:
-        """Count lines that an operation did not admit. ``reason`` is a word of the operation's,
-        for metrics.
+        """Count lines that an operation did not admit. ``reason`` is a word of the
+        operation's, for metrics.
         """
         ...
 
@@ -46,7 +46,7 @@ class Running(Protocol):
         ...
 
     def status(self) -> dict[str, Any]:
-        """Return the build of the release being served: jobName, startTime, endTime, status
-        (wire shapes §2).
+        """Return the build of the release being served: jobName, startTime, endTime,
+        status (wire shapes §2).
         """
         ...

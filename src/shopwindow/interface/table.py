@@ -1,9 +1,10 @@
 """A Table describes what actions write.
 
-That is its SQL, its verbs (what may be done with its rows), which of its rows are a person's, and
-which age out. The engine carries tables out: it takes their steps, removes a person's rows from
-all of them and prunes all of them. It knows no table but its own. So whoever adds a table says
-here what must happen to its rows, and no command can overlook it.
+That is its SQL, its verbs (what may be done with its rows), which of its rows are a
+person's, and which age out. The engine carries tables out: it takes their steps,
+removes a person's rows from all of them and prunes all of them. It knows no table but
+its own. So whoever adds a table says here what must happen to its rows, and no command
+can overlook it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -22,8 +23,8 @@ class Session(Protocol):
     """An open transaction."""
 
     def run(self, sql: str, *values: Any) -> list[Row]:
-        """Run one statement and return its rows. ``?`` stands for each of the values, on either
-        engine.
+        """Run one statement and return its rows. ``?`` stands for each of the values,
+        on either engine.
         """
         ...
 
@@ -43,7 +44,9 @@ def read_instant(text: str) -> datetime:
 
 
 def microseconds(moment: datetime) -> int:
-    """Return an instant as microseconds since 1970, for tables that reckon with instants."""
+    """Return an instant as microseconds since 1970, for tables that reckon with
+    instants.
+    """
     since = moment - _UNIX_EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
@@ -53,10 +56,10 @@ class Step:
     """One step on the way to a table's form.
 
     Steps go forward only, and never take away what an older program uses. ``sql`` holds
-    statements in the spelling that SQLite and PostgreSQL share; none has a semicolon, `?` or `%`
-    within. Only SQLite heeds WITHOUT ROWID. ``formerly`` is the number that the step had while
-    all tables shared one list (up to 5): a database that has taken that number has taken this
-    step.
+    statements in the spelling that SQLite and PostgreSQL share; none has a semicolon,
+    `?` or `%` within. Only SQLite heeds WITHOUT ROWID. ``formerly`` is the number that
+    the step had while all tables shared one list (up to 5): a database that has taken
+    that number has taken this step.
     """
 
     sql: str
@@ -67,9 +70,10 @@ class Step:
 class Column:
     """A column that names a person.
 
-    ``value`` returns what the column holds for the text by which an operator names the person;
-    None: no row can hold it. ``quoted`` is for tables whose stored answers name a person although
-    the request did not: how such an answer does so, with `{}` for the value in JSON.
+    ``value`` returns what the column holds for the text by which an operator names the
+    person; None: no row can hold it. ``quoted`` is for tables whose stored answers name
+    a person although the request did not: how such an answer does so, with `{}` for the
+    value in JSON.
     """
 
     name: str
@@ -81,8 +85,8 @@ class Column:
 class Personal:
     """Rows that are a person's, known by a device, by a user or by either.
 
-    ``rows`` is the SQL table. ``called`` is what removed rows are reported as; empty: they are
-    not reported, because they only repeat what other rows say.
+    ``rows`` is the SQL table. ``called`` is what removed rows are reported as; empty:
+    they are not reported, because they only repeat what other rows say.
     """
 
     rows: str
@@ -99,10 +103,11 @@ class Personal:
 class Aging:
     """Rows that are removed some time after the instant in one of their columns.
 
-    ``rows`` is the SQL table and ``key`` its primary key. ``column`` holds the instant, as
-    ``stored`` writes it. A row stays for ``lifetime`` after its instant; an operator may set another
-    time where there is an ``option``, a name for `prune-database --keep NAME=DAYS`. ``where`` is
-    SQL that narrows the rows, and ``called`` is what removed rows are reported as.
+    ``rows`` is the SQL table and ``key`` its primary key. ``column`` holds the instant,
+    as ``stored`` writes it. A row stays for ``lifetime`` after its instant; an operator
+    may set another time where there is an ``option``, a name for `prune-database --keep
+    NAME=DAYS`. ``where`` is SQL that narrows the rows, and ``called`` is what removed
+    rows are reported as.
     """
 
     rows: str
@@ -119,13 +124,13 @@ class Aging:
 class Table(Generic[Verbs]):
     """What actions write, as one value.
 
-    ``name`` is unique among the tables of a database. ``steps`` bring a database to this form;
-    the first has number 1. ``verbs`` makes the object whose methods run the table's statements
-    in an open transaction.
+    ``name`` is unique among the tables of a database. ``steps`` bring a database to
+    this form; the first has number 1. ``verbs`` makes the object whose methods run the
+    table's statements in an open transaction.
 
-    One Table may have several SQL tables. One that holds a person's rows stands in ``personal``,
-    unless its rows go with such a row by ON DELETE CASCADE; one whose rows age out stands in
-    ``aging``.
+    One Table may have several SQL tables. One that holds a person's rows stands in
+    ``personal``, unless its rows go with such a row by ON DELETE CASCADE; one whose
+    rows age out stands in ``aging``.
     """
 
     name: str
@@ -149,10 +154,11 @@ def by_name(tables: Iterable[Table[Any]]) -> Mapping[str, Table[Any]]:
 
 
 class Tables:
-    """The tables of one open transaction: ``tables[BAGS]`` is what may be done with bags.
+    """The tables of one open transaction: ``tables[BAGS]`` is what may be done with
+    bags.
 
-    There are only the tables that the database was opened with. So an action cannot write rows
-    of which `optins forget` and `prune-database` know nothing.
+    There are only the tables that the database was opened with. So an action cannot
+    write rows of which `optins forget` and `prune-database` know nothing.
     """
 
     def __init__(self, session: Session, declared: Mapping[str, Table[Any]]) -> None:

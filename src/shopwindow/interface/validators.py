@@ -1,14 +1,17 @@
-"""The validators of a response (RFC 9110 §8.8), by which a cache asks whether it has changed.
+"""The validators of a response (RFC 9110 §8.8), by which a cache asks whether it has
+changed.
 
-They follow from the bytes alone, so nginx, which serves a file, and the service, on any host,
-send the same ones.
+They follow from the bytes alone, so nginx, which serves a file, and the service, on any
+host, send the same ones.
 """
 
 from hashlib import sha256
 
 
 def modified(digest: bytes) -> int:
-    """Return the modification time of a file with this SHA-256: its first 31 bits, as seconds."""
+    """Return the modification time of a file with this SHA-256: its first 31 bits, as
+    seconds.
+    """
     return int.from_bytes(digest[:4], "big") >> 1
 
 

@@ -1,4 +1,6 @@
-"""The preview as an ASGI application: addresses, the guard at the door, templates, changes."""
+"""The preview as an ASGI application: addresses, the guard at the door, templates,
+changes.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -59,8 +61,8 @@ PageOf = Callable[[Visit], Page | None]
 
 @dataclass(frozen=True)
 class MenuPage:
-    """A page that stands in the menu. Without ``kind`` it is there for every interface, else
-    only for one that has this kind of document.
+    """A page that stands in the menu. Without ``kind`` it is there for every interface,
+    else only for one that has this kind of document.
     """
 
     path: str
@@ -94,7 +96,9 @@ def application(workspace: Workspace, door: Guard) -> ASGIApp:
     """Return the ASGI application that shows a workspace to those whom ``door`` admits."""
     drawing = _Drawing(workspace)
     pages = [(page.path, page.draw) for page in drawing.menu] + list(PARTS)
-    routes = [Route(path, drawing.endpoint(draw), methods=["GET"]) for path, draw in pages]
+    routes = [
+        Route(path, drawing.endpoint(draw), methods=["GET"]) for path, draw in pages
+    ]
     routes += [
         Route("/changes", drawing.changes, methods=["GET"]),
         Route("/enter", _enter(door, drawing), methods=["GET", "POST"]),
@@ -120,10 +124,13 @@ class _Door:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [
-                    (name.lower().encode(), value.encode()) for name, value in guard.HEADERS
+                    (name.lower().encode(), value.encode())
+                    for name, value in guard.HEADERS
                 ]
                 present = {name for name, _ in message["headers"]}
-                message["headers"] += [header for header in headers if header[0] not in present]
+                message["headers"] += [
+                    header for header in headers if header[0] not in present
+                ]
             await send(message)
 
         refusal = self._refusal(Request(scope))
@@ -137,7 +144,9 @@ class _Door:
             )
         if not self.door.knows_origin(request.headers.get("origin"), host):
             return PlainTextResponse("Requests from other sites are refused.\n", 403)
-        is_public = request.url.path == "/enter" or request.url.path.startswith("/static/")
+        is_public = request.url.path == "/enter" or request.url.path.startswith(
+            "/static/"
+        )
         if not is_public and not self.door.admits(request.cookies.get(guard.COOKIE)):
             return RedirectResponse("/enter", 303)
         return None
@@ -166,8 +175,8 @@ class _Drawing:
         self.templates.filters["field"] = field
 
     def endpoint(self, page: PageOf) -> Callable[[Request], Any]:
-        """Return what answers requests for a page. Pages are drawn in a thread: one may read
-        files.
+        """Return what answers requests for a page. Pages are drawn in a thread: one may
+        read files.
         """
 
         async def answer(request: Request) -> Response:
@@ -239,7 +248,9 @@ def _enter(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
             token = door.enter(code)
             if token is not None:
                 response = RedirectResponse("/", 303)
-                response.set_cookie(guard.COOKIE, token, httponly=True, samesite="strict")
+                response.set_cookie(
+                    guard.COOKIE, token, httponly=True, samesite="strict"
+                )
                 return response
             wrong = True
         text = drawing.templates.get_template("enter.html").render(wrong=wrong)
@@ -248,14 +259,18 @@ def _enter(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
     return enter
 
 
-# -- times in templates ---------------------------------------------------------------------------
+# -- times in templates ----------------------------------------------------------------
 
 
 def when(moment: datetime, zone: ZoneInfo) -> str:
-    """Return an instant on a zone's clocks, as people write it: Fri 27 Nov 2026, 6:00 AM EST."""
+    """Return an instant on a zone's clocks, as people write it: Fri 27 Nov 2026, 6:00
+    AM EST.
+    """
     local = moment.astimezone(zone)
     hour = local.hour % 12 or 12
-    return f"{local:%a} {local.day} {local:%b %Y}, {hour}:{local:%M %p} {local.tzname()}"
+    return (
+        f"{local:%a} {local.day} {local:%b %Y}, {hour}:{local:%M %p} {local.tzname()}"
+    )
 
 
 def day(moment: datetime, zone: ZoneInfo) -> str:
@@ -282,6 +297,8 @@ def time_of_day(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def time_there(moment: datetime, zone: str) -> str:
-    """Return the time of an instant on the clocks of a zone that is not the page's: 6:00 AM MST."""
+    """Return the time of an instant on the clocks of a zone that is not the page's:
+    6:00 AM MST.
+    """
     where = schedule.zone(zone)
     return f"{time_of_day(moment, where)} {moment.astimezone(where).tzname()}"

@@ -23,9 +23,10 @@ MAX_ROWS = 400
 
 @dataclass(frozen=True)
 class ValueRow:
-    """One value of a document. ``depth`` says how far it is nested; a value that holds others
-    has no text. ``path`` and ``line`` say where it was written; ``hidden`` are the places that
-    it hides: the same value of bases. ``link`` leads to the document that it names.
+    """One value of a document. ``depth`` says how far it is nested; a value that holds
+    others has no text. ``path`` and ``line`` say where it was written; ``hidden`` are
+    the places that it hides: the same value of bases. ``link`` leads to the document
+    that it names.
     """
 
     name: str
@@ -40,16 +41,19 @@ class ValueRow:
     differs: bool = False
 
 
-def rows(document: Document, kind: Kind, files: Files, released: Json | None) -> list[ValueRow]:
+def rows(
+    document: Document, kind: Kind, files: Files, released: Json | None
+) -> list[ValueRow]:
     """Return a row for each value of a document, in the order in which it is written.
 
-    ``released`` is the same document in the current release; a value that differs from it is
-    marked. None: the release does not have it, or there is no release.
+    ``released`` is the same document in the current release; a value that differs from
+    it is marked. None: the release does not have it, or there is no release.
     """
     linked = dict(_links(document, kind))
     values = islice(_walk(document.value, ()), MAX_ROWS)
     return [
-        _row(document, pointer, value, files, linked, released) for pointer, value in values
+        _row(document, pointer, value, files, linked, released)
+        for pointer, value in values
     ]
 
 
@@ -98,8 +102,8 @@ def _row(
 class Sourced:
     """A value as a page of a family shows it, with the file and line that set it.
 
-    ``is_own``: the document's own file says it, not a base. ``differs``: the current release
-    has another value.
+    ``is_own``: the document's own file says it, not a base. ``differs``: the current
+    release has another value.
     """
 
     text: str
@@ -141,19 +145,25 @@ def text_of(value: Json) -> str:
 
 
 def _links(document: Document, kind: Kind) -> Iterator[tuple[Pointer, tuple[str, str]]]:
-    """Yield where a document names another: the place, and the kind and value that it names."""
+    """Yield where a document names another: the place, and the kind and value that it
+    names.
+    """
     for reference in kind.references:
         for pointer, value in values_at(document.value, reference.pointer):
             yield pointer, (reference.kind, text_of(value))
 
 
-def names(document: Document, reference: Reference, target: Document, identity: str) -> bool:
+def names(
+    document: Document, reference: Reference, target: Document, identity: str
+) -> bool:
     """Whether ``document`` names ``target`` by ``reference``."""
     wanted = target.value.get(reference.property or identity)
-    return any(value == wanted for _, value in values_at(document.value, reference.pointer))
+    return any(
+        value == wanted for _, value in values_at(document.value, reference.pointer)
+    )
 
 
-# -- when it is live ---------------------------------------------------------------------------
+# -- when it is live -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
-"""Who may see the preview: this machine's browsers, and others after a code was entered.
+"""Who may see the preview: this machine's browsers, and others after a code was
+entered.
 
-A page of the preview shows content that is not public yet. Without care any page on the web that
-an editor has open could read it: by a request to the loopback address, or by a name of its own
-that leads there (DNS rebinding). So a request is refused unless its Host is an address of the
-preview, and its Origin, where it has one, the preview itself.
+A page of the preview shows content that is not public yet. Without care any page on the
+web that an editor has open could read it: by a request to the loopback address, or by a
+name of its own that leads there (DNS rebinding). So a request is refused unless its
+Host is an address of the preview, and its Origin, where it has one, the preview itself.
 
-On an address other than loopback, everybody on the network could ask. There a browser first
-enters a code that the terminal prints; a code works once, and ten wrong ones make a new one.
+On an address other than loopback, everybody on the network could ask. There a browser
+first enters a code that the terminal prints; a code works once, and ten wrong ones make
+a new one.
 """
 
 import hmac
@@ -19,7 +21,8 @@ from urllib.parse import urlsplit
 COOKIE = "shopwindow_preview"
 
 CODE_DIGITS = 6
-"""Ten tries at a million codes: one guess in 100,000 of a whole set of tries succeeds."""
+"""Ten tries at a million codes: one guess in 100,000 of a whole set of tries succeeds.
+"""
 
 MAX_WRONG_TRIES = 10
 
@@ -35,8 +38,8 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""Nothing from elsewhere, nothing inline: what content says is never run, even if it were not
-escaped (CSP Level 3).
+"""Nothing from elsewhere, nothing inline: what content says is never run, even if it
+were not escaped (CSP Level 3).
 """
 
 HEADERS = (
@@ -85,8 +88,8 @@ class Guard:
     def knows_host(self, host: str) -> bool:
         """Return whether a Host header names the preview.
 
-        Any IP address is fine, for a name is what an attacker has: an address that leads here
-        was typed by somebody who means this machine.
+        Any IP address is fine, for a name is what an attacker has: an address that
+        leads here was typed by somebody who means this machine.
         """
         name = urlsplit(f"//{host}").hostname or ""
         if name == "localhost":
@@ -98,7 +101,9 @@ class Guard:
         return address.is_loopback or not self.is_open
 
     def knows_origin(self, origin: str | None, host: str) -> bool:
-        """Return whether a request comes from a page of the preview, or from no page at all."""
+        """Return whether a request comes from a page of the preview, or from no page at
+        all.
+        """
         return origin is None or origin == f"http://{host}"
 
     def admits(self, token: str | None) -> bool:

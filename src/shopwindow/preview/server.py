@@ -16,10 +16,13 @@ from shopwindow.preview.workspace import Workspace
 from shopwindow.problems import Failure
 
 SETTLE_MILLISECONDS = 50
-"""Without a change, before the folder is checked: editors write a file in several steps."""
+"""Without a change, before the folder is checked: editors write a file in several
+steps.
+"""
 
 CLOSE_SECONDS = 1
-"""For open pages when the preview ends: they wait for changes and have nothing to lose."""
+"""For open pages when the preview ends: they wait for changes and have nothing to lose.
+"""
 
 
 def run(
@@ -32,8 +35,8 @@ def run(
 ) -> None:
     """Show a content folder at an address until a signal ends it.
 
-    ``announce`` takes the code that browsers on other machines enter; ``ready`` the address,
-    once it answers. Raises Failure where the address cannot be used.
+    ``announce`` takes the code that browsers on other machines enter; ``ready`` the
+    address, once it answers. Raises Failure where the address cannot be used.
     """
     listener = _listener(bind)
     host, port = listener.getsockname()[:2]
@@ -57,13 +60,17 @@ def run(
 
 
 def _listener(bind: tuple[str, int]) -> socket.socket:
-    """Return a socket that listens at an address. Raises Failure where it cannot be had."""
+    """Return a socket that listens at an address. Raises Failure where it cannot be
+    had.
+    """
     host, port = bind
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        reason = (
+            os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        )
         advice = "is another preview running? Choose another port with --bind"
         raise Failure(f"{host}:{port} cannot be used: {reason}; {advice}") from None
 

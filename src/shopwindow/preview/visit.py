@@ -1,4 +1,6 @@
-"""A Visit is one request for a page: the snapshot it sees, and what the bar over it chooses."""
+"""A Visit is one request for a page: the snapshot it sees, and what the bar over it
+chooses.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +36,9 @@ CHOICES = ("at", "day", "zone", "app", "as")
 
 @dataclass(frozen=True)
 class Mark:
-    """A boundary on the slider: the instant, and how far along it stands, from 0 to 100."""
+    """A boundary on the slider: the instant, and how far along it stands, from 0 to
+    100.
+    """
 
     moment: datetime
     percent: float
@@ -44,7 +48,8 @@ class Mark:
 class Visit:
     """A request, with what pages need to answer it.
 
-    ``path`` is the page's; ``values`` are the path's variable parts, ``query`` the parameters.
+    ``path`` is the page's; ``values`` are the path's variable parts, ``query`` the
+    parameters.
     """
 
     workspace: Workspace
@@ -53,7 +58,7 @@ class Visit:
     query: Mapping[str, str]
     values: Mapping[str, str] = field(default_factory=dict)
 
-    # -- the bar -------------------------------------------------------------------------------
+    # -- the bar -----------------------------------------------------------------------
 
     @cached_property
     def site_zone(self) -> ZoneInfo:
@@ -77,12 +82,17 @@ class Visit:
     def moment(self) -> datetime:
         """The instant whose content is shown: the one chosen, else now.
 
-        ``at`` is what a field for date and time sends, `2026-11-27T09:00`, on the clocks of the
-        chosen zone; or any other form that `--at` takes.
+        ``at`` is what a field for date and time sends, `2026-11-27T09:00`, on the
+        clocks of the chosen zone; or any other form that `--at` takes.
         """
         text = self.query.get("at", "").strip()
         days = self.query.get("day", "")
-        if not text and days.isascii() and days.isdigit() and 0 < int(days) <= DAYS_AHEAD:
+        if (
+            not text
+            and days.isascii()
+            and days.isdigit()
+            and 0 < int(days) <= DAYS_AHEAD
+        ):
             today = self.now.astimezone(self.zone).date()
             return schedule.first_instant(today + timedelta(days=int(days)), self.zone)
         if not text:
@@ -100,7 +110,9 @@ class Visit:
 
     @property
     def misread(self) -> str:
-        """Return what the bar was given and could not use, as a sentence; mostly nothing."""
+        """Return what the bar was given and could not use, as a sentence; mostly
+        nothing.
+        """
         text = self.query.get("at", "").strip()
         if text and self.is_now:
             return f"{text} is no date and time in {self.zone.key}; this is now."
@@ -119,7 +131,11 @@ class Visit:
     def app(self) -> str | None:
         """The application that asks: the one chosen, else the first."""
         chosen = self.query.get("app", "")
-        return chosen if chosen in self.applications else next(iter(self.applications), None)
+        return (
+            chosen
+            if chosen in self.applications
+            else next(iter(self.applications), None)
+        )
 
     @cached_property
     def slider_start(self) -> datetime:
@@ -157,7 +173,7 @@ class Visit:
         """The zones to choose from: the site's, those of the United States, and UTC."""
         return list(dict.fromkeys((self.site_zone.key, *ZONES, self.zone.key)))
 
-    # -- what pages read -----------------------------------------------------------------------
+    # -- what pages read ---------------------------------------------------------------
 
     @cached_property
     def content(self) -> Content | None:
@@ -185,13 +201,21 @@ class Visit:
     def link(self, path: str, **more: Any) -> str:
         """Return the address of another page, with the bar's choices."""
         chosen = {name: self.query[name] for name in CHOICES if self.query.get(name)}
-        chosen |= {name: str(value) for name, value in more.items() if value not in (None, "")}
+        chosen |= {
+            name: str(value) for name, value in more.items() if value not in (None, "")
+        }
         return quote(path) + (f"?{urlencode(chosen)}" if chosen else "")
 
     def here(self, **more: Any) -> str:
-        """Return the address of this page with other parameters; one that is None is left out."""
+        """Return the address of this page with other parameters; one that is None is
+        left out.
+        """
         merged = {**self.query, **more}
-        kept = {name: str(value) for name, value in merged.items() if value not in (None, "")}
+        kept = {
+            name: str(value)
+            for name, value in merged.items()
+            if value not in (None, "")
+        }
         return quote(self.path) + (f"?{urlencode(kept)}" if kept else "")
 
 

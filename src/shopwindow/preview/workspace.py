@@ -41,9 +41,10 @@ CONTENTS_KEPT = 8
 class Snapshot:
     """The outcome of one check.
 
-    ``number`` counts the checks of this preview. ``documents`` are those of the last check that
-    found no problem, which was at ``good_at``; None while there was none. ``failure`` says in a
-    sentence why the folder could not be checked at all. ``seconds`` is what the check took.
+    ``number`` counts the checks of this preview. ``documents`` are those of the last
+    check that found no problem, which was at ``good_at``; None while there was none.
+    ``failure`` says in a sentence why the folder could not be checked at all.
+    ``seconds`` is what the check took.
     """
 
     number: int
@@ -73,13 +74,17 @@ class Snapshot:
                 for document in self.documents.of(kind.name)
             }
             for kind in self.interface.kinds
-            if self.documents is not None and kind.identity is not None and not kind.streamed
+            if self.documents is not None
+            and kind.identity is not None
+            and not kind.streamed
         }
 
     @cached_property
     def boundaries(self) -> list[datetime]:
         """Every instant at which a document comes or goes, in order."""
-        return boundaries(self.documents, self.interface.kinds) if self.documents else []
+        return (
+            boundaries(self.documents, self.interface.kinds) if self.documents else []
+        )
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,9 @@ class Released:
     content: Content
 
     def document(self, kind: Kind, id: Any) -> Any:
-        """Return the document of a kind with this identity; None where the release has none."""
+        """Return the document of a kind with this identity; None where the release has
+        none.
+        """
         if kind.identity is None or kind.name not in self.content.kinds:
             return None
         return self.content.document(kind.name, kind.identity, id)
@@ -99,7 +106,8 @@ class Released:
 class Workspace:
     """Checks a content folder, and tells who waits when there is something new.
 
-    ``folder`` is the content folder; ``out`` is where the releases are, which need not exist.
+    ``folder`` is the content folder; ``out`` is where the releases are, which need not
+    exist.
     """
 
     def __init__(self, interface: Interface, folder: Path, out: Path) -> None:
@@ -111,7 +119,7 @@ class Workspace:
         self._released: Released | None = None
         self._snapshot = self._check(None)
 
-    # -- checks --------------------------------------------------------------------------------
+    # -- checks ------------------------------------------------------------------------
 
     @property
     def snapshot(self) -> Snapshot:
@@ -128,14 +136,16 @@ class Workspace:
         return snapshot
 
     def wait(self, number: int, seconds: float) -> Snapshot:
-        """Return the snapshot once it is another than ``number``, or after so many seconds."""
+        """Return the snapshot once it is another than ``number``, or after so many
+        seconds.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._snapshot.number != number, seconds)
             return self._snapshot
 
     def _check(self, previous: Snapshot | None) -> Snapshot:
-        """Run a check. A first one may use several processes; a later one runs beside threads,
-        of which a new process would have none, and reads only what changed.
+        """Run a check. A first one may use several processes; a later one runs beside
+        threads, of which a new process would have none, and reads only what changed.
         """
         started = time.perf_counter()
         declared = library.declared(self.interface, self.folder)
@@ -158,10 +168,12 @@ class Workspace:
         seconds = time.perf_counter() - started
         return Snapshot(number, declared, checked, documents, good_at, seconds, failure)
 
-    # -- what pages read -----------------------------------------------------------------------
+    # -- what pages read ---------------------------------------------------------------
 
     def released(self) -> "Released | None":
-        """Return the current release; None where none is. Raises Failure where it is damaged."""
+        """Return the current release; None where none is. Raises Failure where it is
+        damaged.
+        """
         releases = Releases(self.out)
         id = releases.current()
         if id is None:
@@ -174,13 +186,17 @@ class Workspace:
         return self._released
 
     def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
-        """Return the documents that are live at ``moment``; None while nothing can be shown."""
+        """Return the documents that are live at ``moment``; None while nothing can be
+        shown.
+        """
         if snapshot.documents is None:
             return None
         key = (snapshot.number, moment)
         if key not in self._contents:
             interface = snapshot.interface
-            content = live(snapshot.documents, moment, interface.kinds, interface.clocks)
+            content = live(
+                snapshot.documents, moment, interface.kinds, interface.clocks
+            )
             self._contents[key] = content
             while len(self._contents) > CONTENTS_KEPT:
                 self._contents.popitem(last=False)
@@ -191,8 +207,8 @@ class Workspace:
 class Files:
     """Where values stand in the files of the content folder, as one snapshot read them.
 
-    Files are read again when a page asks for their places: a page shows a few of them, and
-    reading one takes a millisecond.
+    Files are read again when a page asks for their places: a page shows a few of them,
+    and reading one takes a millisecond.
     """
 
     folder: Path
@@ -200,7 +216,9 @@ class Files:
     _spots: dict[str, dict[Pointer, Spot]] = field(default_factory=dict)
 
     def place(self, layer: Layer, pointer: Pointer) -> Place | None:
-        """Return where a layer says the value at ``pointer``; None where it cannot be read."""
+        """Return where a layer says the value at ``pointer``; None where it cannot be
+        read.
+        """
         spots = self._of(layer.path)
         whole = pointer if layer.index is None else (layer.index, *pointer)
         found = spot(spots, whole)
@@ -217,7 +235,9 @@ class Files:
         return place.line if place else 1
 
     def excerpt(self, path: str, line: int, around: int = 2) -> list[tuple[int, str]]:
-        """Return the lines around a line, with their numbers; nothing of a file that is gone."""
+        """Return the lines around a line, with their numbers; nothing of a file that is
+        gone.
+        """
         if path not in self.sources and not (self.folder / path).is_file():
             return []
         try:
@@ -232,7 +252,11 @@ class Files:
         if path not in self._spots:
             try:
                 self._spots[path] = tree.spots_of(self.folder, self.sources[path])
-            except (KeyError, Malformed, OSError):  # changed or removed since it was checked
+            except (
+                KeyError,
+                Malformed,
+                OSError,
+            ):  # changed or removed since it was checked
                 self._spots[path] = {}
         return self._spots[path]
 

@@ -1,9 +1,10 @@
 """Which release becomes the current one: activate, roll back, and what follows a build.
 
-All three are done under the lock of the output directory, after `reconcile` has cleared up what
-a killed command left. A release is verified before `activate` or `rollback` makes it the current
-one, for it may be old, or a copy. A release that was just built is not: its bytes were written or
-linked a moment ago, and `build` has looked at one that existed.
+All three are done under the lock of the output directory, after `reconcile` has cleared
+up what a killed command left. A release is verified before `activate` or `rollback`
+makes it the current one, for it may be old, or a copy. A release that was just built is
+not: its bytes were written or linked a moment ago, and `build` has looked at one that
+existed.
 """
 
 from dataclasses import dataclass
@@ -14,15 +15,17 @@ from shopwindow.release.publish import Releases
 from shopwindow.release.verify import verify
 
 LISTED_FAULTS = 3
-"""Files of a damaged release that the refusal to activate it names: `verify` lists all of them."""
+"""Files of a damaged release that the refusal to activate it names: `verify` lists all
+of them.
+"""
 
 
 @dataclass(frozen=True)
 class Activated:
     """A release that was activated. ``previous`` was current before, if any.
 
-    ``edge_changed``: the edge's configuration differs between the two, and must be written and
-    reloaded.
+    ``edge_changed``: the edge's configuration differs between the two, and must be
+    written and reloaded.
     """
 
     id: str
@@ -30,11 +33,14 @@ class Activated:
     edge_changed: bool
 
 
-def activate(releases: Releases, id: str | None, reason: str, moment: datetime) -> Activated:
+def activate(
+    releases: Releases, id: str | None, reason: str, moment: datetime
+) -> Activated:
     """Make a release the current one, and unpin.
 
-    ``id`` is the beginning of an id; None: the release of the last build. ``reason`` goes into
-    the history. Raises Failure, such as for a damaged release; then nothing has changed.
+    ``id`` is the beginning of an id; None: the release of the last build. ``reason``
+    goes into the history. Raises Failure, such as for a damaged release; then nothing
+    has changed.
     """
     with releases.lock():
         releases.reconcile()
@@ -42,11 +48,14 @@ def activate(releases: Releases, id: str | None, reason: str, moment: datetime) 
         return _verified(releases, chosen, "activate", reason or "activate", moment)
 
 
-def roll_back(releases: Releases, id: str | None, reason: str, moment: datetime) -> Activated:
-    """Make an earlier release the current one, and pin it, so that no build replaces it.
+def roll_back(
+    releases: Releases, id: str | None, reason: str, moment: datetime
+) -> Activated:
+    """Make an earlier release the current one, and pin it, so that no build replaces
+    it.
 
-    ``id`` is the beginning of an id; None: the newest in the history that was never rolled back
-    from. Raises Failure, as `activate`.
+    ``id`` is the beginning of an id; None: the newest in the history that was never
+    rolled back from. Raises Failure, as `activate`.
     """
     with releases.lock():
         releases.reconcile()
@@ -57,8 +66,8 @@ def roll_back(releases: Releases, id: str | None, reason: str, moment: datetime)
 def activate_built(releases: Releases, id: str, moment: datetime) -> bool:
     """Activate a release that was just built; return whether that moved ``current``.
 
-    It does not where the release is current already, or where a rollback has pinned another. The
-    caller holds the lock.
+    It does not where the release is current already, or where a rollback has pinned
+    another. The caller holds the lock.
     """
     if releases.current() == id:
         if not releases.link.is_symlink():  # this host was given current.json alone
@@ -79,13 +88,17 @@ def _verified(
     if faults:
         listed = "; ".join(faults[:LISTED_FAULTS])
         raise Failure(f"release {id[:12]} is damaged, nothing was activated: {listed}")
-    edge_changed = previous is not None and _edge(releases, previous) != _edge(releases, id)
+    edge_changed = previous is not None and _edge(releases, previous) != _edge(
+        releases, id
+    )
     releases.activate(id, action, reason, moment, pin=action == "rollback")
     return Activated(id, previous, edge_changed)
 
 
 def _edge(releases: Releases, id: str) -> str | None:
-    """Return the digest of a release's edge configuration; None where its manifest is damaged."""
+    """Return the digest of a release's edge configuration; None where its manifest is
+    damaged.
+    """
     try:
         return releases.manifest(id).edge
     except Failure:

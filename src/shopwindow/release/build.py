@@ -3,19 +3,19 @@
 1. The documents that are live at the build's instant are the content.
 2. Its indexes are built, before anything else, because answers are rendered from them
    (`indexes`).
-3. A plan says which answers to render, and which files of the previous release to keep (`plan`,
-   `previous`).
-4. The answers are rendered into a staging directory, where bytes that the previous release
-   holds are linked (`render`, `stage`).
-5. The manifest lists every file with its digest. The manifest's own digest is the release id,
-   so equal content gives an equal id on any host (`manifest`, `unserved`).
+3. A plan says which answers to render, and which files of the previous release to keep
+   (`plan`, `previous`).
+4. The answers are rendered into a staging directory, where bytes that the previous
+   release holds are linked (`render`, `stage`).
+5. The manifest lists every file with its digest. The manifest's own digest is the
+   release id, so equal content gives an equal id on any host (`manifest`, `unserved`).
 6. One syncfs brings everything to disk, a rename puts it among the releases, and the
    directories are synced.
 
-The id follows from the digests of all files, so a build knows only after step 4 whether its
-release exists already. Where the plan leaves nothing to render it knows that before, and then
-stages nothing. A build never moves `current`: `publish` does. So a build that fails, or is
-killed, leaves every release as it was.
+The id follows from the digests of all files, so a build knows only after step 4 whether
+its release exists already. Where the plan leaves nothing to render it knows that
+before, and then stages nothing. A build never moves `current`: `publish` does. So a
+build that fails, or is killed, leaves every release as it was.
 """
 
 import os
@@ -40,11 +40,11 @@ from shopwindow.release.verify import verify
 class Built:
     """What a build did.
 
-    ``files``, ``written`` and ``removed`` count files below files/: all of the release, those
-    whose bytes were written, and those of the previous release that this one lacks.
-    ``existed``: the release was there already. ``documents``: kind → ids of the documents that
-    differ from the previous release, where its content.json is here. ``next_change``: when the
-    same documents would give another release (RFC 3339).
+    ``files``, ``written`` and ``removed`` count files below files/: all of the release,
+    those whose bytes were written, and those of the previous release that this one
+    lacks. ``existed``: the release was there already. ``documents``: kind → ids of the
+    documents that differ from the previous release, where its content.json is here.
+    ``next_change``: when the same documents would give another release (RFC 3339).
     """
 
     id: str
@@ -60,10 +60,13 @@ class Built:
 def build(order: BuildOrder, releases: Releases) -> Built:
     """Write a release beside the others, and leave ``current`` where it is.
 
-    The caller holds the lock of the output directory. Raises Failure; then nothing has changed.
+    The caller holds the lock of the output directory. Raises Failure; then nothing has
+    changed.
     """
     interface = order.interface
-    live = documents.live(order.documents, order.moment, interface.kinds, interface.clocks)
+    live = documents.live(
+        order.documents, order.moment, interface.kinds, interface.clocks
+    )
     previous = previous_release(releases, interface, order.built_by, fresh=order.fresh)
 
     with staging(releases.out) as stage:
@@ -107,9 +110,9 @@ def build(order: BuildOrder, releases: Releases) -> Built:
 def _exists(order: BuildOrder, releases: Releases, listed: bytes) -> bool:
     """Return whether the release with this manifest exists and is intact.
 
-    The current release counts as intact without a look at its files, since every build links to
-    them unread. A ``fresh`` build verifies that one too, and replaces a damaged release; any
-    other build raises Failure for it.
+    The current release counts as intact without a look at its files, since every build
+    links to them unread. A ``fresh`` build verifies that one too, and replaces a
+    damaged release; any other build raises Failure for it.
     """
     id = manifest.release_id(listed)
     if not releases.complete(id):

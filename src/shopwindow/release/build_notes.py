@@ -1,11 +1,13 @@
-"""Two notes about builds in an output directory: one is at work, and how the last one ended.
+"""Two notes about builds in an output directory: one is at work, and how the last one
+ended.
 
-`building.json` stands while a build is at work. The build holds the file locked, so a file that
-nobody holds is left from a build that was killed. `last-build.json` says how the last build
-ended that was not killed. The service reports both, for after a failed build it still serves
-the previous release.
+`building.json` stands while a build is at work. The build holds the file locked, so a
+file that nobody holds is left from a build that was killed. `last-build.json` says how
+the last build ended that was not killed. The service reports both, for after a failed
+build it still serves the previous release.
 
-No note ever fails a build: where one cannot be written, the build's own output says how it went.
+No note ever fails a build: where one cannot be written, the build's own output says how
+it went.
 """
 
 import os
@@ -24,14 +26,15 @@ NOTE_FORMAT = 1
 """The format of both notes, which they state."""
 
 CONTENT_AT_FAULT = "content"
-"""The cause of a failed build whose description a client may read, for it names no paths of
-this host.
+"""The cause of a failed build whose description a client may read, for it names no
+paths of this host.
 """
 
 
 @contextmanager
 def at_work(out: Path, started: datetime) -> Iterator[None]:
-    """Let building.json say that a build is at work, until it succeeds, fails or is refused.
+    """Let building.json say that a build is at work, until it succeeds, fails or is
+    refused.
 
     A build that is killed leaves the file behind; `killed_build` then reads it.
     """
@@ -46,7 +49,10 @@ def at_work(out: Path, started: datetime) -> Iterator[None]:
         yield
         return
 
-    note = {"format": NOTE_FORMAT, "started": started.isoformat(timespec="milliseconds")}
+    note = {
+        "format": NOTE_FORMAT,
+        "started": started.isoformat(timespec="milliseconds"),
+    }
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -97,10 +103,10 @@ def record_build(
 ) -> None:
     """Write to last-build.json how the last build ended.
 
-    ``status``: SUCCESS or FAILED. ``description``: why it failed. ``cause``: CONTENT_AT_FAULT
-    where a client may read the description; any other may name paths of this host. ``release``:
-    the id that the build wrote; after a failed build the file still names the release before.
-    Raises nothing.
+    ``status``: SUCCESS or FAILED. ``description``: why it failed. ``cause``:
+    CONTENT_AT_FAULT where a client may read the description; any other may name paths
+    of this host. ``release``: the id that the build wrote; after a failed build the
+    file still names the release before. Raises nothing.
     """
     release = release or str(last_build(out).get("release", ""))
     printable = description.encode(errors="replace").decode()  # a path may be no UTF-8
@@ -122,7 +128,9 @@ def record_build(
 
 
 def last_build(out: Path) -> dict[str, Any]:
-    """Return how the last build ended, as `record_build` wrote it; empty where no note is."""
+    """Return how the last build ended, as `record_build` wrote it; empty where no note
+    is.
+    """
     try:
         value = orjson.loads((out / LAST_BUILD).read_bytes())
     except (OSError, ValueError):

@@ -1,9 +1,9 @@
-"""What differs between two releases in an editor's terms: which document, how, and at which
-URLs.
+"""What differs between two releases in an editor's terms: which document, how, and at
+which URLs.
 
-Documents are compared by kind and identity, value by value. To know the URLs of a change, each
-file that differs is answered once more from its own release, and what its view reads names the
-documents (`reads`).
+Documents are compared by kind and identity, value by value. To know the URLs of a
+change, each file that differs is answered once more from its own release, and what its
+view reads names the documents (`reads`).
 """
 
 from collections import defaultdict
@@ -33,8 +33,8 @@ from shopwindow.release.stored import interface_of
 SITE_DOCUMENT = ("site", "site.yaml")
 
 DETAILED = 1000
-"""Documents of an index that are compared value by value. Of the others only the names are
-listed: a million prices may change in one night, and nobody reads a million lines.
+"""Documents of an index that are compared value by value. Of the others only the names
+are listed: a million prices may change in one night, and nobody reads a million lines.
 """
 
 Named = tuple[str, str]
@@ -49,9 +49,9 @@ class Change:
     """One value that differs.
 
     ``pointer``: its place; empty where the whole document appears (``old`` is None) or
-    disappears (``new`` is None). Where both values are objects, their keys stand in another
-    order; otherwise they are leaves. ``urls``: what to purge, the addresses of the differing
-    files whose answers read the document.
+    disappears (``new`` is None). Where both values are objects, their keys stand in
+    another order; otherwise they are leaves. ``urls``: what to purge, the addresses of
+    the differing files whose answers read the document.
     """
 
     kind: str
@@ -65,7 +65,8 @@ class Change:
 def content_of(release: Path, interface: Interface) -> Content:
     """Return the content of a release, which answers from its indexes. Raises Failure.
 
-    ``interface`` must have the release's collections (`stored`) where their documents matter.
+    ``interface`` must have the release's collections (`stored`) where their documents
+    matter.
     """
     try:
         value = orjson.loads((release / manifest.CONTENT_FILE).read_bytes())
@@ -87,7 +88,8 @@ def _indexes(release: Path, interface: Interface) -> list[Any]:
 
 
 def changes(old: Path, new: Path, interface: Interface) -> list[Change]:
-    """Return every change from one release to another, by kind and identity, with its URLs.
+    """Return every change from one release to another, by kind and identity, with its
+    URLs.
 
     Raises Failure.
     """
@@ -109,12 +111,15 @@ def purged(old: Path, new: Path) -> list[str]:
     manifests = _manifest(old), _manifest(new)
     urls = set()
     for path in manifest.difference(manifests[0].files, manifests[1].files).paths:
-        urls |= {listed.files[path]["url"] for listed in manifests if path in listed.files}
+        urls |= {
+            listed.files[path]["url"] for listed in manifests if path in listed.files
+        }
     return sorted(urls)
 
 
 def longest_lifetime(release: Path, interface: Interface) -> int:
-    """Return the seconds after which no cache holds an answer of a release, without any purge.
+    """Return the seconds after which no cache holds an answer of a release, without any
+    purge.
 
     Raises Failure.
     """
@@ -126,7 +131,8 @@ def longest_lifetime(release: Path, interface: Interface) -> int:
         if isinstance(operation.source, FromContent)
     ]
     return max(
-        (content.lifetime(operation.name, operation.lifetime) for operation in reads), default=0
+        (content.lifetime(operation.name, operation.lifetime) for operation in reads),
+        default=0,
     )
 
 
@@ -134,7 +140,7 @@ def _manifest(release: Path) -> Manifest:
     return manifest.read(release / "manifest.json", release.name)
 
 
-# -- which documents differ --------------------------------------------------------------------
+# -- which documents differ ------------------------------------------------------------
 
 
 def differences(
@@ -142,7 +148,8 @@ def differences(
 ) -> Iterator[tuple[Named, Leaf]]:
     """Yield every leaf that differs between two contents.
 
-    An object whose keys stand in another order is among them, since answers show that order.
+    An object whose keys stand in another order is among them, since answers show that
+    order.
     """
     for leaf in _leaves(old.site, new.site, ()):
         yield SITE_DOCUMENT, leaf
@@ -154,7 +161,9 @@ def differences(
         old_ones, new_ones = _by_identity(old, kind.name), _by_identity(new, kind.name)
         ids = old_ones.keys() | new_ones.keys()
         for id in sorted(ids, key=lambda id: (isinstance(id, str), id)):
-            yield from _of_document((kind.name, str(id)), old_ones.get(id), new_ones.get(id))
+            yield from _of_document(
+                (kind.name, str(id)), old_ones.get(id), new_ones.get(id)
+            )
 
 
 def clock_titles(interface: Interface) -> dict[str, str]:
@@ -209,7 +218,9 @@ def _leaves(old: Json, new: Json, pointer: Pointer) -> Iterator[Leaf]:
 def _in_indexes(
     old: Content, new: Content, interface: Interface
 ) -> Iterator[tuple[Named, Leaf]]:
-    """Yield what differs between the indexes, of the first DETAILED documents value by value."""
+    """Yield what differs between the indexes, of the first DETAILED documents value by
+    value.
+    """
     for index in interface.indexes:
         opened = old.index(index.name), new.index(index.name)
         for number, named in enumerate(index.differences(*opened)):
@@ -219,16 +230,19 @@ def _in_indexes(
                 leaves = list(_of_document(named, before, after))
             yield from leaves
             if not leaves:
-                # Beyond DETAILED; or only what answers show around the document differs, such
-                # as the name of a promotion, or its place in a menu.
+                # Beyond DETAILED; or only what answers show around the document
+                # differs, such as the name of a promotion, or its place in a menu.
                 yield named, (("answers",), "as before", "others")
 
 
-def documents_changed(old: Content, new: Content, interface: Interface) -> dict[str, list[str]]:
-    """Return, by kind, the identities of the documents that differ, without those of indexes.
+def documents_changed(
+    old: Content, new: Content, interface: Interface
+) -> dict[str, list[str]]:
+    """Return, by kind, the identities of the documents that differ, without those of
+    indexes.
 
-    A clock that has moved on is listed under its title with its new value, since every answer
-    that shows it differs.
+    A clock that has moved on is listed under its title with its new value, since every
+    answer that shows it differs.
     """
     changed: dict[str, list[str]] = {}
     if old.site != new.site:
@@ -239,14 +253,16 @@ def documents_changed(old: Content, new: Content, interface: Interface) -> dict[
     for kind in _kinds(old, new):
         before, after = _by_identity(old, kind.name), _by_identity(new, kind.name)
         ids = [
-            str(id) for id in before.keys() | after.keys() if before.get(id) != after.get(id)
+            str(id)
+            for id in before.keys() | after.keys()
+            if before.get(id) != after.get(id)
         ]
         if ids:
             changed[kind.name] = sorted(ids, key=lambda id: (len(id), id))
     return changed
 
 
-# -- which answers read which documents --------------------------------------------------------
+# -- which answers read which documents ------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -266,8 +282,8 @@ def _opened(release: Path, interface: Interface) -> OpenedRelease:
 def _urls(old: OpenedRelease, new: OpenedRelease) -> Mapping[Named, set[str]]:
     """Return for each document the URLs of the differing files whose answers read it.
 
-    Both releases count: an answer that showed a document may no longer read it in the new
-    one.
+    Both releases count: an answer that showed a document may no longer read it in the
+    new one.
     """
     urls: dict[Named, set[str]] = defaultdict(set)
     manifests = _manifest(old.folder), _manifest(new.folder)
@@ -306,7 +322,10 @@ class _Readers:
             self._from_indexes.add((kind, identity))
 
         indexes = _indexes(release, self._interface)
-        return {index.name: index.open(release / index.file, handed_out) for index in indexes}
+        return {
+            index.name: index.open(release / index.file, handed_out)
+            for index in indexes
+        }
 
     def documents(self, entry: ManifestEntry) -> set[Named]:
         """Return the documents that the answer in a file reads.
@@ -321,7 +340,9 @@ class _Readers:
             for name, text in entry["arguments"].items()
         }
         self._recorded.seen, self._from_indexes = set(), set()
-        value_of(make(operation, JSON, arguments, entry.get("application")), self._recorded)
+        value_of(
+            make(operation, JSON, arguments, entry.get("application")), self._recorded
+        )
         named = {SITE_DOCUMENT} | self._from_indexes
         for read in self._recorded.seen:
             named |= self._of_read(read)

@@ -1,10 +1,10 @@
-"""The indexes of a release being built: each is linked from the previous release, built upon
-it, or built from the start.
+"""The indexes of a release being built: each is linked from the previous release, built
+upon it, or built from the start.
 
-An index is a function of its files, of what the Interface says it needs beside them, and of
-this program. Where none of these has changed, the previous release's file is the very file that
-a build would write, and is linked. Where only the files have changed, the previous index is the
-start of the new one.
+An index is a function of its files, of what the Interface says it needs beside them,
+and of this program. Where none of these has changed, the previous release's file is the
+very file that a build would write, and is linked. Where only the files have changed,
+the previous index is the start of the new one.
 """
 
 from collections import defaultdict
@@ -28,8 +28,8 @@ from shopwindow.release.stage import Stage
 class PreviousIndex:
     """An index of the previous release.
 
-    ``path``: its file. ``private``: its private entry in the manifest. ``note``: its note in
-    build.json; empty where that names no digest.
+    ``path``: its file. ``private``: its private entry in the manifest. ``note``: its
+    note in build.json; empty where that names no digest.
     """
 
     path: Path
@@ -46,7 +46,9 @@ class PreviousIndex:
             return False
         try:
             with open(self.path, "rb") as file:
-                return file_digest(file, "sha256").hexdigest() == self.note.get("sha256")
+                return file_digest(file, "sha256").hexdigest() == self.note.get(
+                    "sha256"
+                )
         except OSError:
             return False
 
@@ -55,9 +57,9 @@ class PreviousIndex:
 class BuiltIndexes:
     """The indexes of one release.
 
-    ``private``: their entries in the manifest, by file. ``notes``: those in build.json, by the
-    index's name. ``changed``: kind → identities of the documents that differ from the previous
-    release. ``opened``: by name, what views ask.
+    ``private``: their entries in the manifest, by file. ``notes``: those in build.json,
+    by the index's name. ``changed``: kind → identities of the documents that differ
+    from the previous release. ``opened``: by name, what views ask.
     """
 
     private: Mapping[str, Mapping[str, Any]]
@@ -75,12 +77,15 @@ class BuiltIndexes:
 
 
 def build(
-    order: BuildOrder, content: Content, previous: Mapping[str, PreviousIndex], stage: Stage
+    order: BuildOrder,
+    content: Content,
+    previous: Mapping[str, PreviousIndex],
+    stage: Stage,
 ) -> BuiltIndexes:
     """Stage every index of which the order's documents have files.
 
-    ``previous``: the previous release's indexes, by name. Raises Failure, or OSError for a full
-    disk.
+    ``previous``: the previous release's indexes, by name. Raises Failure, or OSError
+    for a full disk.
     """
     private: dict[str, Mapping[str, Any]] = {}
     notes: dict[str, Mapping[str, Any]] = {}
@@ -100,8 +105,12 @@ def build(
             private[index.file], notes[index.name] = old.private, old.note
         else:
             intact = old if old is not None and old.is_intact(index.format) else None
-            start = intact.path if intact and intact.note.get("beside") == beside else None
-            rows = index.build(feeds, content, path, start, order.processes, order.progress)
+            start = (
+                intact.path if intact and intact.note.get("beside") == beside else None
+            )
+            rows = index.build(
+                feeds, content, path, start, order.processes, order.progress
+            )
             private[index.file] = {"format": index.format, "rows": rows}
             digest = stage.seal(index.file)
             notes[index.name] = {"state": state, "beside": beside, "sha256": digest}
@@ -116,8 +125,8 @@ def _digest(value: Any) -> str:
 
 
 def differences(index: Index, old: Path, new: Path) -> dict[str, list[str]]:
-    """Return, by kind, the identities of the documents that differ between two files of an
-    index.
+    """Return, by kind, the identities of the documents that differ between two files of
+    an index.
     """
     changed: dict[str, list[str]] = defaultdict(list)
     for kind, identity in index.differences(index.open(old), index.open(new)):
@@ -134,7 +143,8 @@ def temporary(
 ) -> Iterator[Content]:
     """Yield content that answers from its indexes without a release.
 
-    ``feeds``: what each index is built from, by its name. The files are deleted at the end.
+    ``feeds``: what each index is built from, by its name. The files are deleted at the
+    end.
     """
     with scratch() as folder:
         opened = {}

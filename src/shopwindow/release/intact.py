@@ -1,9 +1,10 @@
 """Checks that a release is intact on this host: a service does so before it serves it.
 
-A release may come by a copy that is still at work, or that was cut off. The sizes of all files
-are compared, at the cost of a system call each. Digests are compared only for files that are
-new to the host: a file that the previous release shares (builds and copies link what did not
-change) was compared when that release came. `verify` compares everything.
+A release may come by a copy that is still at work, or that was cut off. The sizes of
+all files are compared, at the cost of a system call each. Digests are compared only for
+files that are new to the host: a file that the previous release shares (builds and
+copies link what did not change) was compared when that release came. `verify` compares
+everything.
 """
 
 import os
@@ -23,7 +24,9 @@ from shopwindow.release.manifest import ManifestLines
 from shopwindow.release.publish import Releases, index_note
 
 MAX_LISTED_FAULTS = 3
-"""Faults that a message lists: a release that is still being copied lacks thousands of files."""
+"""Faults that a message lists: a release that is still being copied lacks thousands of
+files.
+"""
 
 Inode = tuple[int, int]
 """A file's device and its inode there."""
@@ -34,10 +37,12 @@ def require_intact(
 ) -> None:
     """Compare a release's files with its manifest.
 
-    ``previous``: the id of a release that was intact; None: of none. Raises Failure, with the
-    first faults, where a file is missing, cut off or not what was built.
+    ``previous``: the id of a release that was intact; None: of none. Raises Failure,
+    with the first faults, where a file is missing, cut off or not what was built.
     """
-    faults = list(islice(_faults(releases, id, indexes, previous), MAX_LISTED_FAULTS + 1))
+    faults = list(
+        islice(_faults(releases, id, indexes, previous), MAX_LISTED_FAULTS + 1)
+    )
     if faults:
         more = "; and more" if len(faults) > MAX_LISTED_FAULTS else ""
         raise Failure(
@@ -64,7 +69,9 @@ def _faults(
     releases: Releases, id: str, indexes: Sequence[Index], previous: str | None
 ) -> Iterator[str]:
     folder, listed, note = releases.path(id), releases.lines(id), releases.note(id)
-    built = {index.file: index_note(note, index.name).get("sha256") for index in indexes}
+    built = {
+        index.file: index_note(note, index.name).get("sha256") for index in indexes
+    }
     yield from _private_faults(folder, listed.private, built)
     previous_folder, previous_lines = _previous(releases, previous)
     checked: set[Inode] = set()
@@ -104,7 +111,9 @@ def _previous(releases: Releases, id: str | None) -> tuple[Path, Mapping[str, by
 
 
 def _is_shared(inode: Inode, path: str, line: bytes | None, digest: str) -> bool:
-    """Return whether the previous release has this very file under the same name and digest."""
+    """Return whether the previous release has this very file under the same name and
+    digest.
+    """
     if line is None or manifest.digest_of(line) != digest:
         return False
     try:
@@ -115,12 +124,14 @@ def _is_shared(inode: Inode, path: str, line: bytes | None, digest: str) -> bool
 
 
 def _private_faults(
-    folder: Path, private: Mapping[str, Mapping[str, Any]], built: Mapping[str, str | None]
+    folder: Path,
+    private: Mapping[str, Mapping[str, Any]],
+    built: Mapping[str, str | None],
 ) -> Iterator[str]:
     """Yield what is wrong with content.json and the indexes.
 
-    The digest of an index, in ``built``, stands in build.json: its bytes depend on the SQLite
-    that wrote it. Without one, SQLite itself looks whether the file is in order.
+    The digest of an index, in ``built``, stands in build.json: its bytes depend on the
+    SQLite that wrote it. Without one, SQLite itself looks whether the file is in order.
     """
     for name, entry in private.items():
         digest = entry.get("sha256") or built.get(name)

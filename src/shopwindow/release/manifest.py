@@ -1,11 +1,11 @@
-"""The manifest lists every file of a release with its digest; the digest of its own bytes is
-the release id.
+"""The manifest lists every file of a release with its digest; the digest of its own
+bytes is the release id.
 
-It is JSON with an entry a line. Builds and checks of a whole release take the lines as they are
-(`read_lines`), since to decode 100,000 entries would take longer than to compare them.
-`path_of`, `digest_of` and `size_of` therefore count on where `encode` and `prerender` put these
-three: the path first, then at the end the size and the digest. Change the order of an entry,
-and change all of them.
+It is JSON with an entry a line. Builds and checks of a whole release take the lines as
+they are (`read_lines`), since to decode 100,000 entries would take longer than to
+compare them. `path_of`, `digest_of` and `size_of` therefore count on where `encode` and
+`prerender` put these three: the path first, then at the end the size and the digest.
+Change the order of an entry, and change all of them.
 """
 
 from collections.abc import Mapping
@@ -41,9 +41,10 @@ _MANIFEST_HEAD = b'{"format":%d,"files":[\n' % MANIFEST_FORMAT
 class Manifest:
     """What a manifest says.
 
-    ``files``: the entries of files below files/, by path. ``private``: those of the other
-    files, by path. ``next_change``: the instant (RFC 3339) at which the same content would give
-    another release. ``edge``: a digest of what the edge's configuration follows from.
+    ``files``: the entries of files below files/, by path. ``private``: those of the
+    other files, by path. ``next_change``: the instant (RFC 3339) at which the same
+    content would give another release. ``edge``: a digest of what the edge's
+    configuration follows from.
     """
 
     files: Mapping[str, ManifestEntry]
@@ -72,8 +73,8 @@ def release_id(data: bytes) -> str:
 def read(path: Path, id: str | None = None) -> Manifest:
     """Read a manifest.
 
-    Raises Damaged where it is none, or not that of the release ``id``, and Failure where it is
-    of a later program.
+    Raises Damaged where it is none, or not that of the release ``id``, and Failure
+    where it is of a later program.
     """
     try:
         data = path.read_bytes()
@@ -92,7 +93,7 @@ def read(path: Path, id: str | None = None) -> Manifest:
         raise Damaged(f"{path}: cannot be read as a manifest: {error}") from None
 
 
-# -- by its lines ------------------------------------------------------------------------------
+# -- by its lines ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -156,14 +157,16 @@ def difference(
 ) -> ChangedFiles:
     """Return what changed between the files of two releases, sorted by path.
 
-    A file has changed where its bytes differ, or its URL, media type or lifetime: caches then
-    hold something else than they should.
+    A file has changed where its bytes differ, or its URL, media type or lifetime:
+    caches then hold something else than they should.
     """
     added = new.keys() - old.keys()
     removed = old.keys() - new.keys()
     both = new.keys() & old.keys()
     changed = [path for path in both if _cached_as(new[path]) != _cached_as(old[path])]
-    return ChangedFiles(tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(removed)))
+    return ChangedFiles(
+        tuple(sorted(added)), tuple(sorted(changed)), tuple(sorted(removed))
+    )
 
 
 def _cached_as(entry: ManifestEntry) -> tuple[object, ...]:

@@ -11,8 +11,8 @@ from shopwindow.content.schema import Schemas
 from shopwindow.interface.interface import Interface
 
 MAX_FILES = 200_000
-"""Files that a release may have unless an option allows more: nobody shall pre-render a million
-products unawares.
+"""Files that a release may have unless an option allows more: nobody shall pre-render a
+million products unawares.
 """
 
 
@@ -20,12 +20,13 @@ products unawares.
 class BuildOrder:
     """What to build, and from what.
 
-    ``moment``: the instant at which documents must be live. ``edge`` returns the digest of the
-    edge's configuration. ``program``: a digest of this program. ``note``: what else build.json
-    shall say. ``jobs``: how many processes share the work; None: one a processor. ``fresh``:
-    take nothing over from the previous release. ``progress`` is called with how many answers
-    and kept files are done, and of how many. ``allowed``: the most files that there may be.
-    ``clock`` returns the time when the build ends; None: build.json does not say it.
+    ``moment``: the instant at which documents must be live. ``edge`` returns the digest
+    of the edge's configuration. ``program``: a digest of this program. ``note``: what
+    else build.json shall say. ``jobs``: how many processes share the work; None: one a
+    processor. ``fresh``: take nothing over from the previous release. ``progress`` is
+    called with how many answers and kept files are done, and of how many. ``allowed``:
+    the most files that there may be. ``clock`` returns the time when the build ends;
+    None: build.json does not say it.
     """
 
     interface: Interface

@@ -1,4 +1,6 @@
-"""Where a release comes from: the commit of its content, and the version of this program."""
+"""Where a release comes from: the commit of its content, and the version of this
+program.
+"""
 
 import os
 import subprocess
@@ -10,7 +12,9 @@ COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
 
 
 def origin(content: Path) -> dict[str, str | None]:
-    """Return the commit of a content folder and the version of this program, for build.json."""
+    """Return the commit of a content folder and the version of this program, for
+    build.json.
+    """
     return {"commit": _commit(content), "version": version("shopwindow")}
 
 

@@ -1,10 +1,10 @@
-"""What a build renders, and which files of the previous release it keeps without rendering
-them.
+"""What a build renders, and which files of the previous release it keeps without
+rendering them.
 
-Every answer's reads are recorded (`reads`). An answer that would read the same again is the
-same, so its files keep their lines of the manifest and its view does not run. Where more than
-half of the answers would read something else, all of them are rendered: to compare each with
-its record would cost more than it saves.
+Every answer's reads are recorded (`reads`). An answer that would read the same again is
+the same, so its files keep their lines of the manifest and its view does not run. Where
+more than half of the answers would read something else, all of them are rendered: to
+compare each with its record would cost more than it saves.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,12 @@ from shopwindow.release.reads import Digests, ReadRecord
 class RenderingPlan:
     """What to render and what to keep.
 
-    ``state``: digests of the program, of the schemas and of which answers there are; records of
-    another state are void. ``digests``: of what the content returns now, for the reads of
-    rendered answers. ``answers``: what to render: a list of what operations have few of, then a
-    list for each operation. ``kept``: the lines of the previous manifest, by path, of answers
-    that would read the same again. ``records``: what these answers have read.
+    ``state``: digests of the program, of the schemas and of which answers there are;
+    records of another state are void. ``digests``: of what the content returns now, for
+    the reads of rendered answers. ``answers``: what to render: a list of what
+    operations have few of, then a list for each operation. ``kept``: the lines of the
+    previous manifest, by path, of answers that would read the same again. ``records``:
+    what these answers have read.
     """
 
     state: Sequence[str]
@@ -43,8 +44,8 @@ def planned(
 ) -> RenderingPlan:
     """Return what to render of a content.
 
-    ``indexes``: the digest of each index, by its name. Raises Failure where the release would
-    have more files than the order allows.
+    ``indexes``: the digest of each index, by its name. Raises Failure where the release
+    would have more files than the order allows.
     """
     operations = prerender.planned_operations(order.interface, content)
     _check_size(operations, order.allowed)

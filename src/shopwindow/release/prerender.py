@@ -1,14 +1,14 @@
 """The files of a release: each is the response to a Call, rendered before anyone asks.
 
-`planned_operations` lists what an interface pre-renders of a content, operation by operation.
-`planned_answers` numbers the single answers. Recorded reads refer to these numbers (`reads`),
-and `digest_of` tells whether the numbers still mean the same answers. `prerender` then goes
-through the same `interface.answer` as the service does, which is why a file and a dynamic
-response are the same bytes. Nothing here touches a disk: `render` stages what `prerender`
-yields.
+`planned_operations` lists what an interface pre-renders of a content, operation by
+operation. `planned_answers` numbers the single answers. Recorded reads refer to these
+numbers (`reads`), and `digest_of` tells whether the numbers still mean the same
+answers. `prerender` then goes through the same `interface.answer` as the service does,
+which is why a file and a dynamic response are the same bytes. Nothing here touches a
+disk: `render` stages what `prerender` yields.
 
-Several calls may be spellings of one answer, and every answer comes in every format. Its view
-runs once for all of them.
+Several calls may be spellings of one answer, and every answer comes in every format.
+Its view runs once for all of them.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -31,26 +31,27 @@ from shopwindow.problems import Failure, Refusal
 from shopwindow.release.manifest import ManifestEntry
 
 FEW_ANSWERS = 60
-"""An operation with fewer answers than this is rendered first, each answer as work of its own.
+"""An operation with fewer answers than this is rendered first, each answer as work of
+its own.
 
-Such answers are mostly whole lists (every store, every category), which take long; begun last,
-one would keep a process busy after all others have ended. Only the order of the work depends
-on the number, never what a release holds.
+Such answers are mostly whole lists (every store, every category), which take long;
+begun last, one would keep a process busy after all others have ended. Only the order of
+the work depends on the number, never what a release holds.
 """
 
 MAX_CACHED_ANSWERS = 240
-"""Digests of so many recent answers a process keeps, so that its memory does not grow with the
-release. Equal answers follow each other closely, because an entry is answered for one
-application after another, so few are missed.
+"""Digests of so many recent answers a process keeps, so that its memory does not grow
+with the release. Equal answers follow each other closely, because an entry is answered
+for one application after another, so few are missed.
 """
 
 
 class PlannedAnswer(NamedTuple):
     """One answer to pre-render.
 
-    ``spellings``: the arguments of every Call that it answers. ``application``: whose API key
-    the Calls have; None: the answer depends on none. ``number``: its place among all answers of
-    the release.
+    ``spellings``: the arguments of every Call that it answers. ``application``: whose
+    API key the Calls have; None: the answer depends on none. ``number``: its place
+    among all answers of the release.
     """
 
     operation: Operation
@@ -69,8 +70,8 @@ class PlannedAnswer(NamedTuple):
 class File(NamedTuple):
     """A file of the release.
 
-    ``entry``: what the manifest says of it. ``body``: its bytes; None where the previous
-    release, or a file yielded before, has the same bytes.
+    ``entry``: what the manifest says of it. ``body``: its bytes; None where the
+    previous release, or a file yielded before, has the same bytes.
     """
 
     entry: ManifestEntry
@@ -102,8 +103,12 @@ class PlannedOperation:
         return spellings * len(self.applications) * len(RESPONSE_FORMATS)
 
 
-def planned_operations(interface: Interface, content: Content) -> list[PlannedOperation]:
-    """Return what to pre-render of a content, in the order of the interface's operations."""
+def planned_operations(
+    interface: Interface, content: Content
+) -> list[PlannedOperation]:
+    """Return what to pre-render of a content, in the order of the interface's
+    operations.
+    """
     planned = []
     for operation in interface.operations:
         if not operation.prerendered:
@@ -112,7 +117,9 @@ def planned_operations(interface: Interface, content: Content) -> list[PlannedOp
         if operation.by_application:
             applications = interface.application_names(content)
         planned.append(
-            PlannedOperation(operation, operation.grouped_entries(content), applications)
+            PlannedOperation(
+                operation, operation.grouped_entries(content), applications
+            )
         )
     return planned
 
@@ -134,8 +141,8 @@ def planned_answers(
 ) -> list[list[PlannedAnswer]]:
     """Return the answers to pre-render.
 
-    The first list holds those of all operations that have few of them, each other list those of
-    one operation. ``chosen``: the numbers of the answers wanted; None: all.
+    The first list holds those of all operations that have few of them, each other list
+    those of one operation. ``chosen``: the numbers of the answers wanted; None: all.
     """
     few: list[PlannedAnswer] = []
     many: list[list[PlannedAnswer]] = []
@@ -156,7 +163,9 @@ def planned_answers(
 
 
 AnswerCache = dict[tuple[str, bytes], Sequence["_Encoded"]]
-"""Response schema and digest of the JSON → that answer in every format, without its bytes."""
+"""Response schema and digest of the JSON → that answer in every format, without its
+bytes.
+"""
 
 
 def prerender(
@@ -168,14 +177,15 @@ def prerender(
 ) -> Iterator[File]:
     """Yield the files of some answers, each in every format.
 
-    The JSON of every answer is encoded. Only where that is new, the answer is validated and the
-    other formats are encoded. ``previous`` holds files that this very program built with these
-    schemas, so equal JSON there was validated and has the same other formats. ``cache`` does
-    the same for answers of this build; new ones are added to it.
+    The JSON of every answer is encoded. Only where that is new, the answer is validated
+    and the other formats are encoded. ``previous`` holds files that this very program
+    built with these schemas, so equal JSON there was validated and has the same other
+    formats. ``cache`` does the same for answers of this build; new ones are added to
+    it.
 
-    A Call that fits into no file name has no file; the service answers it. Raises Failure where
-    an answer does not satisfy its response schema, and ViewFailed where a view raised
-    something.
+    A Call that fits into no file name has no file; the service answers it. Raises
+    Failure where an answer does not satisfy its response schema, and ViewFailed where a
+    view raised something.
     """
     cache = {} if cache is None else cache
     for answer in answers:
@@ -188,9 +198,16 @@ def prerender(
         lifetime = content.lifetime(answer.operation.name, answer.operation.lifetime)
         for call, paths in named:
             common = _entry(call, base, lifetime)
-            for format, path, form in zip(RESPONSE_FORMATS, paths, encoded, strict=True):
+            for format, path, form in zip(
+                RESPONSE_FORMATS, paths, encoded, strict=True
+            ):
                 sizes = {"size": form.size, "sha256": form.digest}
-                entry = {"path": path, **common, "mediaType": format.media_type, **sizes}
+                entry = {
+                    "path": path,
+                    **common,
+                    "mediaType": format.media_type,
+                    **sizes,
+                }
                 yield File(entry, form.body)
             # Files of the other spellings are links to these, and need no bytes.
             encoded = [form.without_body() for form in encoded]
@@ -207,8 +224,8 @@ def _encoded_answer(
 ) -> Sequence["_Encoded"]:
     """Return an answer in every format, with bytes where nobody has them yet.
 
-    ``call``: the first of its spellings that has files. ``paths``: these files, in the order of
-    RESPONSE_FORMATS.
+    ``call``: the first of its spellings that has files. ``paths``: these files, in the
+    order of RESPONSE_FORMATS.
     """
     value = _value(call, content)
     body = respond(call, value, content, schemas).body
@@ -227,7 +244,9 @@ def _encoded_answer(
 
 
 class _Encoded(NamedTuple):
-    """An answer in one format: its digest (hex), its size, and its bytes unless a file has them."""
+    """An answer in one format: its digest (hex), its size, and its bytes unless a file
+    has them.
+    """
 
     digest: str
     size: int
@@ -240,8 +259,8 @@ class _Encoded(NamedTuple):
 class ViewFailed(Exception):
     """A view raised something for a Call of checked content.
 
-    That is a fault of the program, which a traceback shows best. Editors are never at fault
-    here: what a view needs of a document, its schema requires or a rule checks.
+    That is a fault of the program, which a traceback shows best. Editors are never at
+    fault here: what a view needs of a document, its schema requires or a rule checks.
     """
 
 

@@ -1,8 +1,9 @@
-"""The release before the one that is built: which bytes, manifest entries and recorded reads
-exist already.
+"""The release before the one that is built: which bytes, manifest entries and recorded
+reads exist already.
 
-This is the one seam between a cold build and a changed one. A build without a previous release
-gets an empty value here, renders everything and writes everything; nothing else of it differs.
+This is the one seam between a cold build and a changed one. A build without a previous
+release gets an empty value here, renders everything and writes everything; nothing else
+of it differs.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +31,12 @@ class Previous:
     """What of the previous release a build may take over.
 
     ``lines``: the lines of its manifest, by path. ``edge``: the digest of its edge
-    configuration. ``content``: its documents; None where its content.json is not here or cannot
-    be read. ``files``: the folder with its files; None where only its manifest is here, or
-    nothing may be taken over. ``same_program``: this very program built it with these schemas,
-    so equal JSON means an equal answer in every format. ``indexes``: its indexes, by name.
-    ``record``: the file with what its answers have read.
+    configuration. ``content``: its documents; None where its content.json is not here
+    or cannot be read. ``files``: the folder with its files; None where only its
+    manifest is here, or nothing may be taken over. ``same_program``: this very program
+    built it with these schemas, so equal JSON means an equal answer in every format.
+    ``indexes``: its indexes, by name. ``record``: the file with what its answers have
+    read.
     """
 
     id: str = ""
@@ -54,7 +56,9 @@ class Previous:
         return {manifest.digest_of(line): path for path, line in self.lines.items()}
 
     def answers(self, paths: Iterable[str]) -> PreviousFiles:
-        """Return digest and size of those of the paths whose JSON decides their other formats."""
+        """Return digest and size of those of the paths whose JSON decides their other
+        formats.
+        """
         if not self.same_program:
             return {}
         return {
@@ -64,10 +68,11 @@ class Previous:
         }
 
     def records(self, state: Sequence[str]) -> list[ReadRecord]:
-        """Return what its answers have read; empty where that is not recorded for this state.
+        """Return what its answers have read; empty where that is not recorded for this
+        state.
 
-        ``state``: digests of all else that an answer depends on: the program, the schemas, and
-        which answers there are.
+        ``state``: digests of all else that an answer depends on: the program, the
+        schemas, and which answers there are.
         """
         if not self.same_program or not self.record:
             return []
@@ -83,9 +88,9 @@ def previous_release(
 ) -> Previous:
     """Return the current release, or the newest where none is current.
 
-    ``built_by``: the digests of the program and of the schemas that build now. A ``fresh``
-    build takes nothing over from it, and nobody can from a release of which only the manifest
-    is here; both only compare documents and count files.
+    ``built_by``: the digests of the program and of the schemas that build now. A
+    ``fresh`` build takes nothing over from it, and nobody can from a release of which
+    only the manifest is here; both only compare documents and count files.
     """
     id = releases.current() or next(iter(releases.ids()), None)
     if id is None or not (releases.path(id) / "manifest.json").is_file():
@@ -101,7 +106,9 @@ def previous_release(
 
     indexes = {
         index.name: PreviousIndex(
-            folder / index.file, listed.private[index.file], index_note(note, index.name)
+            folder / index.file,
+            listed.private[index.file],
+            index_note(note, index.name),
         )
         for index in interface.indexes
         if index.file in listed.private
@@ -121,8 +128,9 @@ def previous_release(
 def _content(folder: Path, interface: Interface) -> Content | None:
     """Return the documents of a release; None where they cannot be read.
 
-    Nothing but the list of changed documents needs them, so a build goes on without. The
-    release's own collections say how to read it; ``interface`` has those of this build.
+    Nothing but the list of changed documents needs them, so a build goes on without.
+    The release's own collections say how to read it; ``interface`` has those of this
+    build.
     """
     try:
         value = orjson.loads((folder / manifest.CONTENT_FILE).read_bytes())
@@ -133,5 +141,7 @@ def _content(folder: Path, interface: Interface) -> Content | None:
 
 
 def record_path(releases: Releases) -> Path:
-    """Return the file with what the answers of the release that was built last have read."""
+    """Return the file with what the answers of the release that was built last have
+    read.
+    """
     return releases.out / ".cache" / "reads"

@@ -1,14 +1,14 @@
-"""The releases of an output directory: which there are, which is current; activate, roll back,
-prune.
+"""The releases of an output directory: which there are, which is current; activate,
+roll back, prune.
 
-`current` is a symbolic link, replaced by one rename, so a reader sees the old release or the
-new one. The link decides. current.json says the same for hosts without links, and holds what a
-link cannot: the pin of a rollback. history.jsonl has a line for each activation. A crash may
-leave these two behind the link; every command that takes the lock calls `reconcile` first,
-which makes them agree.
+`current` is a symbolic link, replaced by one rename, so a reader sees the old release
+or the new one. The link decides. current.json says the same for hosts without links,
+and holds what a link cannot: the pin of a rollback. history.jsonl has a line for each
+activation. A crash may leave these two behind the link; every command that takes the
+lock calls `reconcile` first, which makes them agree.
 
-What a build leaves for others to read stands in `build_notes`; how a release is compared with
-what was built, in `verify` and `intact`.
+What a build leaves for others to read stands in `build_notes`; how a release is
+compared with what was built, in `verify` and `intact`.
 """
 
 import getpass
@@ -36,14 +36,14 @@ POINTER_FORMAT = 1
 KEPT_AFTER_ACTIVATION = timedelta(hours=1)
 """How long `prune` spares a release after `current` has led to it or away from it.
 
-A service looks at `current` four times a second, but a proxy, a copy to another host or a person
-who reads the old release may take minutes. An hour is ample for these, and costs the disk
-little, since releases share equal files.
+A service looks at `current` four times a second, but a proxy, a copy to another host or
+a person who reads the old release may take minutes. An hour is ample for these, and
+costs the disk little, since releases share equal files.
 """
 
 MIN_ID_DIGITS = 8
-"""Digits that a shortened id must have. `releases` prints twelve; with eight, 32 bits, a typing
-error hardly ever names another release.
+"""Digits that a shortened id must have. `releases` prints twelve; with eight, 32 bits,
+a typing error hardly ever names another release.
 """
 
 DRAFTS = (
@@ -79,28 +79,34 @@ class Release:
 
 @dataclass(frozen=True)
 class Current:
-    """What current.json says: the id, and whether it stays until someone activates another."""
+    """What current.json says: the id, and whether it stays until someone activates
+    another.
+    """
 
     id: str
     pinned: bool
 
 
 class Releases:
-    """An output directory: releases/<id>, the link `current`, and the notes beside them."""
+    """An output directory: releases/<id>, the link `current`, and the notes beside
+    them.
+    """
 
     def __init__(self, out: Path) -> None:
         self.out = out
         self.folder = out / "releases"
         self.link = out / "current"
 
-    # -- which there are -----------------------------------------------------------------------
+    # -- which there are ---------------------------------------------------------------
 
     def ids(self) -> list[str]:
         """Return the ids of all releases, the newest build first."""
         if not self.folder.is_dir():
             return []
         ids = [
-            path.name for path in self.folder.iterdir() if (path / "manifest.json").is_file()
+            path.name
+            for path in self.folder.iterdir()
+            if (path / "manifest.json").is_file()
         ]
         return sorted(ids, key=lambda id: (self.built(id), id), reverse=True)
 
@@ -108,7 +114,9 @@ class Releases:
         return self.folder / id
 
     def built(self, id: str) -> str:
-        """Return when a release was built (RFC 3339); empty where its build.json is missing."""
+        """Return when a release was built (RFC 3339); empty where its build.json is
+        missing.
+        """
         return str(self.note(id).get("built", ""))
 
     def note(self, id: str) -> dict[str, Any]:
@@ -145,7 +153,9 @@ class Releases:
         if start == "current":
             if (id := self.current()) is not None:
                 return id
-            raise Failure(f"{self.out}: no release is current; `shopwindow build` makes one")
+            raise Failure(
+                f"{self.out}: no release is current; `shopwindow build` makes one"
+            )
         if len(start) < MIN_ID_DIGITS:
             raise Failure(
                 f"{start!r}: an id needs at least {MIN_ID_DIGITS} digits; "
@@ -153,19 +163,26 @@ class Releases:
             )
         matching = [id for id in self.ids() if id.startswith(start.lower())]
         if len(matching) != 1:
-            what = "no release has this id" if not matching else "several releases begin so"
+            what = (
+                "no release has this id"
+                if not matching
+                else "several releases begin so"
+            )
             raise Failure(f"{start!r}: {what}; `shopwindow releases` lists them")
         return matching[0]
 
     def latest(self) -> str:
-        """Return the release that the last build wrote or met. Raises Failure without any.
+        """Return the release that the last build wrote or met. Raises Failure without
+        any.
 
-        That need not be the newest: a build of older content meets the release that was written
-        from it back then.
+        That need not be the newest: a build of older content meets the release that was
+        written from it back then.
         """
         ids = self.ids()
         if not ids:
-            raise Failure(f"{self.out}: there is no release; `shopwindow build` makes one")
+            raise Failure(
+                f"{self.out}: there is no release; `shopwindow build` makes one"
+            )
         last_built = last_build(self.out).get("release")
         return last_built if last_built in ids else ids[0]
 
@@ -181,10 +198,11 @@ class Releases:
             return pointer.id if pointer else None
 
     def recorded(self) -> Current | None:
-        """Return what current.json says; None where there is none, or a link that decides.
+        """Return what current.json says; None where there is none, or a link that
+        decides.
 
-        Raises Failure where current.json alone decides and cannot be read, or is of a later
-        program.
+        Raises Failure where current.json alone decides and cannot be read, or is of a
+        later program.
         """
         path = self.out / "current.json"
         try:
@@ -222,23 +240,27 @@ class Releases:
             files = self.manifest(id).files
         except Damaged:
             return Release(id, built, 0, 0, is_current, is_pinned, damaged=True)
-        size = sum({entry["sha256"]: entry["size"] for entry in files.values()}.values())
+        size = sum(
+            {entry["sha256"]: entry["size"] for entry in files.values()}.values()
+        )
         return Release(id, built, len(files), size, is_current, is_pinned)
 
-    # -- which is current ----------------------------------------------------------------------
+    # -- which is current --------------------------------------------------------------
 
     @contextmanager
     def lock(self, *, make: bool = False) -> Iterator[None]:
         """Hold the lock of this output directory.
 
-        ``make``: create the directory where it is missing. Raises OutputBusy at once where
-        another process has the lock, and Failure where the directory is missing or cannot be
-        written to.
+        ``make``: create the directory where it is missing. Raises OutputBusy at once
+        where another process has the lock, and Failure where the directory is missing
+        or cannot be written to.
         """
         import fcntl  # here, for it is missing outside POSIX, where a manifest can still be read
 
         if not make and not self.out.is_dir():
-            raise Failure(f"{self.out}: there is no such folder; `shopwindow build` makes one")
+            raise Failure(
+                f"{self.out}: there is no such folder; `shopwindow build` makes one"
+            )
         with failures(self.out):
             self.out.mkdir(parents=True, exist_ok=True)
             file = open(self.out / ".lock", "a+", encoding="ascii")  # noqa: SIM115 -- closed below
@@ -260,12 +282,13 @@ class Releases:
     def activate(
         self, id: str, action: str, reason: str, moment: datetime, *, pin: bool = False
     ) -> None:
-        """Make a release the current one, and record that in current.json and the history.
+        """Make a release the current one, and record that in current.json and the
+        history.
 
-        One rename decides. Everything that may fail for want of space comes before it, except
-        the history's line. A pin is set before the rename and removed after it, so that no
-        crash between them leaves a rollback without its pin; `reconcile` does what is left to
-        do. Raises Failure, which says whether `current` has moved.
+        One rename decides. Everything that may fail for want of space comes before it,
+        except the history's line. A pin is set before the rename and removed after it,
+        so that no crash between them leaves a rollback without its pin; `reconcile`
+        does what is left to do. Raises Failure, which says whether `current` has moved.
         """
         previous, pointer = self.current(), self.out / "current.json"
         with failures(self.out):
@@ -328,7 +351,7 @@ class Releases:
         except FileNotFoundError:
             return None
 
-    # -- the history ---------------------------------------------------------------------------
+    # -- the history -------------------------------------------------------------------
 
     def history(self) -> list[dict[str, Any]]:
         """Return every activation, the oldest first.
@@ -348,9 +371,17 @@ class Releases:
         return activations
 
     def _add_to_history(
-        self, moment: datetime, id: str, previous: str | None, who: str, why: str, action: str
+        self,
+        moment: datetime,
+        id: str,
+        previous: str | None,
+        who: str,
+        why: str,
+        action: str,
     ) -> None:
-        """Add a line to the history. A line that a crash left half written is ended first."""
+        """Add a line to the history. A line that a crash left half written is ended
+        first.
+        """
         entry = {
             "when": moment.isoformat(timespec="seconds"),
             "id": id,
@@ -368,8 +399,8 @@ class Releases:
             os.fsync(file.fileno())
 
     def reconcile(self) -> None:
-        """Clear up after a killed command: delete its drafts, and let current.json and the
-        history follow the link. Raises Failure.
+        """Clear up after a killed command: delete its drafts, and let current.json and
+        the history follow the link. Raises Failure.
         """
         for pattern in DRAFTS:
             for draft in self.out.glob(pattern):
@@ -384,15 +415,18 @@ class Releases:
             if pointer is None or pointer.id != current:
                 pinned = pointer.pinned if pointer else last.get("action") == "rollback"
                 os.replace(
-                    self._draft_pointer(current, moment, pinned), self.out / "current.json"
+                    self._draft_pointer(current, moment, pinned),
+                    self.out / "current.json",
                 )
             if last["id"] != current:
-                # A rollback sets the pin before the link moves, so a pin on this very release
-                # says that it was a rollback.
+                # A rollback sets the pin before the link moves, so a pin on this very
+                # release says that it was a rollback.
                 rolled_back = pointer and pointer.id == current and pointer.pinned
                 action = "rollback" if rolled_back else "activate"
                 reason = "recorded later: the activation was cut short"
-                self._add_to_history(moment, current, last["id"], "unknown", reason, action)
+                self._add_to_history(
+                    moment, current, last["id"], "unknown", reason, action
+                )
 
     def to_roll_back_to(self) -> str:
         """Return the newest release in the history that was never rolled back from.
@@ -400,7 +434,9 @@ class Releases:
         Raises Failure where the history names none that is here.
         """
         history = self.history()
-        bad = {entry.get("from") for entry in history if entry.get("action") == "rollback"}
+        bad = {
+            entry.get("from") for entry in history if entry.get("action") == "rollback"
+        }
         bad.add(self.current())
         for entry in reversed(history):
             for id in (entry["id"], entry.get("from")):
@@ -411,7 +447,7 @@ class Releases:
             "`shopwindow releases` lists what there is"
         )
 
-    # -- keeping house -------------------------------------------------------------------------
+    # -- keeping house -----------------------------------------------------------------
 
     def prune(self, keep: int, moment: datetime) -> list[str]:
         """Delete releases, and return their ids.
@@ -444,7 +480,9 @@ def _is_activation(entry: Any) -> bool:
 
 
 def who() -> str:
-    """Return the person or pipeline behind an activation: a variable names it, or the system."""
+    """Return the person or pipeline behind an activation: a variable names it, or the
+    system.
+    """
     for name in ("SHOPWINDOW_ACTOR", "GITHUB_ACTOR", "GITLAB_USER_LOGIN"):
         if value := os.environ.get(name):
             return value
@@ -454,14 +492,15 @@ def who() -> str:
         return "unknown"
 
 
-# -- the digests in build.json -----------------------------------------------------------------
+# -- the digests in build.json ---------------------------------------------------------
 
 
 def index_note(note: dict[str, Any], index: str) -> dict[str, Any]:
-    """Return what a release's build.json says of an index; empty where it names no digest.
+    """Return what a release's build.json says of an index; empty where it names no
+    digest.
 
-    Its ``sha256`` (hex) is the digest of the index's file. That stands here and not in the
-    manifest, because the bytes depend on the SQLite that wrote them.
+    Its ``sha256`` (hex) is the digest of the index's file. That stands here and not in
+    the manifest, because the bytes depend on the SQLite that wrote them.
     """
     part = note.get(index)
     return part if isinstance(part, dict) and _is_digest(part.get("sha256")) else {}
@@ -470,8 +509,8 @@ def index_note(note: dict[str, Any], index: str) -> dict[str, Any]:
 def compressed_digests(note: dict[str, Any]) -> dict[str, str]:
     """Return the digests (hex) of a release's .gz files, by path below files/.
 
-    Only releases of older programs have such files; their build.json lists them, each with its
-    digest and size. A list that is damaged counts as none.
+    Only releases of older programs have such files; their build.json lists them, each
+    with its digest and size. A list that is damaged counts as none.
     """
     part = note.get("gzip")
     if not isinstance(part, dict) or not all(map(_is_digest_and_size, part.values())):

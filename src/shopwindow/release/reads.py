@@ -1,14 +1,14 @@
-"""What the answers of a release have read, so that the next build renders only those that
-would read something else.
+"""What the answers of a release have read, so that the next build renders only those
+that would read something else.
 
-While a Call is answered, `Recorded` stands in for the Content and notes each thing that the
-view asks it for: a Read. After the build, each Read is stored with a digest of what it
-returned. The next build computes the digests of its own content. A Call for which no digest has
-changed has the same answer, since views are pure, and keeps its files.
+While a Call is answered, `Recorded` stands in for the Content and notes each thing that
+the view asks it for: a Read. After the build, each Read is stored with a digest of what
+it returned. The next build computes the digests of its own content. A Call for which no
+digest has changed has the same answer, since views are pure, and keeps its files.
 
-Derived tables are recorded by key, so one changed event leads to new answers about the stores
-that it is at, and no others. A derivation that is no table is recorded as everything that it is
-derived from.
+Derived tables are recorded by key, so one changed event leads to new answers about the
+stores that it is at, and no others. A derivation that is no table is recorded as
+everything that it is derived from.
 """
 
 import os
@@ -25,16 +25,16 @@ from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 
 Read = tuple[Any, ...]
-"""One thing that a view asked a Content for: the verb's name, then its arguments, all of them
-JSON values.
+"""One thing that a view asked a Content for: the verb's name, then its arguments, all
+of them JSON values.
 """
 
 DerivedKey = TypeVar("DerivedKey")
 DerivedValue = TypeVar("DerivedValue")
 
 DIGEST_DIGITS = 32
-"""Length of a stored digest. 128 bits tell apart all values that a content folder will ever
-hold, and the record takes half the space of whole SHA-256 digests.
+"""Length of a stored digest. 128 bits tell apart all values that a content folder will
+ever hold, and the record takes half the space of whole SHA-256 digests.
 """
 
 
@@ -160,8 +160,8 @@ class Digests:
     def of(self, read: Read) -> str:
         """Return the digest of what a Read returns.
 
-        It is empty where the Read cannot be repeated, such as of a function that was removed;
-        an empty digest equals no other.
+        It is empty where the Read cannot be repeated, such as of a function that was
+        removed; an empty digest equals no other.
         """
         if read not in self._digests:
             self._digests[read] = self._digest(read)
@@ -181,8 +181,8 @@ class Digests:
 def returned(content: Content, read: Read) -> Json:
     """Return what a content returns for a Read, of anything but an index.
 
-    Raises KeyError where there is no such verb or setting, ImportError or AttributeError where
-    there is no such derivation.
+    Raises KeyError where there is no such verb or setting, ImportError or
+    AttributeError where there is no such derivation.
     """
     verb, *arguments = read
     if verb in ("derived", "has", "table"):
@@ -198,9 +198,9 @@ def returned(content: Content, read: Read) -> Json:
 class ReadRecord:
     """What some answers have read.
 
-    ``reads``: every Read, with its number. ``digests``: of what each Read returned, by its
-    number. ``readers``: a set of Reads, as their sorted numbers → the numbers of the answers
-    that have read exactly these. `prerender` numbers answers.
+    ``reads``: every Read, with its number. ``digests``: of what each Read returned, by
+    its number. ``readers``: a set of Reads, as their sorted numbers → the numbers of
+    the answers that have read exactly these. `prerender` numbers answers.
     """
 
     def __init__(self) -> None:
@@ -219,7 +219,9 @@ class ReadRecord:
 
     def encode(self) -> bytes:
         """Return the record as one line of JSON."""
-        return orjson.dumps([list(self.reads), self.digests, list(self.readers.items())])
+        return orjson.dumps(
+            [list(self.reads), self.digests, list(self.readers.items())]
+        )
 
     def clear(self) -> None:
         """Empty the record."""
@@ -232,13 +234,16 @@ class ReadRecord:
         numbers = []
         for read in seen:
             number = self.reads.get(read)
-            numbers.append(self._add(read, digests.of(read)) if number is None else number)
+            numbers.append(
+                self._add(read, digests.of(read)) if number is None else number
+            )
         self.readers.setdefault(tuple(sorted(numbers)), []).append(answer)
 
     def merge(self, other: "ReadRecord") -> None:
         """Add the record of other answers from the same content."""
         numbers = [
-            self._add(read, other.digests[number]) for read, number in other.reads.items()
+            self._add(read, other.digests[number])
+            for read, number in other.reads.items()
         ]
         for others, answers in other.readers.items():
             own = sorted([numbers[number] for number in others])
@@ -251,24 +256,28 @@ class ReadRecord:
         return number
 
     def forget(self, digests: Digests) -> set[int]:
-        """Drop the answers that would read something else now, and return their numbers."""
+        """Drop the answers that would read something else now, and return their
+        numbers.
+        """
         unchanged = set()
         for read, number in self.reads.items():
             recorded = self.digests[number]
             if recorded and digests.of(read) == recorded:
                 unchanged.add(number)
-        outdated = [numbers for numbers in self.readers if not unchanged.issuperset(numbers)]
+        outdated = [
+            numbers for numbers in self.readers if not unchanged.issuperset(numbers)
+        ]
         return {answer for numbers in outdated for answer in self.readers.pop(numbers)}
 
 
-# -- between two builds ------------------------------------------------------------------------
+# -- between two builds ----------------------------------------------------------------
 
 
 def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
     """Store the encoded records of a release.
 
-    ``state``: the release's id, and digests of all else that numbers and answers depend on.
-    Where they cannot be stored, the next build is slower; nothing is raised.
+    ``state``: the release's id, and digests of all else that numbers and answers depend
+    on. Where they cannot be stored, the next build is slower; nothing is raised.
     """
     data = b"\n".join([orjson.dumps(state), *records])
     draft = path.with_name(f"{path.name}.{os.getpid()}")
@@ -282,8 +291,8 @@ def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
 
 
 def load(path: Path, state: Sequence[str]) -> list[ReadRecord]:
-    """Return the records that were stored under this state; none where they are of another
-    state, damaged or missing.
+    """Return the records that were stored under this state; none where they are of
+    another state, damaged or missing.
     """
     try:
         digest, _, data = path.read_bytes().partition(b"\n")

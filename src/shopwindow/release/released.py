@@ -1,8 +1,8 @@
-"""Reads the documents of a release that may be a directory or an archive: `check --against`
-compares with them.
+"""Reads the documents of a release that may be a directory or an archive: `check
+--against` compares with them.
 
-The archive comes from elsewhere, such as a pipeline's artifact store. So what is read from it
-is bounded, and whatever is wrong with it is one failure, NoRelease.
+The archive comes from elsewhere, such as a pipeline's artifact store. So what is read
+from it is bounded, and whatever is wrong with it is one failure, NoRelease.
 """
 
 import lzma
@@ -32,13 +32,13 @@ ReadMember = Callable[[str], bytes]
 """Reads a file of the release by its path within it."""
 
 MAX_MEMBER = 64 * 1024 * 1024
-"""Bytes that a file of a release may have to be read here. The manifest of 100,000 files has
-some 30 MB, as has the content.json of 30,000 events.
+"""Bytes that a file of a release may have to be read here. The manifest of 100,000
+files has some 30 MB, as has the content.json of 30,000 events.
 """
 
 MAX_ARCHIVE = 16 * 1024**3
-"""Bytes that an archive may unpack to. To reach the manifest in a .tar.gz, everything before it
-has to be unpacked.
+"""Bytes that an archive may unpack to. To reach the manifest in a .tar.gz, everything
+before it has to be unpacked.
 """
 
 _NOT_A_RELEASE: tuple[type[Exception], ...] = (
@@ -57,7 +57,8 @@ _NOT_A_RELEASE: tuple[type[Exception], ...] = (
 def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]:
     """Return the documents of a release by kind and identity.
 
-    Raises NoRelease where ``release`` is none, and Failure where a later program wrote it.
+    Raises NoRelease where ``release`` is none, and Failure where a later program wrote
+    it.
     """
     try:
         with _reader(release) as read:
@@ -74,7 +75,9 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
             )
         kinds = [kind.name for kind in interface.kinds if not kind.streamed]
         return {
-            name: dict(zip(content.identities(name), content.documents(name), strict=True))
+            name: dict(
+                zip(content.identities(name), content.documents(name), strict=True)
+            )
             for name in kinds
         }
     except _NOT_A_RELEASE as error:
@@ -86,7 +89,9 @@ def documents(release: Path, interface: Interface) -> dict[str, dict[Any, Json]]
 
 @contextmanager
 def _reader(release: Path) -> Iterator[ReadMember]:
-    """Open a release, and yield what reads its files. Raises what opening and reading raise."""
+    """Open a release, and yield what reads its files. Raises what opening and reading
+    raise.
+    """
     if release.is_dir():
         yield lambda name: _bounded((release / name).open("rb"), name)
     elif release.exists() and not release.is_file():
@@ -109,7 +114,9 @@ def _reader(release: Path) -> Iterator[ReadMember]:
 
 
 def _bounded(stream: IO[bytes], name: str) -> bytes:
-    """Return the bytes of a file. Raises ValueError where they are more than MAX_MEMBER."""
+    """Return the bytes of a file. Raises ValueError where they are more than
+    MAX_MEMBER.
+    """
     with stream:
         data = stream.read(MAX_MEMBER + 1)
     if len(data) > MAX_MEMBER:
@@ -118,7 +125,9 @@ def _bounded(stream: IO[bytes], name: str) -> bytes:
 
 
 def _names(tar: tarfile.TarFile) -> Iterator[str]:
-    """Yield the names in an archive. Raises ValueError once it has unpacked to MAX_ARCHIVE."""
+    """Yield the names in an archive. Raises ValueError once it has unpacked to
+    MAX_ARCHIVE.
+    """
     unpacked = 0
     for member in tar:
         unpacked += member.size
@@ -130,7 +139,8 @@ def _names(tar: tarfile.TarFile) -> Iterator[str]:
 def _prefix(names: list[str]) -> str:
     """Return the folder of an archive in which the release lies, empty or with a slash.
 
-    That is where the manifest.json with the shortest path stands. Raises KeyError without any.
+    That is where the manifest.json with the shortest path stands. Raises KeyError
+    without any.
     """
     manifests = [name for name in names if f"/{name}".endswith("/manifest.json")]
     if not manifests:

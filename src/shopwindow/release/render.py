@@ -1,14 +1,14 @@
 """Several processes render the answers of a release and stage their files.
 
-The work is cut into batches. What takes longest, an answer that holds every store, is a batch
-of its own and comes first; then batches of the other operations take turns, so that two
-processes seldom fill the same directory, which has one lock; then come the files that are kept
-as they are, which are only linked.
+The work is cut into batches. What takes longest, an answer that holds every store, is a
+batch of its own and comes first; then batches of the other operations take turns, so
+that two processes seldom fill the same directory, which has one lock; then come the
+files that are kept as they are, which are only linked.
 
-A process writes no bytes that the previous release has or that it has written itself: it links
-them. Processes do not learn of each other's files while they work. `StagedFiles` collects all of them
-afterwards, refuses two with one name, and stores bytes once that several processes have
-written.
+A process writes no bytes that the previous release has or that it has written itself:
+it links them. Processes do not learn of each other's files while they work.
+`StagedFiles` collects all of them afterwards, refuses two with one name, and stores
+bytes once that several processes have written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,19 +32,20 @@ from shopwindow.release.stage import Stage
 BatchItem = TypeVar("BatchItem")
 
 ANSWERS_A_BATCH = 16
-"""The lines of their files fit into a pipe (64 KiB), so that no process waits for its results
-to be read.
+"""The lines of their files fit into a pipe (64 KiB), so that no process waits for its
+results to be read.
 """
 
 LINKS_A_BATCH = 512
-"""Kept files in a batch. Files that follow each other stand in few directories, and while a
-process links them, it is mostly alone there.
+"""Kept files in a batch. Files that follow each other stand in few directories, and
+while a process links them, it is mostly alone there.
 """
 
 SETS_A_RECORD = 60
-"""A process sends its record of reads once it holds so many different sets of reads, or has no
-batch left. To hold all until the end would take much memory; to send each by itself would
-repeat the reads that many answers share, for a record states each of its reads once.
+"""A process sends its record of reads once it holds so many different sets of reads, or
+has no batch left. To hold all until the end would take much memory; to send each by
+itself would repeat the reads that many answers share, for a record states each of its
+reads once.
 """
 
 
@@ -60,16 +61,16 @@ class _Batch:
 
 
 StagedFile = tuple[str, bytes, str]
-"""A file: its path below files/, its line of the manifest, and its digest where its bytes were
-written; an empty text where they were linked.
+"""A file: its path below files/, its line of the manifest, and its digest where its
+bytes were written; an empty text where they were linked.
 """
 
 
 class StagedFiles:
     """Every file of a release.
 
-    ``lines``: path → the file's line of the manifest. ``written``: digest → the first path
-    whose bytes were written. ``records``: what the answers have read, encoded.
+    ``lines``: path → the file's line of the manifest. ``written``: digest → the first
+    path whose bytes were written. ``records``: what the answers have read, encoded.
     """
 
     def __init__(self, kept: Mapping[str, bytes]) -> None:
@@ -79,7 +80,9 @@ class StagedFiles:
         self._written_twice: set[str] = set()
 
     def take(self, files: Iterable[StagedFile]) -> None:
-        """Add files that one process has staged. Raises Failure where two have one name."""
+        """Add files that one process has staged. Raises Failure where two have one
+        name.
+        """
         for path, line, digest in files:
             if self.lines.setdefault(path, line) is not line:
                 raise Failure(_same_name(path, path))
@@ -89,9 +92,9 @@ class StagedFiles:
     def end(self, stage: Stage) -> None:
         """Finish, once all files are there.
 
-        Bytes that several processes have written are stored once: every path with them becomes
-        a link to the first. Raises Failure where two paths are one on a file system that
-        ignores case.
+        Bytes that several processes have written are stored once: every path with them
+        becomes a link to the first. Raises Failure where two paths are one on a file
+        system that ignores case.
         """
         if len(set(map(str.lower, self.lines))) != len(self.lines):
             folded: dict[str, str] = {}
@@ -111,19 +114,30 @@ def _same_name(path: str, other: str) -> str:
 
 
 def render(
-    order: BuildOrder, plan: RenderingPlan, content: Content, previous: Previous, stage: Stage
+    order: BuildOrder,
+    plan: RenderingPlan,
+    content: Content,
+    previous: Previous,
+    stage: Stage,
 ) -> StagedFiles:
     """Render the answers of the plan and stage every file of the release.
 
-    Raises Failure where two files have one name, or a response schema refuses an answer.
+    Raises Failure where two files have one name, or a response schema refuses an
+    answer.
     """
     schemas = order.schemas
-    for schema in {answer.operation.schema for answers in plan.answers for answer in answers}:
+    for schema in {
+        answer.operation.schema for answers in plan.answers for answer in answers
+    }:
         schemas.validator(schema)  # compiled before the fork, for all processes
     previous_files = previous.answers(previous.lines.keys() - plan.kept.keys())
 
     def work(batches: Sequence[_Batch]) -> Iterator[tuple[list[StagedFile], bytes]]:
-        reading, record, linking = Recorded(content), ReadRecord(), _Linking(previous, stage)
+        reading, record, linking = (
+            Recorded(content),
+            ReadRecord(),
+            _Linking(previous, stage),
+        )
         cache: AnswerCache = {}
         for batch in batches:
             answers = _recorded(batch.answers, reading, record, plan.digests)
@@ -172,7 +186,10 @@ def _cut(items: Sequence[BatchItem], length: int) -> list[Sequence[BatchItem]]:
 
 
 def _recorded(
-    answers: Iterable[PlannedAnswer], reading: Recorded, record: ReadRecord, digests: Digests
+    answers: Iterable[PlannedAnswer],
+    reading: Recorded,
+    record: ReadRecord,
+    digests: Digests,
 ) -> Iterator[PlannedAnswer]:
     """Yield each answer to be rendered, and record what it has read.
 
@@ -187,8 +204,8 @@ def _recorded(
 class _Linking:
     """Stages the files of one process.
 
-    Bytes that the previous release has, or that this process has staged, are linked; others are
-    written.
+    Bytes that the previous release has, or that this process has staged, are linked;
+    others are written.
     """
 
     def __init__(self, previous: Previous, stage: Stage) -> None:
@@ -221,7 +238,8 @@ class _Linking:
 def merged(kept: Sequence[ReadRecord], new: Sequence[bytes]) -> Iterable[bytes]:
     """Return the encoded records of a release.
 
-    ``kept``: those of the answers that were kept; ``new``: of those that were rendered, encoded.
+    ``kept``: those of the answers that were kept; ``new``: of those that were rendered,
+    encoded.
     """
     if not kept:
         return new

@@ -1,9 +1,10 @@
 """Sets the times and modes of a release's files again, after a copy that has lost them.
 
-A file's modification time follows from its digest (`interface.validators`), and nginx makes the
-ETag of time and size. `cp` without -p and `rsync` without -t set the time of copying instead.
-Then each host would have other ETags for the same bytes, and caches would fetch everything
-again. Nothing is lost for good by such a copy, since the bytes say what their time is.
+A file's modification time follows from its digest (`interface.validators`), and nginx
+makes the ETag of time and size. `cp` without -p and `rsync` without -t set the time of
+copying instead. Then each host would have other ETags for the same bytes, and caches
+would fetch everything again. Nothing is lost for good by such a copy, since the bytes
+say what their time is.
 """
 
 import os
@@ -17,12 +18,13 @@ from shopwindow.release.stage import FILE_MODE
 
 
 def repair(release: Path) -> int:
-    """Set the time and the mode of a release's files again, and return how many were wrong.
+    """Set the time and the mode of a release's files again, and return how many were
+    wrong.
 
-    This includes the files that are not served, because a build links no index whose time
-    differs from what its bytes give. No file's bytes are changed. What is no regular file is
-    left alone, as is what a link leads to; `verify` names them. Raises Failure, such as for a
-    folder of another user.
+    This includes the files that are not served, because a build links no index whose
+    time differs from what its bytes give. No file's bytes are changed. What is no
+    regular file is left alone, as is what a link leads to; `verify` names them. Raises
+    Failure, such as for a folder of another user.
     """
     repaired = 0
     with failures(
@@ -35,7 +37,9 @@ def repair(release: Path) -> int:
 
 
 def _repaired(path: str) -> bool:
-    """Set a file's time and mode where they are wrong, and return whether one of them was."""
+    """Set a file's time and mode where they are wrong, and return whether one of them
+    was.
+    """
     status = os.lstat(path)
     if not stat.S_ISREG(status.st_mode):
         return False

@@ -1,9 +1,11 @@
-"""The response to one request, answered from checked documents where no release was built.
+"""The response to one request, answered from checked documents where no release was
+built.
 
-An editor who asks what an app would get has changed a file and not built yet. The request takes
-the way that it takes in the service: it is bound to a Call, and `answer` answers that. Two things
-differ. A pasted address may have the base URL in front, which is taken off. And an index takes a
-while to build, so it is built in a temporary folder, and only once a view asks it something.
+An editor who asks what an app would get has changed a file and not built yet. The
+request takes the way that it takes in the service: it is bound to a Call, and `answer`
+answers that. Two things differ. A pasted address may have the base URL in front, which
+is taken off. And an index takes a while to build, so it is built in a temporary folder,
+and only once a view asks it something.
 """
 
 import re
@@ -34,13 +36,16 @@ def show(
     application: str | None,
     format: Format,
 ) -> Response:
-    """Return the response to a request; a Refusal becomes the response that a client would get.
+    """Return the response to a request; a Refusal becomes the response that a client
+    would get.
 
-    ``content`` holds those of ``documents`` that are live. ``request`` is a path and query below
-    the base URL, or a whole URL. Raises Misuse for an operation that only the running service
-    answers, and for a URL of another host.
+    ``content`` holds those of ``documents`` that are live. ``request`` is a path and
+    query below the base URL, or a whole URL. Raises Misuse for an operation that only
+    the running service answers, and for a URL of another host.
     """
-    path, _, query = _below_base_url(request, interface, documents.site.value).partition("?")
+    path, _, query = _below_base_url(
+        request, interface, documents.site.value
+    ).partition("?")
     try:
         parsed = Request(unquote(path), query, {"accept": format.media_type})
         call = bind(parsed, application, interface)
@@ -54,7 +59,9 @@ def show(
                 indexed = temporary(interface.indexes, documents.feeds, content)
                 return stack.enter_context(indexed).index(name)
 
-            indexes = {name: _BuiltWhenAsked(partial(opened, name)) for name in documents.feeds}
+            indexes = {
+                name: _BuiltWhenAsked(partial(opened, name)) for name in documents.feeds
+            }
             return answer(call, content.with_indexes(indexes), schemas)
     except Refusal as refusal:
         return refuse(refusal, format, schemas)
@@ -75,12 +82,15 @@ class _BuiltWhenAsked:
 
 
 def _below_base_url(request: str, interface: Interface, site: Mapping[str, Any]) -> str:
-    """Return the path and query of a request below the base URL, or below the order host's.
+    """Return the path and query of a request below the base URL, or below the order
+    host's.
 
-    Both hosts may have the same address: then the one counts that has such a path. Raises Misuse
-    for a whole URL that is below neither.
+    Both hosts may have the same address: then the one counts that has such a path.
+    Raises Misuse for a whole URL that is below neither.
     """
-    target = re.sub("^https?://", "//", request.strip().partition("#")[0], flags=re.IGNORECASE)
+    target = re.sub(
+        "^https?://", "//", request.strip().partition("#")[0], flags=re.IGNORECASE
+    )
     has_host = target.startswith("//")
     matches = []
     for order_host, setting in ((False, "base_url"), (True, "order_base_url")):

@@ -1,10 +1,10 @@
-"""A build writes its release into a staging directory, which it renames when everything in it
-is on disk.
+"""A build writes its release into a staging directory, which it renames when everything
+in it is on disk.
 
-Every file is read-only, and its modification time follows from its digest. nginx makes the ETag
-from that time, so equal bytes have one ETag on every host. A file whose bytes exist already,
-here or in the previous release, is a hard link. Nothing is synced file by file: a thread asks
-the system to write early, and `settle` ends with one syncfs.
+Every file is read-only, and its modification time follows from its digest. nginx makes
+the ETag from that time, so equal bytes have one ETag on every host. A file whose bytes
+exist already, here or in the previous release, is a hard link. Nothing is synced file
+by file: a thread asks the system to write early, and `settle` ends with one syncfs.
 """
 
 import errno
@@ -25,18 +25,20 @@ FILE_MODE = 0o444
 """The mode of every file of a release: what is published is not edited."""
 
 NO_LINK = (errno.EMLINK, errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP)
-"""Why a file system refuses a link: too many of them, another file system, not allowed, not
-supported. The bytes are copied instead.
+"""Why a file system refuses a link: too many of them, another file system, not allowed,
+not supported. The bytes are copied instead.
 """
 
 SYNC_SECONDS = 0.1
-"""How often the thread asks the system to write while files are staged, so that little is left
-for the syncfs at the end.
+"""How often the thread asks the system to write while files are staged, so that little
+is left for the syncfs at the end.
 """
 
 
 class Stage:
-    """A staging directory. Several processes may write into it at once, each its own files."""
+    """A staging directory. Several processes may write into it at once, each its own
+    files.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -82,11 +84,13 @@ class Stage:
     def take(self, name: str, source: str, digest: str) -> None:
         """Link a file of the previous release.
 
-        Raises Failure where it is gone or was changed, which its time shows: that follows from
-        its digest.
+        Raises Failure where it is gone or was changed, which its time shows: that
+        follows from its digest.
         """
         try:
-            changed = int(os.stat(source).st_mtime) != modified(bytes.fromhex(digest[:8]))
+            changed = int(os.stat(source).st_mtime) != modified(
+                bytes.fromhex(digest[:8])
+            )
         except FileNotFoundError:
             changed = True
         if changed:
@@ -96,7 +100,9 @@ class Stage:
         self._link(name, source, None)
 
     def link(self, name: str, other: str) -> None:
-        """Give a file the bytes of another one that is staged: by a link where possible."""
+        """Give a file the bytes of another one that is staged: by a link where
+        possible.
+        """
         self._link(name, other, self._root)
 
     def _link(self, name: str, source: str, below: int | None) -> None:
@@ -107,7 +113,9 @@ class Stage:
             if error.errno not in NO_LINK:
                 error.filename = self.path(name)
                 raise
-            shutil.copyfile(source if below is None else self.path(source), self.path(name))
+            shutil.copyfile(
+                source if below is None else self.path(source), self.path(name)
+            )
             self.seal(name)
 
     def relink(self, name: str, other: str) -> None:
@@ -116,7 +124,9 @@ class Stage:
         Where the file system refuses the link, the bytes stay there twice.
         """
         path, equal = self.path(name), self.path(other)
-        if os.path.samefile(path, equal):  # rename(2) would do nothing and leave the draft
+        if os.path.samefile(
+            path, equal
+        ):  # rename(2) would do nothing and leave the draft
             return
         with suppress(OSError):
             os.link(equal, f"{path}.link")
@@ -153,11 +163,14 @@ class Stage:
         try:
             while not self._ended.wait(SYNC_SECONDS):
                 self._sync()
-        except OSError as error:  # the system reports it only once, so `settle` raises it
+        except (
+            OSError
+        ) as error:  # the system reports it only once, so `settle` raises it
             self._failed = error
 
     def settle(self) -> None:
-        """Bring everything written so far to disk by one syncfs, instead of an fsync a file.
+        """Bring everything written so far to disk by one syncfs, instead of an fsync a
+        file.
 
         Raises OSError where that failed, now or earlier.
         """
@@ -217,12 +230,13 @@ def fsync_folder(folder: Path) -> None:
 
 @contextmanager
 def staging(out: Path) -> Iterator[Stage]:
-    """Provide a new staging directory below ``out``, which the build renames when it is done.
+    """Provide a new staging directory below ``out``, which the build renames when it is
+    done.
 
-    What a failed build staged is deleted, as are leftovers of killed builds. A directory that
-    is still there after success was staged in vain, because its release exists; it is left to
-    `prune`, since to delete many files would slow down the next build. Raises Failure for what
-    the file system refuses.
+    What a failed build staged is deleted, as are leftovers of killed builds. A
+    directory that is still there after success was staged in vain, because its release
+    exists; it is left to `prune`, since to delete many files would slow down the next
+    build. Raises Failure for what the file system refuses.
     """
     area = out / ".staging"
     mask = os.umask(0o022)
@@ -234,8 +248,8 @@ def staging(out: Path) -> Iterator[Stage]:
             folder.chmod(0o755)
             stage = Stage(folder)
             try:
-                # The failure is put in words here, before what was staged is deleted: after
-                # that the disk would no longer be full.
+                # The failure is put in words here, before what was staged is deleted:
+                # after that the disk would no longer be full.
                 with failures(out):
                     yield stage
             except BaseException:

@@ -1,5 +1,5 @@
-"""The collections of a release: stored in it with their schemas, so that it can be served
-without a content folder.
+"""The collections of a release: stored in it with their schemas, so that it can be
+served without a content folder.
 """
 
 from collections.abc import Callable
@@ -19,19 +19,23 @@ collections has no such file.
 def interface_of(release: Path, interface: Interface) -> Interface:
     """Return an Interface with the collections of a release.
 
-    ``interface`` must have no collections yet. Raises Failure where the file cannot be read.
+    ``interface`` must have no collections yet. Raises Failure where the file cannot be
+    read.
     """
     if not (release / COLLECTIONS_FILE).exists():
         return interface
     try:
         return read(lambda name: (release / name).read_bytes(), interface)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure(f"{release}: {COLLECTIONS_FILE} cannot be read: {error}") from None
+        raise Failure(
+            f"{release}: {COLLECTIONS_FILE} cannot be read: {error}"
+        ) from None
 
 
 def read(read_file: Callable[[str], bytes], interface: Interface) -> Interface:
     """Return an Interface with the collections of a release, as `interface_of` does.
 
-    ``read_file`` reads a file of the release by its name. Raises what that and decoding raise.
+    ``read_file`` reads a file of the release by its name. Raises what that and decoding
+    raise.
     """
     return with_collections(interface, collections.decode(read_file(COLLECTIONS_FILE)))

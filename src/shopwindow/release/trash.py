@@ -1,7 +1,8 @@
 """Deleted directories of an output directory, such as releases, wait in `.trash`.
 
-A rename is one step, while the deletion of a hundred thousand files takes long. So whoever
-deletes a directory renames it, and `prune` deletes the files when there is time.
+A rename is one step, while the deletion of a hundred thousand files takes long. So
+whoever deletes a directory renames it, and `prune` deletes the files when there is
+time.
 """
 
 import os
@@ -14,8 +15,8 @@ TRASH = ".trash"
 
 FILES_BEFORE_PAUSE = 200
 PAUSE_SECONDS = 0.02
-"""How long `empty` pauses after so many files. On ext4 a mass delete slows down the creation of
-files for a while, for other processes and other folders, too.
+"""How long `empty` pauses after so many files. On ext4 a mass delete slows down the
+creation of files for a while, for other processes and other folders, too.
 """
 
 

@@ -1,8 +1,9 @@
 """What a release holds beside files/, and nobody can ask for.
 
-`stage_content` comes before the answers are rendered: content.json and collections.json, which
-the service answers from, and which the manifest lists as private. `stage_notes` comes last:
-manifest.json itself, and what only operators and later builds read (sources.json, build.json).
+`stage_content` comes before the answers are rendered: content.json and
+collections.json, which the service answers from, and which the manifest lists as
+private. `stage_notes` comes last: manifest.json itself, and what only operators and
+later builds read (sources.json, build.json).
 """
 
 from collections.abc import Mapping
@@ -23,9 +24,9 @@ from shopwindow.release.stage import Stage
 class Unserved:
     """What the manifest says beside the answers.
 
-    ``private``: the entries of files that are not served. ``next_change``: when the same
-    documents would give another release (RFC 3339). ``edge``: the digest of the edge's
-    configuration.
+    ``private``: the entries of files that are not served. ``next_change``: when the
+    same documents would give another release (RFC 3339). ``edge``: the digest of the
+    edge's configuration.
     """
 
     private: Mapping[str, Mapping[str, Any]]
@@ -33,19 +34,24 @@ class Unserved:
     edge: str
 
     def manifest(self, lines: Mapping[str, bytes]) -> bytes:
-        """Return the bytes of manifest.json. ``lines``: the entry of each answer, by path."""
+        """Return the bytes of manifest.json. ``lines``: the entry of each answer, by
+        path.
+        """
         return manifest.encode(lines, self.private, self.next_change, self.edge)
 
 
 def stage_content(
     order: BuildOrder, content: Content, indexes: BuiltIndexes, stage: Stage
 ) -> Unserved:
-    """Stage content.json and collections.json, and return what the manifest says of them.
+    """Stage content.json and collections.json, and return what the manifest says of
+    them.
 
-    Call it before rendering: then no process has the bytes of content.json in memory while it
-    renders.
+    Call it before rendering: then no process has the bytes of content.json in memory
+    while it renders.
     """
-    private = {manifest.CONTENT_FILE: _staged(stage, manifest.CONTENT_FILE, content.encode())}
+    private = {
+        manifest.CONTENT_FILE: _staged(stage, manifest.CONTENT_FILE, content.encode())
+    }
     declared = order.interface.collections
     if declared:
         private[stored.COLLECTIONS_FILE] = _staged(
@@ -67,8 +73,12 @@ def _staged(stage: Stage, name: str, data: bytes) -> Mapping[str, Any]:
     return {"size": len(data), "sha256": stage.add(name, data)}
 
 
-def stage_notes(order: BuildOrder, indexes: BuiltIndexes, listed: bytes, stage: Stage) -> None:
-    """Stage sources.json, manifest.json and build.json. ``listed``: the manifest's bytes."""
+def stage_notes(
+    order: BuildOrder, indexes: BuiltIndexes, listed: bytes, stage: Stage
+) -> None:
+    """Stage sources.json, manifest.json and build.json. ``listed``: the manifest's
+    bytes.
+    """
     stage.add("sources.json", orjson.dumps(_sources(order)))
     stage.add("manifest.json", listed)
     note = {

@@ -1,7 +1,8 @@
-"""Compares every file of a release with what was built: its bytes, its time and its mode.
+"""Compares every file of a release with what was built: its bytes, its time and its
+mode.
 
-This is the thorough check, which `shopwindow verify` and an activation run. A service checks
-less before it serves a release, and faster: see `intact`.
+This is the thorough check, which `shopwindow verify` and an activation run. A service
+checks less before it serves a release, and faster: see `intact`.
 """
 
 import os
@@ -17,10 +18,11 @@ from shopwindow.release.stage import FILE_MODE
 
 
 def verify(releases: Releases, id: str) -> list[str]:
-    """Return a line for each file of a release that is not as it was built; none where it is.
+    """Return a line for each file of a release that is not as it was built; none where
+    it is.
 
-    The digest of an index stands in build.json, by its name, which is that of its file without
-    the extension (`interface.index`).
+    The digest of an index stands in build.json, by its name, which is that of its file
+    without the extension (`interface.index`).
     """
     folder = releases.path(id)
     try:
@@ -34,12 +36,18 @@ def verify(releases: Releases, id: str) -> list[str]:
 
     listed, note = releases.manifest(id), releases.note(id)
     served = {f"files/{path}": entry["sha256"] for path, entry in listed.files.items()}
-    compressed = {f"files/{path}": digest for path, digest in compressed_digests(note).items()}
+    compressed = {
+        f"files/{path}": digest for path, digest in compressed_digests(note).items()
+    }
     private = {
         path: entry.get("sha256") or index_note(note, Path(path).stem).get("sha256")
         for path, entry in listed.private.items()
     }
-    built = [*sorted((served | compressed).items()), *private.items(), ("manifest.json", id)]
+    built = [
+        *sorted((served | compressed).items()),
+        *private.items(),
+        ("manifest.json", id),
+    ]
 
     faults = ((path, _fault(folder, path, digest)) for path, digest in built)
     lines = [f"{path}: {fault}" for path, fault in faults if fault]

@@ -1,8 +1,9 @@
-"""The articles of the shop, as far as several families need them: UPCs, quantities and stock.
+"""The articles of the shop, as far as several families need them: UPCs, quantities and
+stock.
 
-Families never import the catalog, and the catalog imports no family. A view that needs articles
-gets the opened index of that name from the content. `Articles` says which of its methods it may
-call. This module stands below both sides for that reason.
+Families never import the catalog, and the catalog imports no family. A view that needs
+articles gets the opened index of that name from the content. `Articles` says which of
+its methods it may call. This module stands below both sides for that reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +25,8 @@ Status = Literal["AVAILABLE", "LIMITED", "UNAVAILABLE"]
 """What a store has of a UPC."""
 
 _DIGITS = (8, 12, 13, 14)
-"""How many digits a UPC may have (GS1: GTIN-8, -12, -13, -14). Leading zeros do not count: 12
-digits and the same 12 after a zero are one number.
+"""How many digits a UPC may have (GS1: GTIN-8, -12, -13, -14). Leading zeros do not
+count: 12 digits and the same 12 after a zero are one number.
 """
 
 
@@ -41,13 +42,17 @@ class Articles(Protocol):
         ...
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
-        """Return (product, its UPC entry) by the entry's sku, the upcId of a bag; or None."""
+        """Return (product, its UPC entry) by the entry's sku, the upcId of a bag; or
+        None.
+        """
         ...
 
     def availability(
         self, upcs: Sequence[str], locations: Sequence[int]
     ) -> Mapping[tuple[str, int], Status]:
-        """Return what stores have, by (UPC, location). A pair that is left out is UNAVAILABLE."""
+        """Return what stores have, by (UPC, location). A pair that is left out is
+        UNAVAILABLE.
+        """
         ...
 
 
@@ -60,7 +65,8 @@ def articles_of(content: Content) -> Articles:
 
 
 def upcs(numbers: Iterable[int]) -> Mapping[str, int]:
-    """Return each text that a UPC of one of these numbers may be written as, with its number.
+    """Return each text that a UPC of one of these numbers may be written as, with its
+    number.
 
     Clients send a number; the catalog has text, in which leading zeros stand.
     """
@@ -84,7 +90,9 @@ def products_of_upcs(
     """
     articles = articles_of(content)
     texts = upcs(numbers)
-    products = {texts[upc]: id for upc, id in articles.product_of_upc(list(texts)).items()}
+    products = {
+        texts[upc]: id for upc, id in articles.product_of_upc(list(texts)).items()
+    }
     if not or_skus:
         return products
 

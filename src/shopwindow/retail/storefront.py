@@ -1,8 +1,9 @@
-"""What several families show of a store: its numbers, events, hours, attributes and distance.
+"""What several families show of a store: its numbers, events, hours, attributes and
+distance.
 
-This module stands below the families because each of them needs a part of it. Stores say
-whether they have events, events name their stores, and the pick-up of products lists the stores
-near a place (wire-shapes 2 and 3). All functions are pure.
+This module stands below the families because each of them needs a part of it. Stores
+say whether they have events, events name their stores, and the pick-up of products
+lists the stores near a place (wire-shapes 2 and 3). All functions are pure.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,10 +21,18 @@ STORE_NUMBERS = ("storeId", "storeNumber", "locationNumber")
 DAYS_SHOWN = 21
 """Days of opening hours, from the Monday of the build's week on (wire-shapes 3)."""
 
-WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAYS = (
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+)
 
 
-# -- the week of the opening hours -------------------------------------------------------------
+# -- the week of the opening hours -----------------------------------------------------
 
 
 def _monday(zone: ZoneInfo, moment: datetime) -> date:
@@ -40,13 +49,14 @@ def _next_week(zone: ZoneInfo, moment: datetime) -> datetime:
 
 
 WEEK = Clock("week", _week, _next_week, title="opening hours from", formerly="monday")
-"""The Monday from which opening hours are shown. The next Monday is a boundary, like the end of
-a publish window: content that was built before it must be built again.
+"""The Monday from which opening hours are shown. The next Monday is a boundary, like
+the end of a publish window: content that was built before it must be built again.
 """
 
 
 def days(content: Content) -> Sequence[tuple[str, str]]:
-    """Return the days whose opening hours are shown, as (YYYY-MM-DD, name of the weekday).
+    """Return the days whose opening hours are shown, as (YYYY-MM-DD, name of the
+    weekday).
 
     Views read it as a derived table, so that it is computed once a release.
     """
@@ -56,7 +66,8 @@ def days(content: Content) -> Sequence[tuple[str, str]]:
 
 
 def hours(store: Json, days: Iterable[tuple[str, str]], key: str) -> list[Json]:
-    """Return an entry for each day, with opening hours unless the store is closed on that day.
+    """Return an entry for each day, with opening hours unless the store is closed on
+    that day.
 
     An exception for a date replaces the hours of its weekday (wire-shapes 3).
 
@@ -65,7 +76,9 @@ def hours(store: Json, days: Iterable[tuple[str, str]], key: str) -> list[Json]:
         days: as `days` returns them.
         key: the property that holds the date; operations differ in its name.
     """
-    exceptions = {exception["date"]: exception for exception in store.get("exceptions", ())}
+    exceptions = {
+        exception["date"]: exception for exception in store.get("exceptions", ())
+    }
     schedule = []
     for day, weekday in days:
         open_hours = exceptions.get(day) or store["hours"].get(weekday, {})
@@ -80,22 +93,31 @@ def hours(store: Json, days: Iterable[tuple[str, str]], key: str) -> list[Json]:
 
 
 def attributes(store: Json) -> Mapping[str, list[str]]:
-    """Return a store's attributes as editors wrote them, and its time zone if they left it out."""
+    """Return a store's attributes as editors wrote them, and its time zone if they left
+    it out.
+    """
     written: dict[str, list[str]] = dict(store.get("attributes", ()))
     written.setdefault("TIMEZONE", [store["timeZone"]])
     return written
 
 
-# -- which events are at which store -----------------------------------------------------------
+# -- which events are at which store ---------------------------------------------------
 
 
 def events_by_store(content: Content) -> Mapping[int, Sequence[Json]]:
-    """Return the live events by location number of their live stores, each list by start and id."""
+    """Return the live events by location number of their live stores, each list by
+    start and id.
+    """
     location_of = {
-        number: {store[number]: store["locationNumber"] for store in content.documents("store")}
+        number: {
+            store[number]: store["locationNumber"]
+            for store in content.documents("store")
+        }
         for number in STORE_NUMBERS
     }
-    events = sorted(content.documents("event"), key=lambda event: (event["start"], event["id"]))
+    events = sorted(
+        content.documents("event"), key=lambda event: (event["start"], event["id"])
+    )
 
     by_location: dict[int, list[Json]] = {}
     for event in events:
@@ -110,7 +132,7 @@ def events_by_store(content: Content) -> Mapping[int, Sequence[Json]]:
     return by_location
 
 
-# -- which stores are near ---------------------------------------------------------------------
+# -- which stores are near -------------------------------------------------------------
 
 
 def grid_of_stores(content: Content) -> Grid:

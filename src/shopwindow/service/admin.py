@@ -1,13 +1,13 @@
 """The admin address: /healthz, /readyz, /checks and /metrics, for operators.
 
-How this works. Ready means that reads are answered, so a load balancer may ask /readyz. A
-database that cannot be reached stops only writes, but it does so on every host at once: it is
-no part of readiness, or all hosts would be taken out of service. It, the release and the queue
-of writes are /checks of their own, for alerts.
+How this works. Ready means that reads are answered, so a load balancer may ask /readyz.
+A database that cannot be reached stops only writes, but it does so on every host at
+once: it is no part of readiness, or all hosts would be taken out of service. It, the
+release and the queue of writes are /checks of their own, for alerts.
 
 The address lives in the parent of the workers. What workers know comes from their notes
-(service.worker_notes). What the database says is observed by a thread, so that a scrape of
-/metrics never waits for it.
+(service.worker_notes). What the database says is observed by a thread, so that a scrape
+of /metrics never waits for it.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,8 @@ from shopwindow.service.figures import DatabaseState, Figures
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
 IDLE_SECONDS = 5
-"""For which a connection may stay without a request, or without the next piece of one."""
+"""For which a connection may stay without a request, or without the next piece of one.
+"""
 
 OBSERVE_SECONDS = 5.0
 """Between two looks at the database, and two removals of what ended workers left."""
@@ -102,11 +103,14 @@ class Admin:
             "/readyz": self._ready,
             "/checks": self._all_checks,
             **{
-                f"/checks/{name}": _as_response(check) for name, check in self._checks().items()
+                f"/checks/{name}": _as_response(check)
+                for name, check in self._checks().items()
             },
         }
         status, media_type, body = pages.get(path, self._unknown)()
-        start_response(status, [("Content-Type", media_type), ("Cache-Control", "no-store")])
+        start_response(
+            status, [("Content-Type", media_type), ("Cache-Control", "no-store")]
+        )
         return [body]
 
     def serve(self, host: str, port: int) -> None:
@@ -120,7 +124,7 @@ class Admin:
         Thread(target=server.serve_forever, name="admin", daemon=True).start()
         Thread(target=self._keep_observing, name="observer", daemon=True).start()
 
-    # -- the database's state ------------------------------------------------------------------
+    # -- the database's state ----------------------------------------------------------
 
     def _keep_observing(self) -> None:
         pause = Event()
@@ -134,7 +138,8 @@ class Admin:
     def observe(self) -> None:
         """Remove what ended workers left, and ask the database for its state, once.
 
-        The lock keeps a scrape from reading a worker's counts twice while they are added up.
+        The lock keeps a scrape from reading a worker's counts twice while they are
+        added up.
         """
         with self._metrics_lock:
             self._workers.remove_ended()
@@ -157,23 +162,29 @@ class Admin:
             self._mails(),
         )
 
-    # -- responses -----------------------------------------------------------------------------
+    # -- responses ---------------------------------------------------------------------
 
     def _health(self) -> AdminResponse:
         return "200 OK", "text/plain", b"ok\n"
 
     def _unknown(self) -> AdminResponse:
         paths = ", ".join(
-            ("/healthz", "/readyz", "/checks", *(f"/checks/{name}" for name in self._checks()))
+            (
+                "/healthz",
+                "/readyz",
+                "/checks",
+                *(f"/checks/{name}" for name in self._checks()),
+            )
         )
         return "404 Not Found", "text/plain", f"{paths} or /metrics\n".encode()
 
     def _ready(self) -> AdminResponse:
         """Respond whether reads are answered.
 
-        They are if every worker has a release, and one of them has just answered a read. Also
-        returned are the release's id and its age in seconds. While workers serve different
-        releases, these are of the worker that is behind, with the reason if there is one.
+        They are if every worker has a release, and one of them has just answered a
+        read. Also returned are the release's id and its age in seconds. While workers
+        serve different releases, these are of the worker that is behind, with the
+        reason if there is one.
         """
         hindmost = behind(self._workers.running())
         value: dict[str, Any] = {"ready": hindmost is not None and hindmost.id != ""}
@@ -188,7 +199,9 @@ class Admin:
     def _all_checks(self) -> AdminResponse:
         results = {name: check() for name, check in self._checks().items()}
         is_well = all(well for well, _ in results.values())
-        return _response(is_well, {name: details for name, (_, details) in results.items()})
+        return _response(
+            is_well, {name: details for name, (_, details) in results.items()}
+        )
 
     def _checks(self) -> dict[str, Callable[[], CheckResult]]:
         return {
@@ -213,7 +226,8 @@ class Admin:
             and all(worker.id == current for worker in workers)
         )
         served = {
-            str(worker.pid): {"id": worker.id, "fault": worker.fault} for worker in workers
+            str(worker.pid): {"id": worker.id, "fault": worker.fault}
+            for worker in workers
         }
         return well, {"ok": well, "current": current, "fault": fault, "workers": served}
 
@@ -247,13 +261,21 @@ def _as_response(check: Callable[[], CheckResult]) -> Callable[[], AdminResponse
 
 def _response(well: bool, value: Mapping[str, Any]) -> AdminResponse:
     status = "200 OK" if well else "503 Service Unavailable"
-    return status, "application/json", orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+    return (
+        status,
+        "application/json",
+        orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE),
+    )
 
 
 def _age(built: str) -> float | None:
-    """Return the seconds since a release was built; None where its note has no such time."""
+    """Return the seconds since a release was built; None where its note has no such
+    time.
+    """
     try:
-        return round((datetime.now(UTC) - datetime.fromisoformat(built)).total_seconds(), 1)
+        return round(
+            (datetime.now(UTC) - datetime.fromisoformat(built)).total_seconds(), 1
+        )
     except (ValueError, TypeError):
         return None
 
@@ -263,7 +285,9 @@ class _ThreadingServer(ThreadingMixIn, WSGIServer):
 
     daemon_threads = True
 
-    def __init__(self, address: tuple[str, int], handler: type[WSGIRequestHandler]) -> None:
+    def __init__(
+        self, address: tuple[str, int], handler: type[WSGIRequestHandler]
+    ) -> None:
         self.address_family = AF_INET6 if ":" in address[0] else AF_INET
         super().__init__(address, handler)
 

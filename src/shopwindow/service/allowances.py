@@ -1,16 +1,16 @@
 """How much requests may write in a while, by network address and by application.
 
-How this works. The database holds the count of each rate (service.database.rates), for all
-processes and hosts. To ask it at every request would cost a transaction each, so a process
-takes a share of a rate at once, a 64th, and spends the share by itself.
+How this works. The database holds the count of each rate (service.database.rates), for
+all processes and hosts. To ask it at every request would cost a transaction each, so a
+process takes a share of a rate at once, a 64th, and spends the share by itself.
 
-A process may even spend one share before it has taken any, on credit. So a phone that opts in
-once costs no look at the database. What was spent on credit is taken together with the first
-share that is. With n processes, at most n shares more than the limit are admitted, or n fewer.
-A rate below 64 has no shares, and is exact.
+A process may even spend one share before it has taken any, on credit. So a phone that
+opts in once costs no look at the database. What was spent on credit is taken together
+with the first share that is. With n processes, at most n shares more than the limit are
+admitted, or n fewer. A rate below 64 has no shares, and is exact.
 
-Who was refused is refused by the process itself until the wait is over, so a flood costs no
-transactions.
+Who was refused is refused by the process itself until the wait is over, so a flood
+costs no transactions.
 """
 
 import threading
@@ -29,13 +29,13 @@ from shopwindow.service.database.rates import Taken, take
 Remembered = TypeVar("Remembered")
 
 SHARES = 64
-"""A share is this part of a rate: small against the limit, large against what it costs to take
-(two statements).
+"""A share is this part of a rate: small against the limit, large against what it costs
+to take (two statements).
 """
 
 MAX_NAMES = 20_000
-"""Names that a process remembers, some 5 MiB. The rate of the application stops a sender who uses
-more addresses than that.
+"""Names that a process remembers, some 5 MiB. The rate of the application stops a
+sender who uses more addresses than that.
 """
 
 
@@ -69,9 +69,11 @@ class Charge(NamedTuple):
 def charges_of(
     call: Call, content: Content, address: str, *, stores_response: bool
 ) -> Sequence[Charge]:
-    """Return what a request costs: the charges of its address, then that of its application.
+    """Return what a request costs: the charges of its address, then that of its
+    application.
 
-    In this order, a request that is refused for its address costs the application nothing.
+    In this order, a request that is refused for its address costs the application
+    nothing.
     """
     allowance = call.operation.allowance
     cost = allowance.cost(call, stores_response) if allowance else 0
@@ -124,7 +126,8 @@ class _Share:
 
 
 Take = Callable[[Charge, int, int], Taken]
-"""Takes at least and at most so many from the rate of a charge, as `rates.take` does."""
+"""Takes at least and at most so many from the rate of a charge, as `rates.take` does.
+"""
 
 
 class Allowances:
@@ -146,11 +149,15 @@ class Allowances:
                 raise charge.refusal(max(1, round(share.refused_until - now)))
 
     def begin(self, charges: Sequence[Charge]) -> "Spending":
-        """Return the spending of one request, whose transaction may be tried more than once."""
+        """Return the spending of one request, whose transaction may be tried more than
+        once.
+        """
         return Spending(self, charges)
 
     def spend(self, charge: Charge) -> bool:
-        """Spend a charge from this process's share or on credit. Return whether that is done."""
+        """Spend a charge from this process's share or on credit. Return whether that is
+        done.
+        """
         with self._lock:
             share = self._share(charge)
             if share.left - charge.cost < -charge.share:
@@ -167,7 +174,10 @@ class Allowances:
         """Remember that a charge of this cost cannot be paid for so many seconds."""
         with self._lock:
             share = self._share(charge)
-            share.refused_until, share.refused_cost = time.monotonic() + wait, charge.cost
+            share.refused_until, share.refused_cost = (
+                time.monotonic() + wait,
+                charge.cost,
+            )
 
     def put(self, charge: Charge, number: int) -> None:
         """Add to a share what has been taken for it."""
@@ -177,7 +187,9 @@ class Allowances:
             share.until = time.monotonic() + charge.seconds
 
     def take_alone(self, charge: Charge, least: int, wanted: int) -> Taken:
-        """Take from a rate without the database, by what this process alone has admitted."""
+        """Take from a rate without the database, by what this process alone has
+        admitted.
+        """
         with self._lock:
             now = time.monotonic_ns() // 1000
             taken = take(
@@ -210,8 +222,8 @@ def _remember(values: dict[str, Remembered], name: str, value: Remembered) -> No
 class Spending:
     """What one request spends: once, however often its transaction is tried.
 
-    What a transaction takes beyond the request's cost becomes the process's share, but only in
-    ``settle``, when the transaction is committed.
+    What a transaction takes beyond the request's cost becomes the process's share, but
+    only in ``settle``, when the transaction is committed.
     """
 
     def __init__(self, allowances: Allowances, charges: Sequence[Charge]) -> None:

@@ -1,6 +1,7 @@
 """Client applications: from the API key of a request to the application's name.
 
-A release has only digests of the keys, so this module never knows a key that no client sends.
+A release has only digests of the keys, so this module never knows a key that no client
+sends.
 """
 
 from hashlib import sha256
@@ -20,7 +21,11 @@ class Clients:
         }
 
     def application(self, key: str | None) -> str | None:
-        """Return the application that a key belongs to; None for a missing or unknown key."""
+        """Return the application that a key belongs to; None for a missing or unknown
+        key.
+        """
         if not key:
             return None
-        return self._by_digest.get(sha256(key.encode("utf-8", "surrogateescape")).hexdigest())
+        return self._by_digest.get(
+            sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+        )

@@ -1,16 +1,18 @@
-"""One request → one response: the checks in their order, and the headers that HTTP asks for.
+"""One request → one response: the checks in their order, and the headers that HTTP asks
+for.
 
-How this works. The steps are: is the message well formed, is a release being served, API key,
-route, sizes, Accept and Content-Type; then body and parameters, the operation itself, headers.
-The steps before the semicolon need only the head of a request. ``at_once`` carries these out,
-so that a server that has not yet received the body can refuse the request without waiting for
-it. ``exchange`` carries out all of them. Both go through ``_exchange``, so they cannot disagree
-about the order.
+How this works. The steps are: is the message well formed, is a release being served,
+API key, route, sizes, Accept and Content-Type; then body and parameters, the operation
+itself, headers. The steps before the semicolon need only the head of a request.
+``at_once`` carries these out, so that a server that has not yet received the body can
+refuse the request without waiting for it. ``exchange`` carries out all of them. Both go
+through ``_exchange``, so they cannot disagree about the order.
 
-A client without a key learns nothing: it gets the same 401 for every path, whether or not the
-path exists.
+A client without a key learns nothing: it gets the same 401 for every path, whether or
+not the path exists.
 
-Responses from content are cached (serving.ResponseCache) and looked up before the route.
+Responses from content are cached (serving.ResponseCache) and looked up before the
+route.
 """
 
 import sqlite3
@@ -39,16 +41,23 @@ from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Exchange, Serving, shipped_schemas
 
 MAX_QUERY = 8 * 1024
-"""Bytes of a query. RFC 9112 §3 recommends that everybody support request lines of 8,000."""
+"""Bytes of a query. RFC 9112 §3 recommends that everybody support request lines of
+8,000.
+"""
 
 MAX_BODY = 1024 * 1024
-"""Bytes of a body: nginx's default (client_max_body_size). Apps send less than 64 KiB."""
+"""Bytes of a body: nginx's default (client_max_body_size). Apps send less than 64 KiB.
+"""
 
 PREFLIGHT_SECONDS = 600
-"""How long a browser may store the response to a preflight: the most that WebKit allows."""
+"""How long a browser may store the response to a preflight: the most that WebKit
+allows.
+"""
 
 EXPOSED_HEADERS = f"ETag, Retry-After, {requestid.HEADER}"
-"""Headers that a page's script may read, beside the few that the Fetch standard allows all."""
+"""Headers that a page's script may read, beside the few that the Fetch standard allows
+all.
+"""
 
 ALLOWED_HEADERS = ", ".join(
     (
@@ -64,14 +73,17 @@ ALLOWED_HEADERS = ", ".join(
 """Headers that a page's script may send: all that the service reads of a request."""
 
 DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR}
-"""SQLite's primary codes for a file that was overwritten or that the disk cannot read."""
+"""SQLite's primary codes for a file that was overwritten or that the disk cannot read.
+"""
 
 
-def exchange(request: Request, serving: Serving | None, backstage: Backstage) -> Exchange:
+def exchange(
+    request: Request, serving: Serving | None, backstage: Backstage
+) -> Exchange:
     """Return the response to a request whose body has been received, with all headers.
 
-    ``serving`` is the release being served, or None before there is one. A Refusal becomes a
-    response; so does any other exception, with status 500.
+    ``serving`` is the release being served, or None before there is one. A Refusal
+    becomes a response; so does any other exception, with status 500.
     """
     result = _exchange(request, serving, backstage)
     if result is None:
@@ -80,11 +92,12 @@ def exchange(request: Request, serving: Serving | None, backstage: Backstage) ->
 
 
 def at_once(request: Request, serving: Serving | None) -> Exchange | None:
-    """Return the response to a request of which only the head is there; ``body`` is empty.
+    """Return the response to a request of which only the head is there; ``body`` is
+    empty.
 
-    It is a refusal for what the head says, a cached response, or the one to OPTIONS. That is
-    the same response that ``exchange`` returns, whatever the body holds. Returns None where the
-    body, or work that takes time, decides.
+    It is a refusal for what the head says, a cached response, or the one to OPTIONS.
+    That is the same response that ``exchange`` returns, whatever the body holds.
+    Returns None where the body, or work that takes time, decides.
     """
     return _exchange(request, serving, None)
 
@@ -92,9 +105,10 @@ def at_once(request: Request, serving: Serving | None) -> Exchange | None:
 def malformed(hosts: int, version: str, coding: str) -> Fault | None:
     """Return why a message must be answered with 400, though many parsers let it pass.
 
-    ``hosts`` is the number of Host lines, ``version`` is as in `HTTP/1.1`, and ``coding`` is
-    Transfer-Encoding, or empty. Two servers in a row that read such a message differently take
-    parts of one body for requests of their own (request smuggling).
+    ``hosts`` is the number of Host lines, ``version`` is as in `HTTP/1.1`, and
+    ``coding`` is Transfer-Encoding, or empty. Two servers in a row that read such a
+    message differently take parts of one body for requests of their own (request
+    smuggling).
     """
     if hosts > 1 or (hosts == 0 and version == "HTTP/1.1"):  # RFC 9112 §3.2
         return Fault("Host", f"must be given exactly once, not {hosts} times")
@@ -107,7 +121,9 @@ def malformed(hosts: int, version: str, coding: str) -> Fault | None:
 def refuse_arrival(
     code: str, fault: Fault, request: Request, serving: Serving | None
 ) -> Exchange:
-    """Refuse a request for how it arrives (malformed, slow, cut off), whatever it asks for."""
+    """Refuse a request for how it arrives (malformed, slow, cut off), whatever it asks
+    for.
+    """
     format = negotiate(request.headers.get("accept")) or JSON
     refusal = Refusal(code, (fault,))
     varies = serving.vary if serving else ", ".join(VARY)
@@ -119,7 +135,9 @@ def refuse_arrival(
 def _exchange(
     request: Request, serving: Serving | None, backstage: Backstage | None
 ) -> Exchange | None:
-    """Return the response; None where it takes body or database and ``backstage`` is None."""
+    """Return the response; None where it takes body or database and ``backstage`` is
+    None.
+    """
     if request.malformed:
         return refuse_arrival("invalid", request.malformed, request, serving)
     format = negotiate(request.headers.get("accept")) or JSON
@@ -137,34 +155,49 @@ def _exchange(
 def _no_release(format: Format) -> Response:
     """Return the 503 of a service that has no release yet."""
     refusal = Refusal("unavailable", (Fault("", "no release is being served yet"),))
-    return _with_common_headers(refuse(refusal, format, shipped_schemas()), ", ".join(VARY))
+    return _with_common_headers(
+        refuse(refusal, format, shipped_schemas()), ", ".join(VARY)
+    )
 
 
 def _admit_and_answer(
     request: Request, serving: Serving, format: Format, backstage: Backstage | None
 ) -> Exchange | None:
-    """Take a request from its API key to its response, without If-None-Match and Origin.
+    """Take a request from its API key to its response, without If-None-Match and
+    Origin.
 
     Returns None where the head is in order and ``backstage`` is None.
     """
     application = serving.clients.application(request.headers.get(API_KEY_HEADER))
     order_host = serving.on_order_host(request.headers.get("host"))
-    cache_key = (request.path, request.query, request.headers.get("accept"), application)
+    cache_key = (
+        request.path,
+        request.query,
+        request.headers.get("accept"),
+        application,
+    )
 
     needs_key = serving.interface.applications is not None
     admitted = application is not None or not needs_key
-    # the order host has paths of its own, and the key of the cache does not name the host
-    is_read = request.method in ("GET", "HEAD") and not request.length and not order_host
+    # the order host has paths of its own, and the key of the cache does not name the
+    # host
+    is_read = (
+        request.method in ("GET", "HEAD") and not request.length and not order_host
+    )
     if admitted and is_read:
         cached = serving.cache.get(cache_key)
         if cached:
             return cached
 
     operation: Operation | None = None
-    owner: Operation | None = None  # of the path, though the method may be another operation's
+    owner: Operation | None = (
+        None  # of the path, though the method may be another operation's
+    )
     try:
         inner, order_host = _below_base_url(request, serving)
-        owner = serving.interface.routes.owner(inner, order_host) if order_host else None
+        owner = (
+            serving.interface.routes.owner(inner, order_host) if order_host else None
+        )
         operation, texts = serving.interface.routes.route(inner, order_host=order_host)
         if not admitted:
             raise Refusal("no_key")
@@ -191,18 +224,24 @@ def _admit_and_answer(
     except Refusal as raised:
         # whatever the path and its fault: nobody learns of them without a key
         refusal = raised if admitted else Refusal("no_key")
-    except Exception as error:  # our own fault: all of it in the log, no details to the client
+    except (
+        Exception
+    ) as error:  # our own fault: all of it in the log, no details to the client
         refusal = _refusal_for(error, serving)
 
     response = _with_common_headers(
         refuse(refusal, format, serving.schemas, operation or owner), serving.vary
     )
-    return Exchange(response, operation.name if operation and admitted else "none", application)
+    return Exchange(
+        response, operation.name if operation and admitted else "none", application
+    )
 
 
 def _refusal_for(error: Exception, serving: Serving) -> Refusal:
     """Return the Refusal for an error that is not the client's. The log gets all of it."""
-    if is_damaged(error):  # of the release's catalog: the database's faults come as Refusals
+    if is_damaged(
+        error
+    ):  # of the release's catalog: the database's faults come as Refusals
         serving.report_damage(str(error))
         return Refusal(
             "unavailable", (Fault("", "the catalog cannot be read now"),), RETRY_AFTER
@@ -217,10 +256,16 @@ def _refusal_for(error: Exception, serving: Serving) -> Refusal:
 def is_damaged(error: Exception) -> bool:
     """Return whether SQLite reports a file as damaged or as unreadable on its disk."""
     code = getattr(error, "sqlite_errorcode", None)
-    return isinstance(error, sqlite3.Error) and code is not None and code & 0xFF in DAMAGE_CODES
+    return (
+        isinstance(error, sqlite3.Error)
+        and code is not None
+        and code & 0xFF in DAMAGE_CODES
+    )
 
 
-def _response(call: Call, request: Request, serving: Serving, backstage: Backstage) -> Response:
+def _response(
+    call: Call, request: Request, serving: Serving, backstage: Backstage
+) -> Response:
     """Answer a Call from content, or perform its action. Raises Refusal."""
     if isinstance(call.operation.source, FromContent):
         return answer(call, serving.content, serving.schemas)
@@ -229,16 +274,19 @@ def _response(call: Call, request: Request, serving: Serving, backstage: Backsta
 
 
 def _below_base_url(request: Request, serving: Serving) -> tuple[Request, bool]:
-    """Return the request with its path below a base URL, and whether that is the order host's.
+    """Return the request with its path below a base URL, and whether that is the order
+    host's.
 
-    Where both base URLs have one host and paths inside each other, the first one that has an
-    operation there is taken. Raises Refusal where the path lies below none.
+    Where both base URLs have one host and paths inside each other, the first one that
+    has an operation there is taken. Raises Refusal where the path lies below none.
     """
     urls = serving.urls(request.headers.get("host"))
     for order_host, base in urls:
         if base and not request.path.startswith(f"{base}/"):
             continue
-        inner = request._replace(path=request.path[len(base) + 1 :]) if base else request
+        inner = (
+            request._replace(path=request.path[len(base) + 1 :]) if base else request
+        )
         if len(urls) == 1 or serving.interface.routes.of(
             inner.path.removesuffix("/"), order_host
         ):
@@ -250,10 +298,13 @@ def _check_sizes(request: Request) -> None:
     """Refuse a query or a body that is too large, and a body without a Content-Type."""
     if len(request.query.encode()) > MAX_QUERY:
         raise Refusal(
-            "uri_too_long", (Fault("", f"the query may have at most {MAX_QUERY} bytes"),)
+            "uri_too_long",
+            (Fault("", f"the query may have at most {MAX_QUERY} bytes"),),
         )
     if request.length > MAX_BODY:
-        raise Refusal("too_large", (Fault("", f"the body may have at most {MAX_BODY} bytes"),))
+        raise Refusal(
+            "too_large", (Fault("", f"the body may have at most {MAX_BODY} bytes"),)
+        )
     if request.length and not request.headers.get("content-type"):
         raise Refusal("media_type", (Fault("Content-Type", f"must be {MEDIA_TYPES}"),))
 
@@ -263,12 +314,18 @@ def _check_body_complete(request: Request) -> None:
     if request.method not in ("GET", "HEAD") and len(request.body) < request.length:
         raise Refusal(
             "invalid",
-            (Fault("body", f"ended after {len(request.body)} of {request.length} bytes"),),
+            (
+                Fault(
+                    "body", f"ended after {len(request.body)} of {request.length} bytes"
+                ),
+            ),
         )
 
 
 def _with_common_headers(response: Response, varies: str) -> Response:
-    """Add the headers that do not depend on who asks: type, caching and, with 200, the ETag."""
+    """Add the headers that do not depend on who asks: type, caching and, with 200, the
+    ETag.
+    """
     status, media_type, body, lifetime, own = response
     if status == 200 and lifetime is not None:
         own = (("ETag", etag(body)), *own)
@@ -283,8 +340,8 @@ def _with_common_headers(response: Response, varies: str) -> Response:
 def _not_modified(response: Response, request: Request) -> Response:
     """Return 304 where the client has this response already (RFC 9110 §13.1.2).
 
-    A response that no cache may store stays as it is: a bag's ETag stands for the state of the
-    bag, not for the prices, the format and the options of this response.
+    A response that no cache may store stays as it is: a bag's ETag stands for the state
+    of the bag, not for the prices, the format and the options of this response.
     """
     condition = request.headers.get("if-none-match")
     if condition is None or response.status != 200 or response.lifetime is None:
@@ -293,19 +350,28 @@ def _not_modified(response: Response, request: Request) -> Response:
     tags = [part.strip().removeprefix("W/") for part in condition.split(",")]
     if "*" not in tags and tag not in tags:
         return response
-    headers = tuple((name, value) for name, value in response.headers if name != "Content-Type")
+    headers = tuple(
+        (name, value) for name, value in response.headers if name != "Content-Type"
+    )
     return response._replace(status=304, body=b"", headers=headers)
 
 
 def _options() -> Response:
-    """Return the response to OPTIONS. It is the same for every path, so it needs no key."""
+    """Return the response to OPTIONS. It is the same for every path, so it needs no
+    key.
+    """
     return Response(
-        204, "", b"", headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store"))
+        204,
+        "",
+        b"",
+        headers=(("Allow", ", ".join(METHODS)), ("Cache-Control", "no-store")),
     )
 
 
 def _with_cors(response: Response, request: Request, serving: Serving) -> Response:
-    """Add what a browser needs to hand the response to a page of a listed origin (Fetch §3.2)."""
+    """Add what a browser needs to hand the response to a page of a listed origin (Fetch
+    §3.2).
+    """
     origin = request.headers.get("origin")
     if origin is None or origin not in serving.origins:
         return response

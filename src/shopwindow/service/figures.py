@@ -1,7 +1,7 @@
 """Metrics that are looked up at each scrape: release, host, database and processes.
 
-Unlike those of service.metrics, nobody counts them. A figure that cannot be read is left out of
-the scrape, so an alert can ask for its absence.
+Unlike those of service.metrics, nobody counts them. A figure that cannot be read is
+left out of the scrape, so an alert can ask for its absence.
 """
 
 import os
@@ -24,7 +24,9 @@ from shopwindow.release.publish import Releases
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
 DATABASE_FOLDER = "database"
-"""The name under which a SQLite database stands among the places whose disks are measured."""
+"""The name under which a SQLite database stands among the places whose disks are
+measured.
+"""
 
 
 @dataclass(frozen=True)
@@ -37,15 +39,16 @@ class DatabaseState:
     """When the oldest mail that waits was promised; None: none waits."""
     has_database: bool = False
     mails: Mapping[str, int] = field(default_factory=dict)
-    """The number of mails, by state; states of mails that are done begin with `ended `."""
+    """The number of mails, by state; states of mails that are done begin with `ended `.
+    """
 
 
 class Figures:
     """A collector for prometheus_client.
 
-    ``folders`` are the places whose free space is measured, by name, each a folder or a file.
-    ``state`` returns what was last observed of the database: a scrape must not wait for it.
-    ``connections`` returns those of clients, `open` and `waiting`.
+    ``folders`` are the places whose free space is measured, by name, each a folder or a
+    file. ``state`` returns what was last observed of the database: a scrape must not
+    wait for it. ``connections`` returns those of clients, `open` and `waiting`.
     """
 
     def __init__(
@@ -61,10 +64,15 @@ class Figures:
         self._folders = folders
         self._state = state
         self._connections = connections
-        self._next_change: tuple[str, str] = ("", "")  # a release's id and its nextChange
+        self._next_change: tuple[str, str] = (
+            "",
+            "",
+        )  # a release's id and its nextChange
 
     def describe(self) -> list[Metric]:
-        """Return nothing: prometheus_client would collect everything only to learn the names."""
+        """Return nothing: prometheus_client would collect everything only to learn the
+        names.
+        """
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -82,7 +90,7 @@ class Figures:
             {os.getpid(): "main", **{worker.pid: "worker" for worker in workers}}
         )
 
-    # -- releases ------------------------------------------------------------------------------
+    # -- releases ----------------------------------------------------------------------
 
     def _release(self, workers: list[WorkerNote]) -> Iterator[Metric]:
         current: str | None = None
@@ -101,12 +109,17 @@ class Figures:
         # a release never changes, so its manifest is read once
         if self._next_change[0] != current:
             try:
-                self._next_change = (current, self._releases.manifest(current).next_change)
+                self._next_change = (
+                    current,
+                    self._releases.manifest(current).next_change,
+                )
             except Failure:
                 return
         seconds = time.time() - datetime.fromisoformat(self._next_change[1]).timestamp()
         help = "Seconds since the content should have changed by itself (nextChange); 0 until then."
-        yield GaugeMetricFamily("shopwindow_release_overdue_seconds", help, max(0.0, seconds))
+        yield GaugeMetricFamily(
+            "shopwindow_release_overdue_seconds", help, max(0.0, seconds)
+        )
 
     def _last_build(self) -> Iterator[Metric]:
         last, cut = last_build(self._releases.out), killed_build(self._releases.out)
@@ -127,9 +140,11 @@ class Figures:
             help = "Connections of clients that the workers have open."
             yield GaugeMetricFamily("shopwindow_connections_open", help, counts["open"])
             help = "Connections of clients that no worker has accepted yet."
-            yield GaugeMetricFamily("shopwindow_connections_waiting", help, counts["waiting"])
+            yield GaugeMetricFamily(
+                "shopwindow_connections_waiting", help, counts["waiting"]
+            )
 
-    # -- the host ------------------------------------------------------------------------------
+    # -- the host ----------------------------------------------------------------------
 
     def _disks(self) -> Iterator[Metric]:
         free, inodes = {}, {}
@@ -138,17 +153,25 @@ class Figures:
                 disk = os.statvfs(_existing(path))
                 free[name], inodes[name] = disk.f_bavail * disk.f_frsize, disk.f_favail
         yield _by_label(
-            "shopwindow_disk_free_bytes", "Bytes that are free for the service.", "folder", free
+            "shopwindow_disk_free_bytes",
+            "Bytes that are free for the service.",
+            "folder",
+            free,
         )
         yield _by_label(
-            "shopwindow_disk_free_inodes", "Files that may be created there.", "folder", inodes
+            "shopwindow_disk_free_inodes",
+            "Files that may be created there.",
+            "folder",
+            inodes,
         )
         if DATABASE_FOLDER in self._folders:
             size = 0
             with suppress(OSError):
                 size = os.stat(f"{self._folders[DATABASE_FOLDER]}-wal").st_size
             yield GaugeMetricFamily(
-                "shopwindow_database_wal_bytes", "Size of SQLite's write-ahead log.", size
+                "shopwindow_database_wal_bytes",
+                "Size of SQLite's write-ahead log.",
+                size,
             )
 
 
@@ -174,11 +197,13 @@ def _build_info() -> Metric:
     return info
 
 
-# -- workers and the database ------------------------------------------------------------------
+# -- workers and the database ----------------------------------------------------------
 
 
 def _served(workers: list[WorkerNote], current: str | None) -> Iterator[Metric]:
-    """Yield which release each worker serves, and how many workers serve the current one."""
+    """Yield which release each worker serves, and how many workers serve the current
+    one.
+    """
     served = GaugeMetricFamily(
         "shopwindow_worker_release_info",
         "The release that a worker serves.",
@@ -206,7 +231,9 @@ def _load(workers: list[WorkerNote]) -> Iterator[Metric]:
         "shopwindow_threads_busy", "Requests that are being answered.", total("busy")
     )
     yield GaugeMetricFamily(
-        "shopwindow_database_queue", "Actions that wait for the database.", total("waiting")
+        "shopwindow_database_queue",
+        "Actions that wait for the database.",
+        total("waiting"),
     )
     oldest = max((worker.figures.get("oldest", 0.0) for worker in workers), default=0.0)
     yield GaugeMetricFamily(
@@ -229,7 +256,9 @@ def _mails(state: DatabaseState) -> Iterator[Metric]:
     if not state.mails:
         return
     ended = CounterMetricFamily(
-        "shopwindow_mails_ended", "Mails that were sent or dead-lettered.", labels=("how",)
+        "shopwindow_mails_ended",
+        "Mails that were sent or dead-lettered.",
+        labels=("how",),
     )
     now = {}
     for name, number in state.mails.items():
@@ -238,19 +267,27 @@ def _mails(state: DatabaseState) -> Iterator[Metric]:
         else:
             now[name] = number
     yield _by_label(
-        "shopwindow_mails", "Mails of the outbox: waiting or dead-lettered.", "state", now
+        "shopwindow_mails",
+        "Mails of the outbox: waiting or dead-lettered.",
+        "state",
+        now,
     )
     yield ended
-    age = (datetime.now(UTC) - state.oldest_mail).total_seconds() if state.oldest_mail else 0.0
+    age = (
+        (datetime.now(UTC) - state.oldest_mail).total_seconds()
+        if state.oldest_mail
+        else 0.0
+    )
     help = "Age of the oldest mail that waits; 0 where none does."
     yield GaugeMetricFamily("shopwindow_mails_oldest_seconds", help, max(0.0, age))
 
 
-# -- processes ---------------------------------------------------------------------------------
+# -- processes -------------------------------------------------------------------------
 
 
 def _processes(processes: Mapping[int, str]) -> Iterator[Metric]:
-    """Yield figures of processes from /proc (proc(5)); on other systems they have no samples.
+    """Yield figures of processes from /proc (proc(5)); on other systems they have no
+    samples.
 
     ``processes`` maps process numbers to `main` or `worker`. prometheus_client's own
     ProcessCollector covers one process, and none where several share their metrics.
@@ -266,7 +303,11 @@ def _processes(processes: Mapping[int, str]) -> Iterator[Metric]:
     for pid, role in processes.items():
         try:
             figures = _read_process(Path(f"/proc/{pid}"))
-        except (OSError, ValueError, StopIteration):  # it has ended, or there is no /proc
+        except (
+            OSError,
+            ValueError,
+            StopIteration,
+        ):  # it has ended, or there is no /proc
             continue
         for name, family in gauges.items():
             family.add_metric((role, str(pid)), figures[name])

@@ -1,10 +1,11 @@
 """Header fields: which of those that a client sent are believed.
 
-CGI and WSGI name a field HTTP_X_FORWARDED_FOR, whether it was sent as `X-Forwarded-For` or as
-`X_Forwarded_For`. A proxy sets the first. If it lets a client's second one through, that one
-overrides the first. So nginx, gunicorn and waitress drop names with underscores. Granian's WSGI
-interface does not, and its environment no longer distinguishes them. This module is for
-interfaces that pass on the names themselves, such as RSGI and ASGI.
+CGI and WSGI name a field HTTP_X_FORWARDED_FOR, whether it was sent as `X-Forwarded-For`
+or as `X_Forwarded_For`. A proxy sets the first. If it lets a client's second one
+through, that one overrides the first. So nginx, gunicorn and waitress drop names with
+underscores. Granian's WSGI interface does not, and its environment no longer
+distinguishes them. This module is for interfaces that pass on the names themselves,
+such as RSGI and ASGI.
 """
 
 import re
@@ -15,8 +16,8 @@ _TRUSTED_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^`|~-]+")
 """A field's name (RFC 9110 §5.6.2) without underscores."""
 
 _SEPARATORS = {"cookie": "; "}
-"""Between the values of a field that was sent more than once. Other fields have a comma (RFC 9110
-§5.3, RFC 9113 §8.2.3).
+"""Between the values of a field that was sent more than once. Other fields have a comma
+(RFC 9110 §5.3, RFC 9113 §8.2.3).
 """
 
 

@@ -1,27 +1,29 @@
 """From a connection to a complete Request: the ASGI application around the service.
 
-How this works. A thread that reads a body waits for whoever sends it, so a few slow clients
-would occupy all threads. Here the event loop waits instead:
+How this works. A thread that reads a body waits for whoever sends it, so a few slow
+clients would occupy all threads. Here the event loop waits instead:
 
-1. It sees the head of a request and answers what needs no body and no work: refusals and cached
-   responses.
+1. It sees the head of a request and answers what needs no body and no work: refusals
+   and cached responses.
 2. It receives a body, with a limit of size and of time.
-3. Only a complete request goes to a thread, and the number of threads bounds how many requests
-   are worked on at once. For a large body (LARGE) a thread is used only while fewer than
-   LARGE_AT_ONCE others work on large bodies.
+3. Only a complete request goes to a thread, and the number of threads bounds how many
+   requests are worked on at once. For a large body (LARGE) a thread is used only while
+   fewer than LARGE_AT_ONCE others work on large bodies.
 
 Why Granian's ASGI, and neither its other interfaces nor another server:
 
-- Its WSGI reads bodies in threads. The price of ASGI is 33 µs of processor time for a cached
-  response, against 22 µs; of that an application that does nothing takes 18 µs and 11 µs. A loop
-  of our own with llhttp takes less than either, and would be an HTTP server for us to maintain.
-- Its RSGI is as fast as its ASGI. But it drops header values that are not ASCII, and it does
-  not distinguish a body that was cut off from a complete one.
-- waitress receives bodies as we do, but in Python and in one process. It answers fewer requests.
+- Its WSGI reads bodies in threads. The price of ASGI is 33 µs of processor time for a
+  cached response, against 22 µs; of that an application that does nothing takes 18 µs
+  and 11 µs. A loop of our own with llhttp takes less than either, and would be an HTTP
+  server for us to maintain.
+- Its RSGI is as fast as its ASGI. But it drops header values that are not ASCII, and it
+  does not distinguish a body that was cut off from a complete one.
+- waitress receives bodies as we do, but in Python and in one process. It answers fewer
+  requests.
 
-With HTTP/1.1 Granian closes connections that stay silent before, within or after a head, at its
-header_read_timeout, to the tenth of a second (measured). In its `auto` mode it waits for the
-first bytes without a deadline, so HTTP/1.1 is the default.
+With HTTP/1.1 Granian closes connections that stay silent before, within or after a
+head, at its header_read_timeout, to the tenth of a second (measured). In its `auto`
+mode it waits for the first bytes without a deadline, so HTTP/1.1 is the default.
 """
 
 import asyncio
@@ -51,26 +53,27 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 BODY_SECONDS = 14.0
-"""For receiving a whole body. 1 MiB then takes 600 kbit/s, which is slow for a mobile network;
-64 KiB, more than apps send, takes 40 kbit/s.
+"""For receiving a whole body. 1 MiB then takes 600 kbit/s, which is slow for a mobile
+network; 64 KiB, more than apps send, takes 40 kbit/s.
 """
 
 LINGER_SECONDS = 4.0
-"""For receiving the rest of a body that no operation reads. If we closed the connection at once,
-a client that is still sending would not see the response (RFC 9112 §9.6).
+"""For receiving the rest of a body that no operation reads. If we closed the connection
+at once, a client that is still sending would not see the response (RFC 9112 §9.6).
 """
 
 LARGE = 64 * 1024
-"""Bytes of a large body: more may cost more than a tenth of a second of processor time."""
+"""Bytes of a large body: more may cost more than a tenth of a second of processor time.
+"""
 
 LARGE_AT_ONCE = 2
-"""Large bodies that threads work on. Each thread that computes makes the event loop wait 5 ms
-more for the interpreter (sys.getswitchinterval).
+"""Large bodies that threads work on. Each thread that computes makes the event loop
+wait 5 ms more for the interpreter (sys.getswitchinterval).
 """
 
 LARGE_HELD = 48
-"""Large bodies that a worker holds, received or still coming: 48 MiB at most. A further one is
-answered 503.
+"""Large bodies that a worker holds, received or still coming: 48 MiB at most. A further
+one is answered 503.
 """
 
 RETRY_SECONDS_WHEN_FULL = 2
@@ -86,9 +89,9 @@ RecordWork = Callable[[Callable[[Work], Exchange]], Callable[[Work], Exchange]]
 class Intake:
     """The ASGI application.
 
-    ``front`` answers. ``threads`` is how many requests are worked on at once. ``record`` wraps
-    whatever a thread does for a request, so that a thread that does not return is noticed
-    (service.worker).
+    ``front`` answers. ``threads`` is how many requests are worked on at once.
+    ``record`` wraps whatever a thread does for a request, so that a thread that does
+    not return is noticed (service.worker).
     """
 
     def __init__(
@@ -97,14 +100,16 @@ class Intake:
         self._front = front
         self._perform = record(lambda work: work())
         self._work: SimpleQueue[_Task | None] = SimpleQueue()
-        self._results: deque[tuple[asyncio.Future[Exchange], Exchange | BaseException]] = (
-            deque()
-        )
+        self._results: deque[
+            tuple[asyncio.Future[Exchange], Exchange | BaseException]
+        ] = deque()
         self._delivery_is_due = False
         self._large_turns = asyncio.Semaphore(LARGE_AT_ONCE)
         self._large_held = 0
         for number in range(threads):
-            threading.Thread(target=self._run, name=f"answer-{number + 1}", daemon=True).start()
+            threading.Thread(
+                target=self._run, name=f"answer-{number + 1}", daemon=True
+            ).start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request (ASGI 3.0, HTTP)."""
@@ -193,17 +198,24 @@ class Intake:
         """Refuse a large body while LARGE_HELD others are there."""
         why = f"more than {LARGE_HELD} bodies above {LARGE} bytes are being received; it may be sent again"
         result = self._front.refuse_arrival("unavailable", Fault("body", why), request)
-        headers = (*result.response.headers, ("Retry-After", str(RETRY_SECONDS_WHEN_FULL)))
+        headers = (
+            *result.response.headers,
+            ("Retry-After", str(RETRY_SECONDS_WHEN_FULL)),
+        )
         return result._replace(response=result.response._replace(headers=headers))
 
     def _release_large(self) -> None:
-        """Count a large body as answered. After the last one, give memory back to the system."""
+        """Count a large body as answered. After the last one, give memory back to the
+        system.
+        """
         self._large_held -= 1
         if self._large_held == 0:
             self._work.put(None)
 
     async def _in_thread(self, work: Work) -> Exchange:
-        """Have a thread do ``work``, and return its result. Raises what ``work`` raises."""
+        """Have a thread do ``work``, and return its result. Raises what ``work``
+        raises.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Exchange] = loop.create_future()
         self._work.put((work, loop, future))
@@ -219,14 +231,18 @@ class Intake:
             work, loop, future = task
             try:
                 result: Exchange | BaseException = self._perform(work)
-            except BaseException as error:  # a fault of ours, which must not end the thread
+            except (
+                BaseException
+            ) as error:  # a fault of ours, which must not end the thread
                 result = error
             self._results.append((future, result))
             # or a large body would stay in memory until this thread's next request
             del task, work, future, result
             if not self._delivery_is_due:
                 self._delivery_is_due = True
-                with suppress(RuntimeError):  # the loop has ended: nobody waits any longer
+                with suppress(
+                    RuntimeError
+                ):  # the loop has ended: nobody waits any longer
                     loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
@@ -247,13 +263,16 @@ class Intake:
 
 
 _Task = tuple[Work, asyncio.AbstractEventLoop, "asyncio.Future[Exchange]"]
-"""Work, and where its result goes. In the queue, None asks a thread to give memory back."""
+"""Work, and where its result goes. In the queue, None asks a thread to give memory
+back.
+"""
 
 
 def _trim() -> None:
     """Give free memory back to the system, where the C library is glibc.
 
-    By itself glibc retains free memory that lies below a block in use, in several arenas.
+    By itself glibc retains free memory that lies below a block in use, in several
+    arenas.
     """
     if _malloc_trim:
         _malloc_trim(0)
@@ -297,13 +316,17 @@ async def _send(
     """Send a response as ASGI messages."""
     lines = [(_header_name(name), value.encode("latin-1")) for name, value in headers]
     body = b"" if method == "HEAD" else response.body
-    await send({"type": "http.response.start", "status": response.status, "headers": lines})
+    await send(
+        {"type": "http.response.start", "status": response.status, "headers": lines}
+    )
     await send({"type": "http.response.body", "body": body})
 
 
 @cache
 def _header_name(name: str) -> bytes:
-    """Return a header's name as ASGI wants it. The service sends a few names of its own."""
+    """Return a header's name as ASGI wants it. The service sends a few names of its
+    own.
+    """
     return name.lower().encode("latin-1")
 
 
@@ -317,6 +340,8 @@ async def _linger(receive: Receive) -> None:
         async with asyncio.timeout(LINGER_SECONDS):
             while size <= MAX_UNWANTED:
                 message = await receive()
-                if message["type"] != "http.request" or not message.get("more_body", False):
+                if message["type"] != "http.request" or not message.get(
+                    "more_body", False
+                ):
                     return
                 size += len(message["body"])

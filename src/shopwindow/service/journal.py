@@ -1,11 +1,11 @@
 """The lines of the service's log: a JSON object each, with `time`, `level` and `event`.
 
-Requests and mails go to standard output, everything else to standard error. A line that cannot
-be written (a full disk, a reader that has gone) is lost. Writing one never raises, so nobody
-fails because of a line.
+Requests and mails go to standard output, everything else to standard error. A line that
+cannot be written (a full disk, a reader that has gone) is lost. Writing one never
+raises, so nobody fails because of a line.
 
-`request_id` is the id of the request that the current thread answers. Each line and traceback
-has it, as the response has it in X-Request-Id.
+`request_id` is the id of the request that the current thread answers. Each line and
+traceback has it, as the response has it in X-Request-Id.
 """
 
 import os
@@ -22,21 +22,24 @@ import orjson
 Level = Literal["info", "warning", "error"]
 
 OUT, ERR = 1, 2
-"""The file descriptors of standard output and standard error. Python's own files buffer, and
-raise while the interpreter ends.
+"""The file descriptors of standard output and standard error. Python's own files
+buffer, and raise while the interpreter ends.
 """
 
 MAX_MESSAGE = 16 * 1024
-"""Characters of a message or a traceback. journald cuts a line at 48 KiB (LineMax=), and a line
-that is cut is not JSON.
+"""Characters of a message or a traceback. journald cuts a line at 48 KiB (LineMax=),
+and a line that is cut is not JSON.
 """
 
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that the current thread or task answers; None between requests."""
+"""The id of the request that the current thread or task answers; None between requests.
+"""
 
 
 def info(event: str, message: str, **fields: Any) -> None:
-    """Write a line about something that went as it should. ``fields`` are added to the line."""
+    """Write a line about something that went as it should. ``fields`` are added to the
+    line.
+    """
     write(ERR, "info", event, {"message": message, **fields})
 
 
@@ -50,7 +53,10 @@ def failure(cause: BaseException, **fields: Any) -> None:
     lines = "".join(traceback.format_exception(cause))
     message = f"{type(cause).__name__}: {cause}"
     write(
-        ERR, "error", "fault", {"message": message, **fields, "traceback": lines[-MAX_MESSAGE:]}
+        ERR,
+        "error",
+        "fault",
+        {"message": message, **fields, "traceback": lines[-MAX_MESSAGE:]},
     )
 
 
@@ -63,7 +69,11 @@ def write(file: int, level: Level, event: str, fields: Mapping[str, Any]) -> Non
 
 def encoded(level: Level, event: str, fields: Mapping[str, Any]) -> bytes:
     """Return a line with its end, as bytes."""
-    value: dict[str, Any] = {"time": instant(datetime.now(UTC)), "level": level, "event": event}
+    value: dict[str, Any] = {
+        "time": instant(datetime.now(UTC)),
+        "level": level,
+        "event": event,
+    }
     id = request_id.get()
     if id is not None:
         value["requestId"] = id
@@ -83,7 +93,9 @@ def _text(text: str) -> str:
 
 
 class Lines(Formatter):
-    """Formats what others log with Python's `logging`, such as Granian and psycopg_pool."""
+    """Formats what others log with Python's `logging`, such as Granian and
+    psycopg_pool.
+    """
 
     def format(self, record: LogRecord) -> str:
         """Return a record as a line, without its end."""
@@ -112,6 +124,8 @@ LOGGING: dict[str, Any] = {
         }
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {"_granian": {"handlers": ["console"], "level": "INFO", "propagate": False}},
+    "loggers": {
+        "_granian": {"handlers": ["console"], "level": "INFO", "propagate": False}
+    },
 }
 """For `logging.config.dictConfig` and Granian's ``log_dictconfig``."""

@@ -1,12 +1,13 @@
 """A mail of the outbox as bytes: its templates rendered, and the headers around them.
 
-How this works. The Interface says which mails there are and what of a document its templates may
-use (`interface.mail`). Here the two templates of a mail are rendered, plain text and HTML, and
-become a MIME message (RFC 5322, RFC 2046).
+How this works. The Interface says which mails there are and what of a document its
+templates may use (`interface.mail`). Here the two templates of a mail are rendered,
+plain text and HTML, and become a MIME message (RFC 5322, RFC 2046).
 
-Anybody who edits content may bring a template, and customers write names and messages. So the
-templates run in a sandbox (`service.mail_templates`), they are tried before anything is sent
-(`service.trial`), and people's text goes into headers as encoded words only (`_WrittenHeader`).
+Anybody who edits content may bring a template, and customers write names and messages.
+So the templates run in a sandbox (`service.mail_templates`), they are tried before
+anything is sent (`service.trial`), and people's text goes into headers as encoded words
+only (`_WrittenHeader`).
 """
 
 import re
@@ -34,8 +35,9 @@ from shopwindow.service.mail_templates import RenderedMail, environment_of, rend
 class Letters:
     """Makes the mails of an Interface from their templates.
 
-    ``folders`` are searched before the Interface's own and the program's. What they hold is
-    tried in a process of its own first, because an endless template must not stop a service.
+    ``folders`` are searched before the Interface's own and the program's. What they
+    hold is tried in a process of its own first, because an endless template must not
+    stop a service.
 
     Raises Failure for a template that does not render every sample of its mail.
     """
@@ -67,10 +69,12 @@ class Letters:
         return self._render(mail, mail.letter(document))
 
     def encoded(self, claimed: ClaimedMail) -> tuple[str, bytes]:
-        """Return the address that a mail is sent from, and the mail with its headers (RFC 5322).
+        """Return the address that a mail is sent from, and the mail with its headers
+        (RFC 5322).
 
-        The same mail is always the same bytes, so that a receiver can tell that one which comes
-        twice is a repetition. Raises Failure, and whatever a template raises.
+        The same mail is always the same bytes, so that a receiver can tell that one
+        which comes twice is a repetition. Raises Failure, and whatever a template
+        raises.
         """
         mail = self._named(claimed.template)
         letter = mail.letter(claimed.document)
@@ -91,7 +95,9 @@ class Letters:
         return letter.sent_by.address, message.as_bytes()
 
     def _named(self, template: str) -> MailTemplate:
-        """The mail of a name. An older program wrote no name, and knew the first mail only."""
+        """The mail of a name. An older program wrote no name, and knew the first mail
+        only.
+        """
         mails = self._interface.mails
         if not template and mails:
             return mails[0]
@@ -103,16 +109,17 @@ class Letters:
         return render(self._environment, mail.text, mail.html, letter.variables)
 
 
-# -- headers -----------------------------------------------------------------------------------
+# -- headers ---------------------------------------------------------------------------
 
 
 class _WrittenHeader(str):
-    """A header that goes into the mail as it stands here, with people's text as encoded words
-    (RFC 2047).
+    """A header that goes into the mail as it stands here, with people's text as encoded
+    words (RFC 2047).
 
-    If the email package were handed the text itself, it would decode encoded words in it, and a
-    line end in one of those begins another header. It also writes long names without their
-    quotes, so that an address within a name becomes a recipient of its own.
+    If the email package were handed the text itself, it would decode encoded words in
+    it, and a line end in one of those begins another header. It also writes long names
+    without their quotes, so that an address within a name becomes a recipient of its
+    own.
     """
 
     name: str
@@ -125,12 +132,16 @@ class _WrittenHeader(str):
 
     @classmethod
     def text(cls, header: str, text: str) -> "_WrittenHeader":
-        return cls._of(header, text if _SHORT.fullmatch(text) else _encoded_words(header, text))
+        return cls._of(
+            header, text if _SHORT.fullmatch(text) else _encoded_words(header, text)
+        )
 
     @classmethod
     def _of(cls, header: str, value: str) -> "_WrittenHeader":
         written = cls(value)
-        written.name = header  # this attribute tells the email package a header from a text
+        written.name = (
+            header  # this attribute tells the email package a header from a text
+        )
         return written
 
     def fold(self, *, policy: "Policy[Any]") -> str:
@@ -138,7 +149,9 @@ class _WrittenHeader(str):
 
 
 _ATOMS = re.compile("[A-Za-z0-9 ]{0,60}")
-"""A name that needs neither quotes nor encoding (RFC 5322 §3.2.3), and fits on the line."""
+"""A name that needs neither quotes nor encoding (RFC 5322 §3.2.3), and fits on the
+line.
+"""
 
 _SHORT = re.compile(r"(?!.*=\?)[ -~]{0,60}")
 """A text that needs no encoding, and in which nobody reads an encoded word."""
@@ -148,11 +161,14 @@ def _encoded_words(header: str, text: str) -> str:
     return Header(text, "utf-8", header_name=header).encode(linesep="\r\n")
 
 
-def _headers(mail: MailTemplate, letter: Letter, claimed: ClaimedMail) -> dict[str, str]:
+def _headers(
+    mail: MailTemplate, letter: Letter, claimed: ClaimedMail
+) -> dict[str, str]:
     """The headers that receivers' programs read.
 
-    RFC 5322 §3.6.1 and §3.6.4 (date and identity), RFC 3834 §5 (nobody answers automatically),
-    RFC 2919 and RFC 2369 §3.2 (which list it is of, and how to leave that).
+    RFC 5322 §3.6.1 and §3.6.4 (date and identity), RFC 3834 §5 (nobody answers
+    automatically), RFC 2919 and RFC 2369 §3.2 (which list it is of, and how to leave
+    that).
     """
     host = letter.sent_by.address.rpartition("@")[2]
     headers = {

@@ -1,15 +1,16 @@
-"""The mobile log: each request appends its lines and brings them to the disk; files rotate.
+"""The mobile log: each request appends its lines and brings them to the disk; files
+rotate.
 
-How this works. Threads and processes take turns by a lock file, for as long as an append takes.
-The sync to the disk comes after the turn, so that others can append meanwhile and one sync
-serves several of them.
+How this works. Threads and processes take turns by a lock file, for as long as an
+append takes. The sync to the disk comes after the turn, so that others can append
+meanwhile and one sync serves several of them.
 
-Each request opens the log for itself. Linux reports a failed write-back once to each open file.
-With a shared one, the first of two requests that sync at once would be told of the failure, and
-the second would promise lines that are lost (fsync(2), errseq_t).
+Each request opens the log for itself. Linux reports a failed write-back once to each
+open file. With a shared one, the first of two requests that sync at once would be told
+of the failure, and the second would promise lines that are lost (fsync(2), errseq_t).
 
-No line is ever half there for long: what a full disk left of an append is cut off at once, and
-what a killed writer left is cut off by the next append.
+No line is ever half there for long: what a full disk left of an append is cut off at
+once, and what a killed writer left is cut off by the next append.
 """
 
 import fcntl
@@ -29,7 +30,9 @@ CURRENT_LOG, LOCK = "mobile.log", "mobile.lock"
 _OPEN_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
 
 _TAIL = 64 * 1024
-"""Bytes that are read at once in search of the last line's end: more than most lines have."""
+"""Bytes that are read at once in search of the last line's end: more than most lines
+have.
+"""
 
 _CANNOT_WRITE = (Fault("", "the mobile log cannot be written to now"),)
 
@@ -40,8 +43,8 @@ _LOG_RETRY_AFTER = (("Retry-After", "5"),)
 class LogFile:
     """The port LogWriter (interface.running) on `mobile.log` in a folder.
 
-    Older files stand beside it, each named by the time at which it ended. The modification time
-    of the lock file is the time at which the current file was begun.
+    Older files stand beside it, each named by the time at which it ended. The
+    modification time of the lock file is the time at which the current file was begun.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,7 +53,9 @@ class LogFile:
         self._doubtful: os.stat_result | None = None
 
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
-        """Append lines, and return when they are stored. Raises Refusal if they cannot be."""
+        """Append lines, and return when they are stored. Raises Refusal if they cannot
+        be.
+        """
         data = "".join([f"{line}\n" for line in lines]).encode()
         try:
             self._store(data, keeping)
@@ -101,7 +106,9 @@ class LogFile:
         return os.open(self._path, _OPEN_FLAGS | os.O_APPEND, 0o640)
 
     def _is_full(self, file: int, size: int, keeping: LogKeeping, lock: int) -> bool:
-        """Return whether a new file must begin, instead of this one growing to ``size``."""
+        """Return whether a new file must begin, instead of this one growing to
+        ``size``.
+        """
         begun = os.fstat(lock).st_mtime
         is_old = time.time() - begun > keeping.max_seconds
         is_doubtful = self._doubtful is not None and os.path.samestat(
@@ -113,14 +120,17 @@ class LogFile:
         """Return a free name for a file that ends now."""
         while True:
             now = datetime.now(UTC)
-            path = self._folder / f"mobile-{now:%Y%m%dT%H%M%S}.{now.microsecond:06}Z.log"
+            path = (
+                self._folder / f"mobile-{now:%Y%m%dT%H%M%S}.{now.microsecond:06}Z.log"
+            )
             if not path.exists():
                 return path
 
     def _bring_to_disk(self, file: int) -> None:
         """Sync a file. Once that has failed, the next append begins another file.
 
-        Nobody can know what of the file is on the disk then, even if a later sync succeeds.
+        Nobody can know what of the file is on the disk then, even if a later sync
+        succeeds.
         """
         try:
             os.fdatasync(file)
@@ -130,7 +140,8 @@ class LogFile:
 
 
 def prune(folder: Path, before: datetime) -> list[Path]:
-    """Delete the log files that were last written before an instant, and return their paths.
+    """Delete the log files that were last written before an instant, and return their
+    paths.
 
     The current file is deleted as well, unless it is empty. Raises OSError.
     """
@@ -150,7 +161,8 @@ def prune(folder: Path, before: datetime) -> list[Path]:
 
 @contextmanager
 def _turn(folder: Path) -> Iterator[int]:
-    """Wait for the turn to change the log, which one thread of one process has at a time.
+    """Wait for the turn to change the log, which one thread of one process has at a
+    time.
 
     Yields the opened lock file.
     """
@@ -211,7 +223,9 @@ def _write(file: int, data: bytes) -> None:
 
 
 def _bring_folder_to_disk(folder: Path) -> None:
-    """Sync a folder: only then does a new or renamed file survive a power failure (fsync(2))."""
+    """Sync a folder: only then does a new or renamed file survive a power failure
+    (fsync(2)).
+    """
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(opened)

@@ -1,18 +1,20 @@
-"""The senders of the outbox: they claim mails one by one, hand them to the mail server, and record
-what became of them.
+"""The senders of the outbox: they claim mails one by one, hand them to the mail server,
+and record what became of them.
 
-How this works. A sender claims one of the mails that are due, with a lease until which no other
-sender may have it (`interface.outbox`). It makes the mail of its templates, and hands it to the
-server before three quarters of the lease are over. Then it records the outcome:
+How this works. A sender claims one of the mails that are due, with a lease until which
+no other sender may have it (`interface.outbox`). It makes the mail of its templates,
+and hands it to the server before three quarters of the lease are over. Then it records
+the outcome:
 
 - accepted: the mail is deleted;
 - declined for good, or put off too many times: the mail is dead-lettered;
-- put off, or its template failed: it is tried again after a pause that doubles each time;
-- the server cannot be reached: the mail is due again a moment later and nothing counts against it,
-  but the sender pauses.
+- put off, or its template failed: it is tried again after a pause that doubles each
+  time;
+- the server cannot be reached: the mail is due again a moment later and nothing counts
+  against it, but the sender pauses.
 
-If a sender dies between the server's acceptance and its record, the mail is sent twice with the
-same Message-ID; a promised mail is never lost.
+If a sender dies between the server's acceptance and its record, the mail is sent twice
+with the same Message-ID; a promised mail is never lost.
 """
 
 import os
@@ -36,13 +38,13 @@ from shopwindow.service.smtp import Declined, SmtpConnection, SmtpServer, Unreac
 _ADDRESS = re.compile(r"\S*@\S*")
 
 SENDING_SHARE = 0.75
-"""The part of its lease in which a mail must be sent. The rest is for recording the outcome, so
-that no other sender has claimed the mail by then.
+"""The part of its lease in which a mail must be sent. The rest is for recording the
+outcome, so that no other sender has claimed the mail by then.
 """
 
 JITTER = (0.75, 1.25)
-"""Pauses are longer or shorter by up to a quarter, so that mails which failed together, and senders
-whose server was away, do not come again together.
+"""Pauses are longer or shorter by up to a quarter, so that mails which failed together,
+and senders whose server was away, do not come again together.
 """
 
 
@@ -50,12 +52,13 @@ whose server was away, do not come again together.
 class Patience:
     """How long senders wait for things, in seconds.
 
-    ``lease`` is how long a mail is its sender's alone; when a sender was killed, another one
-    tries its mail after that. ``first`` and ``longest`` are the first and the longest pause
-    before a mail that was put off is tried again; each pause is twice as long as the one before.
-    After so many times, ``deferred``, the mail is dead-lettered: sixteen take a day and a half.
-    ``poll`` is how often the database is asked for mails that are due, and ``outage`` the longest
-    pause while the server cannot be reached.
+    ``lease`` is how long a mail is its sender's alone; when a sender was killed,
+    another one tries its mail after that. ``first`` and ``longest`` are the first and
+    the longest pause before a mail that was put off is tried again; each pause is twice
+    as long as the one before. After so many times, ``deferred``, the mail is
+    dead-lettered: sixteen take a day and a half. ``poll`` is how often the database is
+    asked for mails that are due, and ``outage`` the longest pause while the server
+    cannot be reached.
     """
 
     lease: float = 900
@@ -71,9 +74,11 @@ class Patience:
 
 
 class Senders:
-    """Threads that send what is due, each on a connection of its own, until they are stopped.
+    """Threads that send what is due, each on a connection of its own, until they are
+    stopped.
 
-    Senders of other processes and hosts share the work, for a mail is claimed before it is sent.
+    Senders of other processes and hosts share the work, for a mail is claimed before it
+    is sent.
     """
 
     def __init__(
@@ -100,7 +105,9 @@ class Senders:
             thread.start()
 
     def stop(self, seconds: float = 30) -> None:
-        """Claim no more mails, and wait for so many seconds for those that are being sent."""
+        """Claim no more mails, and wait for so many seconds for those that are being
+        sent.
+        """
         self._stop.set()
         deadline = time.monotonic() + seconds
         for thread in self._threads:
@@ -108,8 +115,8 @@ class Senders:
                 thread.join(max(0, deadline - time.monotonic()))
 
     def send_what_is_due(self) -> bool:
-        """Send in this thread until nothing is due. Return False where the server could not be
-        reached.
+        """Send in this thread until nothing is due. Return False where the server could
+        not be reached.
         """
         connection = SmtpConnection(self._server)
         try:
@@ -137,15 +144,17 @@ class Senders:
             elif reached:
                 outage = 0.0
             else:
-                outage = min(self._patience.outage, max(self._patience.poll, 2 * outage))
+                outage = min(
+                    self._patience.outage, max(self._patience.poll, 2 * outage)
+                )
                 self._stop.wait(outage * random.uniform(*JITTER))
         connection.quit()
 
-    # -- one mail ------------------------------------------------------------------------------
+    # -- one mail ----------------------------------------------------------------------
 
     def _send_one(self, connection: SmtpConnection) -> bool | None:
-        """Send a mail that is due. Return whether the server could be reached; None where no mail
-        is due.
+        """Send a mail that is due. Return whether the server could be reached; None
+        where no mail is due.
         """
         claimed = self._claimed()
         if claimed is None:
@@ -160,7 +169,9 @@ class Senders:
         try:
             connection.deliver(sender, mail.recipient, data, deadline)
         except Declined as declined:
-            self._failed(mail, lease, str(declined), for_good=declined.for_good, deferred=True)
+            self._failed(
+                mail, lease, str(declined), for_good=declined.for_good, deferred=True
+            )
             return True
         except Unreachable as error:
             self._failed(mail, lease, str(error), deferred=False)
@@ -171,11 +182,15 @@ class Senders:
         return True
 
     def _claimed(self) -> tuple[ClaimedMail, str, float] | None:
-        """A mail, its lease, and until when it must be sent (time.monotonic); None: none is due."""
+        """A mail, its lease, and until when it must be sent (time.monotonic); None:
+        none is due.
+        """
         while due := self._due(self._database.now()):
             lease = os.urandom(16).hex()
             deadline = time.monotonic() + SENDING_SHARE * self._patience.lease
-            claim = partial(self._claim, random.choice(due), lease, self._database.now())
+            claim = partial(
+                self._claim, random.choice(due), lease, self._database.now()
+            )
             mail = self._database.write(claim)
             if mail is not None:
                 return mail, lease, deadline
@@ -187,7 +202,9 @@ class Senders:
             return []
         return self._database.read(lambda tables: tables[OUTBOX].due(now))
 
-    def _claim(self, id: str, lease: str, now: datetime, tables: Tables) -> ClaimedMail | None:
+    def _claim(
+        self, id: str, lease: str, now: datetime, tables: Tables
+    ) -> ClaimedMail | None:
         return tables[OUTBOX].claim(
             id, lease, now, now + timedelta(seconds=self._patience.lease)
         )
@@ -224,10 +241,13 @@ class Senders:
         """Log why the server cannot be reached, without the addresses in its answer."""
         answer = _ADDRESS.sub("…", reason)
         server = f"{self._server.host}:{self._server.port}"
-        journal.error("mail_server", f"the mail server {server} cannot be had: {answer}")
+        journal.error(
+            "mail_server", f"the mail server {server} cannot be had: {answer}"
+        )
 
     def _record(self, work: Callable[[Tables], None]) -> None:
-        """Record what became of a mail, again and again until the database can be reached.
+        """Record what became of a mail, again and again until the database can be
+        reached.
 
         To record it twice does no harm, so the work is repeatable.
         """
@@ -240,8 +260,8 @@ class Senders:
 
 
 def _log(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
-    """Log a line on standard output. Of a server's answer it has the code alone, for the text may
-    hold an address.
+    """Log a line on standard output. Of a server's answer it has the code alone, for
+    the text may hold an address.
     """
     code = {"code": reason[:3]} if reason[:3].isdecimal() else {}
     line = {"mail": mail.id, "outcome": outcome, "deferred": mail.deferred, **code}
@@ -251,8 +271,8 @@ def _log(mail: ClaimedMail, outcome: str, reason: str = "") -> None:
 class Counts:
     """How many mails wait, are dead-lettered and were sent.
 
-    A thread asks the database every so many ``seconds``. So whoever collects metrics never waits
-    for the database.
+    A thread asks the database every so many ``seconds``. So whoever collects metrics
+    never waits for the database.
     """
 
     def __init__(self, database: Database, seconds: float = 5) -> None:
@@ -265,8 +285,8 @@ class Counts:
     def __call__(self) -> dict[str, int]:
         """Return the last counts (Outbox.counts).
 
-        They are empty before the first, while the database is out of reach, and where there is
-        no outbox.
+        They are empty before the first, while the database is out of reach, and where
+        there is no outbox.
         """
         return self._counts
 
@@ -274,7 +294,9 @@ class Counts:
         pause = threading.Event()
         while True:
             try:
-                self._counts = self._database.read(lambda tables: tables[OUTBOX].counts())
+                self._counts = self._database.read(
+                    lambda tables: tables[OUTBOX].counts()
+                )
             except Refusal:
                 self._counts = {}
             pause.wait(self._seconds)

@@ -1,8 +1,10 @@
-"""Jinja2's templates of mails: rendered in a sandbox, to a subject, a plain text and HTML.
+"""Jinja2's templates of mails: rendered in a sandbox, to a subject, a plain text and
+HTML.
 
-Anybody who edits content may bring a template. So a template reaches nothing but its variables,
-and it is stopped once it has written too much. Against one that loops for ever or fills the
-memory, this module does nothing: `service.trial` tries templates in a process of its own first.
+Anybody who edits content may bring a template. So a template reaches nothing but its
+variables, and it is stopped once it has written too much. Against one that loops for
+ever or fills the memory, this module does nothing: `service.trial` tries templates in a
+process of its own first.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +18,13 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from shopwindow.problems import Failure
 
 MAX_SUBJECT = 200
-"""Characters of a subject; the rest is cut off. RFC 5322 §2.1.1 wants lines below 78 characters,
-and programs that list mails show no more than about one line.
+"""Characters of a subject; the rest is cut off. RFC 5322 §2.1.1 wants lines below 78
+characters, and programs that list mails show no more than about one line.
 """
 
 MAX_LETTER = 1024 * 1024
-"""Characters of a mail's text, and of its HTML. Ours have 2,000; mail servers take 10 MiB and
-up, readers no more.
+"""Characters of a mail's text, and of its HTML. Ours have 2,000; mail servers take 10
+MiB and up, readers no more.
 """
 
 _SUBJECT = "Subject:"
@@ -39,8 +41,8 @@ class RenderedMail(NamedTuple):
 def environment_of(folders: Sequence[Path]) -> Environment:
     """Return what renders the templates of some folders, searched in this order.
 
-    It is sandboxed and changes no value, for whoever edits content may bring a template. A name
-    that is not defined is an error, and HTML is escaped.
+    It is sandboxed and changes no value, for whoever edits content may bring a
+    template. A name that is not defined is an error, and HTML is escaped.
     """
     environment = ImmutableSandboxedEnvironment(
         loader=FileSystemLoader(folders),
@@ -58,8 +60,8 @@ def render(
 ) -> RenderedMail:
     """Render the templates ``text`` and ``html``, which are names of files.
 
-    Raises Failure for a template without a subject or that writes too much; and whatever a
-    template raises, jinja2's TemplateError or any other.
+    Raises Failure for a template without a subject or that writes too much; and
+    whatever a template raises, jinja2's TemplateError or any other.
     """
     head, _, body = _rendered(environment, text, variables).partition("\n")
     if not head.startswith(_SUBJECT):
@@ -67,7 +69,9 @@ def render(
 
     words = head.removeprefix(_SUBJECT).split()
     subject = " ".join(words)[:MAX_SUBJECT]
-    return RenderedMail(subject, body.lstrip("\n"), _rendered(environment, html, variables))
+    return RenderedMail(
+        subject, body.lstrip("\n"), _rendered(environment, html, variables)
+    )
 
 
 def _rendered(environment: Environment, name: str, variables: Mapping[str, Any]) -> str:

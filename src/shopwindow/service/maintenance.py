@@ -1,9 +1,10 @@
 """What has to be done again and again: build, mail, back up, prune, prune the database.
 
-How this works. Each job is a command of this program, run in a process of its own. So a job that
-crashes, hangs or needs too much memory does not affect the others, and a job does exactly what
-its command does. A job that has nothing to do is skipped, so a timer may run all of them as often
-as it likes. Two runs take turns, by a lock beside the releases.
+How this works. Each job is a command of this program, run in a process of its own. So a
+job that crashes, hangs or needs too much memory does not affect the others, and a job
+does exactly what its command does. A job that has nothing to do is skipped, so a timer
+may run all of them as often as it likes. Two runs take turns, by a lock beside the
+releases.
 """
 
 import fcntl
@@ -24,37 +25,42 @@ from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.smtp import smtp_server
 
 PROBLEMS = 1
-"""The build's exit status for content with problems; its first line is the first of them."""
+"""The build's exit status for content with problems; its first line is the first of
+them.
+"""
 
 NOT_ACTIVATED = 3
-"""The build's exit status where the release was written and not activated, for `current` is
-pinned.
+"""The build's exit status where the release was written and not activated, for
+`current` is pinned.
 """
 
 MAX_REPORT_LINE = 300
-"""Characters of a job's line in a report. A terminal and a journal show that many well."""
+"""Characters of a job's line in a report. A terminal and a journal show that many well.
+"""
 
 LOCK_FILE = ".maintain"
 """Its name, in the folder of the releases."""
 
 LOCK_POLL_SECONDS = 0.2
-"""How often a run that waits for another one tries the lock, which costs one system call."""
+"""How often a run that waits for another one tries the lock, which costs one system
+call.
+"""
 
 
 @dataclass(frozen=True)
 class Plan:
     """How the jobs are done.
 
-    ``content`` and ``out`` are the folders of the content and of the releases, ``templates`` and
-    ``backups`` those of mail templates and of copies. ``database`` is a URL. An empty ``database``,
-    ``log_dir`` or ``backups`` says that there is none.
+    ``content`` and ``out`` are the folders of the content and of the releases,
+    ``templates`` and ``backups`` those of mail templates and of copies. ``database`` is
+    a URL. An empty ``database``, ``log_dir`` or ``backups`` says that there is none.
 
-    ``build`` is "due" (build once nextChange has passed, or where there is no release) or
-    "always" (look at the content each time). ``keep`` is how many releases stay, and ``copies``
-    how many backups. ``lifetimes`` is for how many days rows of tables stay, by the option of
-    their Aging, where an operator wants another time than their table has; ``logs`` is for how
-    many days the mobile log stays. A job may take ``seconds``, and another run is waited for
-    during ``wait`` seconds.
+    ``build`` is "due" (build once nextChange has passed, or where there is no release)
+    or "always" (look at the content each time). ``keep`` is how many releases stay, and
+    ``copies`` how many backups. ``lifetimes`` is for how many days rows of tables stay,
+    by the option of their Aging, where an operator wants another time than their table
+    has; ``logs`` is for how many days the mobile log stays. A job may take ``seconds``,
+    and another run is waited for during ``wait`` seconds.
     """
 
     content: Path
@@ -76,8 +82,8 @@ class Plan:
 class Report:
     """What became of a job.
 
-    ``outcome`` is "done", "not due", "not set up" or "failed", and ``line`` says more in one
-    line. ``printed`` is all that a failed job printed.
+    ``outcome`` is "done", "not due", "not set up" or "failed", and ``line`` says more
+    in one line. ``printed`` is all that a failed job printed.
     """
 
     job: str
@@ -103,14 +109,16 @@ class Skipped(Exception):
 
 
 JobArguments = Callable[[Plan, datetime], Sequence[str]]
-"""Returns the arguments of this program that do a job now. Raises Skipped or Failure."""
+"""Returns the arguments of this program that do a job now. Raises Skipped or Failure.
+"""
 
 
 def maintain(plan: Plan, jobs: Sequence[str], now: datetime) -> Iterator[Report]:
-    """Do some jobs, in the order of MAINTENANCE_JOBS, and yield the report of each when it ends.
+    """Do some jobs, in the order of MAINTENANCE_JOBS, and yield the report of each when
+    it ends.
 
-    A job that fails does not stop the others. Raises Failure where another run does not end in
-    time.
+    A job that fails does not stop the others. Raises Failure where another run does not
+    end in time.
     """
     with _turn(plan):
         for job, command in MAINTENANCE_JOBS.items():
@@ -129,7 +137,9 @@ def _report(job: str, arguments_of: JobArguments, plan: Plan, now: datetime) -> 
     except Skipped as skipped:
         return Report(job, skipped.outcome, skipped.line, time.monotonic() - started)
     except (Failure, OSError) as failure:
-        return Report(job, "failed", _one_line([str(failure)]), time.monotonic() - started)
+        return Report(
+            job, "failed", _one_line([str(failure)]), time.monotonic() - started
+        )
 
     seconds = time.monotonic() - started
     lines = [line for line in printed.splitlines() if line.strip()]
@@ -141,11 +151,13 @@ def _report(job: str, arguments_of: JobArguments, plan: Plan, now: datetime) -> 
 
 
 def _summary(lines: Sequence[str], status: int, *, is_done: bool) -> str:
-    """What a command printed, in one line: what it did, the first problem of the content, or what
-    stopped it.
+    """What a command printed, in one line: what it did, the first problem of the
+    content, or what stopped it.
     """
     if is_done:
-        return _one_line([line for line in lines if not line.startswith(" ")])  # no details
+        return _one_line(
+            [line for line in lines if not line.startswith(" ")]
+        )  # no details
     return _one_line(lines[:1] if status == PROBLEMS else lines[-1:])
 
 
@@ -154,10 +166,12 @@ def _one_line(lines: Sequence[str]) -> str:
 
 
 def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:
-    """Run a command of this program, and return its exit status and all that it printed.
+    """Run a command of this program, and return its exit status and all that it
+    printed.
 
-    The database's address may hold a password, so it goes by the environment: all users can read
-    a process's arguments. Raises Failure where the command takes too long, and ends it.
+    The database's address may hold a password, so it goes by the environment: all users
+    can read a process's arguments. Raises Failure where the command takes too long, and
+    ends it.
     """
     environment = {
         **os.environ,
@@ -191,7 +205,9 @@ def _run(arguments: Sequence[str], plan: Plan) -> tuple[int, str]:
 
 @contextmanager
 def _turn(plan: Plan) -> Iterator[None]:
-    """Hold the lock of maintenance. Raises Failure where another run does not end in time."""
+    """Hold the lock of maintenance. Raises Failure where another run does not end in
+    time.
+    """
     if not plan.out.is_dir():
         plan.out.mkdir(parents=True)
     deadline = time.monotonic() + plan.wait
@@ -210,11 +226,13 @@ def _turn(plan: Plan) -> Iterator[None]:
         yield
 
 
-# -- the jobs ----------------------------------------------------------------------------------
+# -- the jobs --------------------------------------------------------------------------
 
 
 def _build(plan: Plan, now: datetime) -> Sequence[str]:
-    """Build once the content changes by itself. In between, a pipeline or an editor builds."""
+    """Build once the content changes by itself. In between, a pipeline or an editor
+    builds.
+    """
     releases = Releases(plan.out)
     id = releases.current()
     if plan.build == "due" and id is not None:
@@ -222,7 +240,9 @@ def _build(plan: Plan, now: datetime) -> Sequence[str]:
         if now < datetime.fromisoformat(due):
             raise Skipped("not due", f"release {id[:12]} changes by itself at {due}")
     if not plan.content.is_dir():
-        raise Failure(f"{plan.content}: there is no such folder; --content names the content")
+        raise Failure(
+            f"{plan.content}: there is no such folder; --content names the content"
+        )
     return ["build", "--content", str(plan.content), "--out", str(plan.out)]
 
 
@@ -276,7 +296,9 @@ BACKUP_PREFIX, BACKUP_ENDING = "shopwindow-", ".sqlite"
 
 
 def _drop_old_backups(plan: Plan) -> None:
-    """Delete all but the newest copies. Their names sort by day; no other file is deleted."""
+    """Delete all but the newest copies. Their names sort by day; no other file is
+    deleted.
+    """
     day = "[0-9]" * 4 + "-[0-9][0-9]" * 2
     copies = sorted(Path(plan.backups).glob(f"{BACKUP_PREFIX}{day}{BACKUP_ENDING}"))
     for old in copies[: -plan.copies]:
@@ -290,19 +312,19 @@ MAINTENANCE_JOBS: Mapping[str, JobArguments] = {
     "prune": _prune,
     "prune-database": _prune_database,
 }
-"""The jobs in their order: what apps see comes first, and the database is copied before anything
-is removed from it.
+"""The jobs in their order: what apps see comes first, and the database is copied before
+anything is removed from it.
 """
 
 
-# -- for Prometheus ----------------------------------------------------------------------------
+# -- for Prometheus --------------------------------------------------------------------
 
 
 def write_metrics(path: Path, reports: Sequence[Report], now: datetime) -> None:
     """Write how the jobs ended to a file for node_exporter's textfile collector.
 
-    A job that was not run this time keeps its lines, for the timers run different jobs. The file
-    is replaced in one step. Raises OSError.
+    A job that was not run this time keeps its lines, for the timers run different jobs.
+    The file is replaced in one step. Raises OSError.
     """
     values = _metrics_of(path)
     for report in reports:
@@ -325,7 +347,9 @@ def write_metrics(path: Path, reports: Sequence[Report], now: datetime) -> None:
 
 
 def _metrics_of(path: Path) -> dict[tuple[str, str], float]:
-    """The values in the file, by metric and job; none where it is not there, or not ours."""
+    """The values in the file, by metric and job; none where it is not there, or not
+    ours.
+    """
     values: dict[tuple[str, str], float] = {}
     with suppress(OSError, ValueError):
         for line in path.read_text(encoding="ascii").splitlines():

@@ -1,13 +1,15 @@
-"""What a worker counts: Prometheus metrics, and a line for each request in the access log.
+"""What a worker counts: Prometheus metrics, and a line for each request in the access
+log.
 
-How this works. Metrics are files that prometheus_client maps into memory, one of each type and
-process; a scrape adds them up. To open or grow one needs a file descriptor, which can be
-lacking. So nothing here raises: a fault of the metrics costs that count, is reported once a
-minute, and neither a request nor a write fails for it.
+How this works. Metrics are files that prometheus_client maps into memory, one of each
+type and process; a scrape adds them up. To open or grow one needs a file descriptor,
+which can be lacking. So nothing here raises: a fault of the metrics costs that count,
+is reported once a minute, and neither a request nor a write fails for it.
 
-A request is noted in a list. A thread counts and writes all notes together, ten times a second,
-because counting each by itself would take a third of the time of a dynamic response. The thread
-ends last, after all threads that may answer, so that only a process that is killed loses notes.
+A request is noted in a list. A thread counts and writes all notes together, ten times a
+second, because counting each by itself would take a third of the time of a dynamic
+response. The thread ends last, after all threads that may answer, so that only a
+process that is killed loses notes.
 """
 
 import os
@@ -32,16 +34,24 @@ from shopwindow.service.serving import Exchange
 CountParameters = ParamSpec("CountParameters")
 
 FAULT_REPORT_SECONDS = 60.0
-"""Between two reports of a fault of the metrics: where one count fails, thousands after it do."""
+"""Between two reports of a fault of the metrics: where one count fails, thousands after
+it do.
+"""
 
 _reported = -FAULT_REPORT_SECONDS
 
 
-def never_raises(count: Callable[CountParameters, object]) -> Callable[CountParameters, None]:
-    """Wrap a function that counts, so that its exceptions are reported instead of raised."""
+def never_raises(
+    count: Callable[CountParameters, object],
+) -> Callable[CountParameters, None]:
+    """Wrap a function that counts, so that its exceptions are reported instead of
+    raised.
+    """
 
     @wraps(count)
-    def guarded(*arguments: CountParameters.args, **named: CountParameters.kwargs) -> None:
+    def guarded(
+        *arguments: CountParameters.args, **named: CountParameters.kwargs
+    ) -> None:
         global _reported
         try:
             count(*arguments, **named)
@@ -61,7 +71,9 @@ class Durations(Histogram):
     """A histogram that can observe many values at once."""
 
     def observe_all(self, values: Sequence[float]) -> None:
-        """Do the same as ``observe`` for each value, with fewer writes to mapped memory."""
+        """Do the same as ``observe`` for each value, with fewer writes to mapped
+        memory.
+        """
         self._sum.inc(sum(values))
         buckets = Tally(bisect_left(self._upper_bounds, value) for value in values)
         for bucket, number in buckets.items():
@@ -112,10 +124,11 @@ LOAD_FAILURES = Counter(
 
 @never_raises
 def open_files() -> None:
-    """Open this process's files of metrics, before connections take the file descriptors.
+    """Open this process's files of metrics, before connections take the file
+    descriptors.
 
-    After a fork, the first count in the child opens all of them again. If that failed half-way,
-    the rest would use files that are closed.
+    After a fork, the first count in the child opens all of them again. If that failed
+    half-way, the rest would use files that are closed.
     """
     LOG_LINES.inc(0)
 
@@ -171,16 +184,16 @@ FLUSH_SECONDS = 0.1
 """How long a request waits to be counted and logged, at most."""
 
 FLUSH_NOTES = 256
-"""How many requests are counted together. The thread whose note is the last of them flushes, and
-with more notes the client of that thread would notice.
+"""How many requests are counted together. The thread whose note is the last of them
+flushes, and with more notes the client of that thread would notice.
 """
 
 REPORT_FLUSHES = 10
 """Flushes between two reports of a worker's figures: one second."""
 
 Note = tuple[int, str, str, str | None, int, int, float, str | None]
-"""When the response was sent (nanoseconds since 1970), method, operation, application, status,
-bytes of the body, seconds, request id.
+"""When the response was sent (nanoseconds since 1970), method, operation, application,
+status, bytes of the body, seconds, request id.
 """
 
 
@@ -206,7 +219,9 @@ class Metrics:
         self._report = report
         self._second = (0, "")
         self._start()
-        os.register_at_fork(after_in_child=self._start)  # a thread does not survive a fork
+        os.register_at_fork(
+            after_in_child=self._start
+        )  # a thread does not survive a fork
 
     def begin(self) -> None:
         """Note that this thread begins to answer a request."""
@@ -248,8 +263,9 @@ class Metrics:
     def figures(self) -> dict[str, float]:
         """Return how busy this process is.
 
-        `busy` are threads that answer. `waiting` are actions that wait for the database, the
-        first one for `oldest` seconds; `used` and `idle` are connections to it.
+        `busy` are threads that answer. `waiting` are actions that wait for the
+        database, the first one for `oldest` seconds; `used` and `idle` are connections
+        to it.
         """
         load = self._load()
         return {

@@ -1,11 +1,12 @@
-"""The folder of the workers' metrics: in memory, and removed when its service has ended.
+"""The folder of the workers' metrics: in memory, and removed when its service has
+ended.
 
-prometheus_client maps its files into memory, and the kernel ends a process (SIGBUS) that writes
-to a mapped file on a full disk. A full disk must cost lines of the mobile log and not the
-service, so the folder is in /dev/shm where there is one.
+prometheus_client maps its files into memory, and the kernel ends a process (SIGBUS)
+that writes to a mapped file on a full disk. A full disk must cost lines of the mobile
+log and not the service, so the folder is in /dev/shm where there is one.
 
-A service that is killed leaves its folder behind. The next service removes it: it knows by a
-lock, which a process holds on its own folder and loses when it ends.
+A service that is killed leaves its folder behind. The next service removes it: it knows
+by a lock, which a process holds on its own folder and loses when it ends.
 """
 
 import fcntl
@@ -21,18 +22,21 @@ MEMORY = Path("/dev/shm")  # nosec B108 # mkdtemp makes a folder of our own in i
 FOLDER_PREFIX = "shopwindow-metrics-"
 
 STARTING_SECONDS = 60
-"""Age below which an unlocked folder is left alone: a service that starts makes its folder first
-and locks it then.
+"""Age below which an unlocked folder is left alone: a service that starts makes its
+folder first and locks it then.
 """
 
 
 @contextmanager
 def metrics_folder() -> Iterator[str]:
-    """Make a folder for the metrics of this service's workers, and remove it afterwards.
+    """Make a folder for the metrics of this service's workers, and remove it
+    afterwards.
 
     Folders of services that were killed are removed, too.
     """
-    parent = MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    parent = (
+        MEMORY if os.access(MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+    )
     for folder in parent.glob(f"{FOLDER_PREFIX}*"):
         _remove_abandoned(folder)
 

@@ -1,8 +1,8 @@
 """A probe: the admin address asks a worker whether it can read, as a client would.
 
-The request goes through the same socket, server and threads as any other, so the response
-proves that all of these work. Its header holds a token that only processes of this service
-know. For anybody else the header means nothing.
+The request goes through the same socket, server and threads as any other, so the
+response proves that all of these work. Its header holds a token that only processes of
+this service know. For anybody else the header means nothing.
 """
 
 import hmac
@@ -53,7 +53,9 @@ def read(serving: Serving | None) -> str:
 
 
 def ask(address: Address) -> str:
-    """Send a probe to the address of a service. Return why it fails; empty: it does not."""
+    """Send a probe to the address of a service. Return why it fails; empty: it does
+    not.
+    """
     host, port = address
     host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)  # nosec B104 # nothing is bound here
     headers = {HEADER: os.environ.get(TOKEN_VARIABLE, "")}

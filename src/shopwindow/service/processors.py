@@ -13,8 +13,9 @@ ROOT = Path("/")
 def processors(root: Path = ROOT) -> int:
     """Return the number of processors that this process may use, at least one.
 
-    That is the smaller of those that it may run on and its quota of processor time. A quota of
-    one and a half counts as two, because one worker would leave the half unused.
+    That is the smaller of those that it may run on and its quota of processor time. A
+    quota of one and a half counts as two, because one worker would leave the half
+    unused.
     """
     quotas = list(_quotas(root))
     return max(1, min([affinity(), *(ceil(quota) for quota in quotas)]))
@@ -23,10 +24,10 @@ def processors(root: Path = ROOT) -> int:
 def _quotas(root: Path) -> Iterator[float]:
     """Yield the quota, in processors, of each cgroup around this process that has one.
 
-    /proc/self/cgroup has a line `number:controllers:path` for each hierarchy; `0::path` is
-    version 2 (cgroups(7)). A group's limit holds for the groups below it, so all of the path's
-    folders are read. In a container the path may be the host's, while only the container's own
-    group can be seen, at the top.
+    /proc/self/cgroup has a line `number:controllers:path` for each hierarchy; `0::path`
+    is version 2 (cgroups(7)). A group's limit holds for the groups below it, so all of
+    the path's folders are read. In a container the path may be the host's, while only
+    the container's own group can be seen, at the top.
     """
     try:
         lines = (root / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()

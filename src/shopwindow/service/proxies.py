@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 
 from shopwindow.problems import Failure
 
@@ -19,10 +26,10 @@ class Proxies:
     def client(self, peer: str, forwarded: str) -> str:
         """Return the client's address.
 
-        ``peer`` is the address that connected, ``forwarded`` the value of X-Forwarded-For. Each
-        proxy appends the address of its own peer, so the list is read from its end, for as long
-        as the address that appended is trusted. What is further left may be invented by the
-        client.
+        ``peer`` is the address that connected, ``forwarded`` the value of
+        X-Forwarded-For. Each proxy appends the address of its own peer, so the list is
+        read from its end, for as long as the address that appended is trusted. What is
+        further left may be invented by the client.
         """
         address = peer
         for text in reversed(forwarded.split(",")):
@@ -35,7 +42,8 @@ class Proxies:
         return address
 
     def trusts(self, text: str) -> bool:
-        """Return whether an address is in one of the networks, or is that of a Unix socket.
+        """Return whether an address is in one of the networks, or is that of a Unix
+        socket.
 
         A text that is no address stands for a Unix socket: only this host can use that.
         """
@@ -58,7 +66,9 @@ def proxies(text: str) -> Proxies:
         ) from None
 
 
-@lru_cache(maxsize=1024)  # requests come from the same few proxies, and parsing takes 3 µs
+@lru_cache(
+    maxsize=1024
+)  # requests come from the same few proxies, and parsing takes 3 µs
 def _address(text: str) -> IPv4Address | IPv6Address | None:
     """Parse an address with or without a port; return None for anything else.
 
@@ -73,4 +83,8 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         address = ip_address(bare.partition("%")[0])
     except ValueError:
         return None
-    return (address.ipv4_mapped or address) if isinstance(address, IPv6Address) else address
+    return (
+        (address.ipv4_mapped or address)
+        if isinstance(address, IPv6Address)
+        else address
+    )

@@ -1,7 +1,7 @@
 """How the last build ended, for the refresh status (wire shapes §2).
 
-Builds write notes into their release and beside it; this module turns the notes into the
-operation's fields.
+Builds write notes into their release and beside it; this module turns the notes into
+the operation's fields.
 """
 
 from datetime import UTC, datetime
@@ -11,9 +11,11 @@ from shopwindow.release.build_notes import CONTENT_AT_FAULT, killed_build, last_
 from shopwindow.release.publish import Releases
 
 JOB = "shopwindow build"
-OUTSIDE_CONTENT = "the build failed for a reason outside the content, which its output tells"
-"""The description of a full disk and the like. Clients do not get the operator's message, which
-names paths of the host.
+OUTSIDE_CONTENT = (
+    "the build failed for a reason outside the content, which its output tells"
+)
+"""The description of a full disk and the like. Clients do not get the operator's
+message, which names paths of the host.
 """
 
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,15 +23,19 @@ UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def refresh_status(releases: Releases, id: str) -> dict[str, Any]:
-    """Return the status of the build of release ``id``, or of the last one if that failed.
+    """Return the status of the build of release ``id``, or of the last one if that
+    failed.
 
-    A build that was killed counts as failed. The notes are read for each request, because a
-    build that fails activates no release.
+    A build that was killed counts as failed. The notes are read for each request,
+    because a build that fails activates no release.
     """
     last, cut = last_build(releases.out), killed_build(releases.out)
     if cut:
         return _failed(
-            id, cut.get("started"), cut.get("started"), "the build ended before it was done"
+            id,
+            cut.get("started"),
+            cut.get("started"),
+            "the build ended before it was done",
         )
     if last.get("status") == "FAILED":
         description = OUTSIDE_CONTENT

@@ -2,14 +2,15 @@
 
 How this works. `Backstage.perform` takes a Call to its Outcome in these steps:
 
-1. It computes what the request costs (service.allowances). A sender who was refused a moment ago
-   is refused again at once, but not with an Idempotency-Key: the request may be a repeated one,
-   whose response is stored.
-2. An action that only reads the database is performed in a transaction that reads, and costs
-   nothing. One that does not use the database (FromRunning) spends its cost first.
-3. Anything else is one transaction, which returns the stored response of a repeated request.
-   For a new request it spends the cost, performs the action and stores the response. All of it
-   is committed, or nothing is.
+1. It computes what the request costs (service.allowances). A sender who was refused a
+   moment ago is refused again at once, but not with an Idempotency-Key: the request may
+   be a repeated one, whose response is stored.
+2. An action that only reads the database is performed in a transaction that reads, and
+   costs nothing. One that does not use the database (FromRunning) spends its cost
+   first.
+3. Anything else is one transaction, which returns the stored response of a repeated
+   request. For a new request it spends the cost, performs the action and stores the
+   response. All of it is committed, or nothing is.
 """
 
 import os
@@ -67,10 +68,11 @@ class RunningService:
 
 @dataclass(frozen=True)
 class Backstage:
-    """What a service process has beside the release. It may lack a database and a mobile log.
+    """What a service process has beside the release. It may lack a database and a
+    mobile log.
 
-    ``secret`` keys the digests of single-use codes; empty: there is none. ``trusted`` are the
-    proxies and the shop's own servers.
+    ``secret`` keys the digests of single-use codes; empty: there is none. ``trusted``
+    are the proxies and the shop's own servers.
     """
 
     database: Database | None = None
@@ -86,10 +88,11 @@ class Backstage:
         content: Content,
         status: ReadStatus = dict,
     ) -> Outcome:
-        """Perform the action of a Call, once for all requests with the same Idempotency-Key.
+        """Perform the action of a Call, once for all requests with the same
+        Idempotency-Key.
 
-        ``content`` is that of the release being served, and ``status`` returns how its build
-        ended. Raises Refusal, and Failure where the operator has to act.
+        ``content`` is that of the release being served, and ``status`` returns how its
+        build ended. Raises Refusal, and Failure where the operator has to act.
         """
         try:
             return self._perform(call, request, content, status)
@@ -108,7 +111,9 @@ class Backstage:
     ) -> Outcome:
         source = call.operation.source
         retry = retry_of(call, request)
-        charges = charges_of(call, content, request.address, stores_response=retry is not None)
+        charges = charges_of(
+            call, content, request.address, stores_response=retry is not None
+        )
         if retry is None:
             self.allowances.refuse_at_once(charges)
         spending = self.allowances.begin(charges)
@@ -129,7 +134,8 @@ class Backstage:
         def act(tables: Tables) -> Outcome:
             if isinstance(source, FromStore):
                 return source.action(tables, content, call, moment)
-            # a transaction may be tried again, but what is done outside the database is done once
+            # a transaction may be tried again, but what is done outside the database is
+            # done once
             if not viewed:
                 viewed.append(self._view(source, content, call, moment, status))
             return viewed[0]
@@ -137,7 +143,9 @@ class Backstage:
         def work(tables: Tables) -> Outcome:
             keyed_retry = None
             if retry:
-                keyed_retry = replace(retry, sender=keyed(retry.sender, self._key(tables)))
+                keyed_retry = replace(
+                    retry, sender=keyed(retry.sender, self._key(tables))
+                )
                 stored = tables[RETRIES].begin(keyed_retry, moment.now)
                 if stored is not None:
                     return stored
@@ -159,9 +167,15 @@ class Backstage:
 
         What is stored has the database's time, because all hosts share that.
         """
-        now = self.database.now() if self.database and in_database else datetime.now(UTC)
+        now = (
+            self.database.now() if self.database and in_database else datetime.now(UTC)
+        )
         return Moment(
-            now, os.urandom, request.address, self.secret, self.trusted.trusts(request.address)
+            now,
+            os.urandom,
+            request.address,
+            self.secret,
+            self.trusted.trusts(request.address),
         )
 
     def _spend(self, spending: Spending) -> None:
@@ -175,7 +189,9 @@ class Backstage:
             if database is not None:
                 with suppress(Refusal):  # the database is away, and reports that itself
                     return database.write(
-                        lambda tables: self._take(tables, database.now(), charge, least, wanted)
+                        lambda tables: self._take(
+                            tables, database.now(), charge, least, wanted
+                        )
                     )
             return self.allowances.take_alone(charge, least, wanted)
 
@@ -186,10 +202,14 @@ class Backstage:
         self, tables: Tables, at: datetime, charge: Charge, least: int, wanted: int
     ) -> Taken:
         name = keyed(charge.name, self._key(tables))
-        return tables[RATES].take(name, least, wanted, charge.rate.most, charge.seconds, at)
+        return tables[RATES].take(
+            name, least, wanted, charge.rate.most, charge.seconds, at
+        )
 
     def _key(self, tables: Tables) -> bytes:
-        """Return the key of digests in the database: the secret, or a key that it stores."""
+        """Return the key of digests in the database: the secret, or a key that it
+        stores.
+        """
         return self.secret or tables[LIMITS].key(os.urandom)
 
     def _view(

@@ -1,11 +1,12 @@
 """The service as a whole: worker processes, and beside them the parent's own threads.
 
-How this works. The parent listens, and its workers (service.worker) accept from that one
-socket. The parent itself runs the supervisor of the workers, the admin address and the senders
-of mail. It hands its options to the workers as environment variables, which service.wsgi.make
-reads, so that the same callable works with another server.
+How this works. The parent listens, and its workers (service.worker) accept from that
+one socket. The parent itself runs the supervisor of the workers, the admin address and
+the senders of mail. It hands its options to the workers as environment variables, which
+service.wsgi.make reads, so that the same callable works with another server.
 
-``serve`` is the command of that name; ``run`` is its core, the supervised workers alone.
+``serve`` is the command of that name; ``run`` is its core, the supervised workers
+alone.
 """
 
 import errno
@@ -21,7 +22,12 @@ from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import from_environment
 from shopwindow.problems import Failure
 from shopwindow.service import journal
-from shopwindow.service.connections import BACKLOG, MAX_CLIENTS, count_connections, make_room
+from shopwindow.service.connections import (
+    BACKLOG,
+    MAX_CLIENTS,
+    count_connections,
+    make_room,
+)
 from shopwindow.service.database.address import sqlite_path
 from shopwindow.service.database.database import Database
 from shopwindow.service.database.late import late_database
@@ -40,9 +46,9 @@ DEFER_SECONDS = 1
 """For which the kernel holds a new connection back until its request comes (tcp(7),
 TCP_DEFER_ACCEPT).
 
-A worker that is about to end would otherwise accept it, and close it before the request is
-there: 2 to 4 of 3,000 responses were lost in three reloads. A longer time gains nothing: a
-request follows its connection at once.
+A worker that is about to end would otherwise accept it, and close it before the request
+is there: 2 to 4 of 3,000 responses were lost in three reloads. A longer time gains
+nothing: a request follows its connection at once.
 """
 
 REPORT, INFORM = partial(journal.error, "service"), partial(journal.info, "service")
@@ -71,7 +77,9 @@ class ServiceOptions:
     log_dir: str = ""
     """The folder of the mobile log; empty: there is none."""
     mail: bool = False
-    """Whether to send the mails of the outbox, where the environment names a mail server."""
+    """Whether to send the mails of the outbox, where the environment names a mail
+    server.
+    """
     templates: Path = Path("content/templates")
     """The folder of the shop's own templates of mails; it may be missing."""
     pin: bool = False
@@ -89,11 +97,12 @@ def address(text: str) -> tuple[str, int]:
 
 
 def serve(options: ServiceOptions) -> None:
-    """Serve until SIGTERM or SIGINT; requests in flight are answered first. Raises Failure.
+    """Serve until SIGTERM or SIGINT; requests in flight are answered first. Raises
+    Failure.
 
-    The socket comes first, for two reasons. A service that cannot have the address must change
-    nothing. And a socket of systemd has a certain number, which any other file would get if
-    systemd handed over none.
+    The socket comes first, for two reasons. A service that cannot have the address must
+    change nothing. And a socket of systemd has a certain number, which any other file
+    would get if systemd handed over none.
     """
     with (
         listening(options.bind) as listener,
@@ -104,12 +113,17 @@ def serve(options: ServiceOptions) -> None:
 
 
 def _serve(
-    options: ServiceOptions, shared: str, listener: socket.socket, signals: socket.socket
+    options: ServiceOptions,
+    shared: str,
+    listener: socket.socket,
+    signals: socket.socket,
 ) -> None:
     _set_environment(options, shared)
     # a wrong list of proxies is reported here, once, and not by every worker
     proxies(os.environ.get("SHOPWINDOW_TRUSTED_PROXIES", LOOPBACK))
-    command = _command(FACTORY, options.threads, options.clients, options.http, pin=options.pin)
+    command = _command(
+        FACTORY, options.threads, options.clients, options.http, pin=options.pin
+    )
 
     interface = from_environment(os.environ)
     database = None
@@ -146,8 +160,8 @@ def _serve_admin(
 ) -> None:
     """Start the admin address, in threads of this process. Raises Failure.
 
-    The imports stand here because prometheus_client reads PROMETHEUS_MULTIPROC_DIR when it is
-    imported.
+    The imports stand here because prometheus_client reads PROMETHEUS_MULTIPROC_DIR when
+    it is imported.
     """
     from shopwindow.service import probe
     from shopwindow.service.admin import Admin
@@ -231,11 +245,16 @@ def _command(
 ) -> WorkerCommand:
     """Return the function that gives a worker's command line (service.worker).
 
-    A worker inherits this process's limit of open files, which is raised here. Raises Failure.
+    A worker inherits this process's limit of open files, which is raised here. Raises
+    Failure.
     """
     if pin and not hasattr(os, "sched_setaffinity"):
-        raise Failure("this system cannot keep a worker on one processor; leave --pin out")
-    processors = [str(number) for number in sorted(os.sched_getaffinity(0))] if pin else ["-"]
+        raise Failure(
+            "this system cannot keep a worker on one processor; leave --pin out"
+        )
+    processors = (
+        [str(number) for number in sorted(os.sched_getaffinity(0))] if pin else ["-"]
+    )
     limit = make_room(clients)
 
     def command(number: int, listener: int, channel: int) -> list[str]:
@@ -249,8 +268,8 @@ def _command(
 def listening(bind: tuple[str, int]) -> socket.socket:
     """Return the socket that systemd handed over, or one that listens at ``bind``.
 
-    Without SO_REUSEPORT nobody else can listen there, so a second service is refused. Raises
-    Failure.
+    Without SO_REUSEPORT nobody else can listen there, so a second service is refused.
+    Raises Failure.
     """
     listener = inherited_socket()
     if listener is None:
@@ -265,14 +284,20 @@ def _bound(bind: tuple[str, int]) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     dual = host == "::" and socket.has_dualstack_ipv6()
     try:
-        return socket.create_server(bind, family=family, backlog=BACKLOG, dualstack_ipv6=dual)
+        return socket.create_server(
+            bind, family=family, backlog=BACKLOG, dualstack_ipv6=dual
+        )
     except OSError as error:
         raise _cannot_listen(bind, error) from None
 
 
 def _cannot_listen(address: tuple[str, int], error: OSError) -> Failure:
     """Return the Failure for an address at which the service cannot listen."""
-    number = error.errno or 0  # below zero for a host without an address (getaddrinfo(3))
+    number = (
+        error.errno or 0
+    )  # below zero for a host without an address (getaddrinfo(3))
     reason = os.strerror(number) if number > 0 else error.strerror or str(error)
-    advice = ": is the service running already?" if error.errno == errno.EADDRINUSE else ""
+    advice = (
+        ": is the service running already?" if error.errno == errno.EADDRINUSE else ""
+    )
     return Failure(f"{address[0]}:{address[1]} cannot be listened at: {reason}{advice}")

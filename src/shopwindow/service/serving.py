@@ -1,7 +1,7 @@
 """What requests are answered from: a loaded release, and a cache of its responses.
 
-`Serving` is an immutable value. When another release is activated, a new value takes its place
-(service.watch), and its cache is empty.
+`Serving` is an immutable value. When another release is activated, a new value takes
+its place (service.watch), and its cache is empty.
 """
 
 import sys
@@ -31,8 +31,8 @@ CACHE_BYTES = 32 * 1024 * 1024
 """Memory that a worker may use for responses, unless `serve --memo` says otherwise."""
 
 ENTRY_BYTES = 500
-"""What an entry of the cache takes beside its body and its two texts, about: tuples, headers,
-the dictionary's share.
+"""What an entry of the cache takes beside its body and its two texts, about: tuples,
+headers, the dictionary's share.
 """
 
 
@@ -43,7 +43,9 @@ def shipped_schemas() -> Schemas:
 
 
 class Exchange(NamedTuple):
-    """A response, with the names that the access log and the metrics give to its request."""
+    """A response, with the names that the access log and the metrics give to its
+    request.
+    """
 
     response: Response
     operation: str = "none"
@@ -59,8 +61,8 @@ CacheKey = tuple[str, str, str | None, str | None]
 class ResponseCache:
     """Responses of one release, by what was requested.
 
-    Above ``limit`` bytes the oldest entries are dropped; 0 stores nothing. Reading needs no
-    lock: a dictionary's ``get`` is atomic.
+    Above ``limit`` bytes the oldest entries are dropped; 0 stores nothing. Reading
+    needs no lock: a dictionary's ``get`` is atomic.
     """
 
     def __init__(self, limit: int) -> None:
@@ -70,7 +72,9 @@ class ResponseCache:
         self._lock = threading.Lock()
 
     def get(self, key: CacheKey) -> Exchange | None:
-        """Return the response to an equal request, or None if there is none in the cache."""
+        """Return the response to an equal request, or None if there is none in the
+        cache.
+        """
         return self._entries.get(_normalized(key))
 
     def add(self, key: CacheKey, result: Exchange) -> None:
@@ -93,7 +97,9 @@ class ResponseCache:
 
 
 def _normalized(key: CacheKey) -> CacheKey:
-    """Return the key with the format in place of Accept: nothing else of that header counts."""
+    """Return the key with the format in place of Accept: nothing else of that header
+    counts.
+    """
     path, query, accept, application = key
     format = negotiate(accept)
     return path, query, format.name if format else None, application
@@ -143,9 +149,13 @@ class Serving:
         object.__setattr__(self, "order_path", unquote(order.path).strip("/"))
 
         base_host, order_host = _host(base.netloc), _host(order.netloc)
-        object.__setattr__(self, "order_host", order_host if order_host != base_host else "")
+        object.__setattr__(
+            self, "order_host", order_host if order_host != base_host else ""
+        )
         object.__setattr__(self, "vary", vary(self.content))
-        object.__setattr__(self, "origins", frozenset(self.content.setting("origins") or ()))
+        object.__setattr__(
+            self, "origins", frozenset(self.content.setting("origins") or ())
+        )
 
     clients: Clients = field(init=False)
     base_path: str = field(init=False)
@@ -157,13 +167,18 @@ class Serving:
 
     def on_order_host(self, host: str | None) -> bool:
         """Return whether a Host header names the order host and not the base host."""
-        return host is not None and self.order_host != "" and _host(host) == self.order_host
+        return (
+            host is not None
+            and self.order_host != ""
+            and _host(host) == self.order_host
+        )
 
     def urls(self, host: str | None) -> tuple[tuple[bool, str], ...]:
-        """Return the URLs that a request may have come to: (is it the order URL, its path).
+        """Return the URLs that a request may have come to: (is it the order URL, its
+        path).
 
-        The Host header tells base URL and order URL apart. Where both have one host it does
-        not, and both are returned: only the paths below them differ.
+        The Host header tells base URL and order URL apart. Where both have one host it
+        does not, and both are returned: only the paths below them differ.
         """
         base = False, self.base_path
         order = True, self.order_path
@@ -174,7 +189,9 @@ class Serving:
 
 @lru_cache(maxsize=256)
 def _host(text: str) -> str:
-    """Return a host in lower case, without its scheme's own port and without a final dot."""
+    """Return a host in lower case, without its scheme's own port and without a final
+    dot.
+    """
     return text.lower().removesuffix(":80").removesuffix(":443").removesuffix(".")
 
 
@@ -183,7 +200,9 @@ def load(
 ) -> Serving:
     """Load the current release of an output directory. Raises Failure."""
     releases = Releases(out)
-    return load_release(releases, releases.find("current"), interface, schemas, cache_bytes)
+    return load_release(
+        releases, releases.find("current"), interface, schemas, cache_bytes
+    )
 
 
 def load_release(
@@ -194,7 +213,8 @@ def load_release(
     cache_bytes: int,
     report_damage: ReportDamage = _ignore_damage,
 ) -> Serving:
-    """Load a release. What its interface derives is computed now, not by the first request.
+    """Load a release. What its interface derives is computed now, not by the first
+    request.
 
     Raises Failure.
     """

@@ -1,9 +1,10 @@
 """The mail server: where it is, and how one mail is handed over to it (RFC 5321).
 
-How this works. A mail ends in one of three ways. The server accepts it. It declines this very
-mail (Declined), for good or for now. Or it cannot be reached, or takes nothing from us at all
-(Unreachable), which is not the mail's fault and must not count against it. What a server answers
-to MAIL FROM is about the sender, which is the same for all mails: so that is never for good.
+How this works. A mail ends in one of three ways. The server accepts it. It declines
+this very mail (Declined), for good or for now. Or it cannot be reached, or takes
+nothing from us at all (Unreachable), which is not the mail's fault and must not count
+against it. What a server answers to MAIL FROM is about the sender, which is the same
+for all mails: so that is never for good.
 
 Each mail has a deadline, which cuts off even a server that sends a byte now and then.
 """
@@ -21,24 +22,28 @@ from functools import cache
 from shopwindow.problems import Failure
 
 STEP_SECONDS = 60.0
-"""How long the server may take to connect, or to answer a command. For the mail itself it has
-until the deadline. RFC 5321 §4.5.3.2 recommends 5 minutes for most commands, but a sender of ours
-claims a mail for 15 minutes in all.
+"""How long the server may take to connect, or to answer a command. For the mail itself
+it has until the deadline. RFC 5321 §4.5.3.2 recommends 5 minutes for most commands, but
+a sender of ours claims a mail for 15 minutes in all.
 """
 
 MAX_ANSWER = 300
-"""Characters of a server's answer that are stored with a mail and logged; a server may send more."""
+"""Characters of a server's answer that are stored with a mail and logged; a server may
+send more.
+"""
 
 _PORTS = {"starttls": 587, "implicit": 465, "none": 25}
-"""By SHOPWINDOW_SMTP_TLS: submission (RFC 6409), submissions (RFC 8314 §7.3), and plain SMTP."""
+"""By SHOPWINDOW_SMTP_TLS: submission (RFC 6409), submissions (RFC 8314 §7.3), and plain
+SMTP.
+"""
 
 
 @dataclass(frozen=True)
 class SmtpServer:
     """A mail server.
 
-    ``tls`` is starttls, implicit or none. ``user`` is empty where no login is needed. ``ca`` is
-    a file of certificate authorities to trust; empty: the system's.
+    ``tls`` is starttls, implicit or none. ``user`` is empty where no login is needed.
+    ``ca`` is a file of certificate authorities to trust; empty: the system's.
     """
 
     host: str
@@ -50,7 +55,8 @@ class SmtpServer:
 
 
 def smtp_server(environ: Mapping[str, str]) -> SmtpServer | None:
-    """Return the server that the environment names (SHOPWINDOW_SMTP_…); None: it names none.
+    """Return the server that the environment names (SHOPWINDOW_SMTP_…); None: it names
+    none.
 
     Raises Failure for a value that is malformed.
     """
@@ -89,11 +95,14 @@ class Declined(Exception):
 
 
 class Unreachable(Exception):
-    """The server cannot be reached, or takes nothing from us: it is not this mail's fault."""
+    """The server cannot be reached, or takes nothing from us: it is not this mail's
+    fault.
+    """
 
 
 class SmtpConnection:
-    """A connection to the server, opened when it is needed and used for mail after mail.
+    """A connection to the server, opened when it is needed and used for mail after
+    mail.
 
     One thread uses it.
     """
@@ -102,7 +111,9 @@ class SmtpConnection:
         self._server = server
         self._smtp: smtplib.SMTP | None = None
 
-    def deliver(self, sender: str, recipient: str, data: bytes, deadline: float) -> None:
+    def deliver(
+        self, sender: str, recipient: str, data: bytes, deadline: float
+    ) -> None:
         """Hand over one mail before ``deadline`` (time.monotonic).
 
         Raises Declined or Unreachable. The connection can be used again after either.
@@ -137,7 +148,8 @@ class SmtpConnection:
     def _begin(self, sender: str, deadline: float) -> smtplib.SMTP:
         """Begin a mail of a sender, on the open connection or a new one.
 
-        The server may have closed the open one meanwhile; that is tried first, and means nothing.
+        The server may have closed the open one meanwhile; that is tried first, and
+        means nothing.
         """
         smtp = self._smtp
         if smtp is not None:
@@ -156,7 +168,8 @@ class SmtpConnection:
             return smtp
         if code < 500 or code == 530:  # 530: a login is required (RFC 4954 §6)
             raise Unreachable(f"{code} {_one_line(answer)}")
-        # it is about whom the mail is from, which an operator can set right: not for good
+        # it is about whom the mail is from, which an operator can set right: not for
+        # good
         raise Declined(code, _one_line(answer), for_good=False)
 
     def _connect(self, deadline: float) -> smtplib.SMTP:
@@ -209,8 +222,8 @@ class SmtpConnection:
             raise _declined(code, answer)
 
     def _reset(self, *, stay: bool) -> None:
-        """Abandon the mail that was begun. ``stay``: on the same connection, if the server lets
-        us.
+        """Abandon the mail that was begun. ``stay``: on the same connection, if the
+        server lets us.
         """
         try:
             if stay and self._smtp is not None and self._smtp.rset()[0] == 250:
@@ -231,8 +244,8 @@ def _declined(code: int, answer: bytes | str) -> Exception:
 def _cut_off(smtp: smtplib.SMTP, deadline: float) -> Iterator[None]:
     """Cut the connection off at the deadline.
 
-    A socket's timeout alone does not help against a server that answers byte by byte, for each
-    byte starts it again.
+    A socket's timeout alone does not help against a server that answers byte by byte,
+    for each byte starts it again.
     """
 
     def cut() -> None:
@@ -254,12 +267,16 @@ def _trust(ca: str) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca or None)
     except OSError as error:  # its own text does not name the file
-        raise Unreachable(f"SHOPWINDOW_SMTP_CA {ca}: {error.strerror or error}") from error
+        raise Unreachable(
+            f"SHOPWINDOW_SMTP_CA {ca}: {error.strerror or error}"
+        ) from error
 
 
 @cache
 def _own_name() -> str:
-    """How we introduce ourselves (RFC 5321 §4.1.1.1). Cached, for it may need a look into DNS."""
+    """How we introduce ourselves (RFC 5321 §4.1.1.1). Cached, for it may need a look
+    into DNS.
+    """
     name = socket.getfqdn()
     return name if "." in name and name.isascii() else "[127.0.0.1]"
 

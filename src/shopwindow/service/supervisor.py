@@ -1,21 +1,22 @@
 """The parent of the workers: it starts them, watches them, replaces them and ends them.
 
-How this works. All workers accept connections from one socket, on which the parent listens
-without SO_REUSEPORT. So a second service on the port is refused, and a waiting connection is
-lost with no worker: whichever worker is ready accepts it.
+How this works. All workers accept connections from one socket, on which the parent
+listens without SO_REUSEPORT. So a second service on the port is refused, and a waiting
+connection is lost with no worker: whichever worker is ready accepts it.
 
-Each worker (service.worker) is a new Python process and not a fork, because the parent has
-threads, and a fork would copy the locks that they hold. A channel, which is a pair of sockets,
-joins it to the parent. Once a second the worker sends a byte that says how it is. It ends when
-the parent's end of the channel is closed, however the parent ended.
+Each worker (service.worker) is a new Python process and not a fork, because the parent
+has threads, and a fork would copy the locks that they hold. A channel, which is a pair
+of sockets, joins it to the parent. Once a second the worker sends a byte that says how
+it is. It ends when the parent's end of the channel is closed, however the parent ended.
 
-A byte on a channel proves more than a process that exists, and less than a request that is
-answered. But a request over the socket would reach whichever worker accepts it first, and would
-be a line in every log.
+A byte on a channel proves more than a process that exists, and less than a request that
+is answered. But a request over the socket would reach whichever worker accepts it
+first, and would be a line in every log.
 
-The parent's loop (`Supervisor.run`) is one thread. It waits for signals and channels, and looks
-at every worker twice a second. Its steps are in this order: signals, then all that workers have
-sent, then workers that have ended, and only then does it judge who is silent or late.
+The parent's loop (`Supervisor.run`) is one thread. It waits for signals and channels,
+and looks at every worker twice a second. Its steps are in this order: signals, then all
+that workers have sent, then workers that have ended, and only then does it judge who is
+silent or late.
 """
 
 import os
@@ -32,16 +33,16 @@ from shopwindow.problems import Failure
 from shopwindow.service import systemd
 
 READY, WELL, STUCK = b"R", b".", b"!"
-"""What a worker sends: it begins to answer requests; it is well; it has answered nothing for
-some seconds (worker.STUCK_SECONDS).
+"""What a worker sends: it begins to answer requests; it is well; it has answered
+nothing for some seconds (worker.STUCK_SECONDS).
 """
 
 STOP = b"S"
 """What the parent sends: accept no more, answer what is in flight, and end."""
 
 TRACEBACKS_SIGNAL = signal.SIGUSR1
-"""At which a worker writes the tracebacks of all its threads to standard error, even while
-Python stands still.
+"""At which a worker writes the tracebacks of all its threads to standard error, even
+while Python stands still.
 """
 
 TICK_SECONDS = 0.5
@@ -51,39 +52,42 @@ MAX_SILENCE_SECONDS = 5.0
 """Of a worker that is well, which sends a byte a second."""
 
 START_SECONDS = 120.0
-"""For a worker to be ready. A large release is loaded in seconds, but not on a machine that
-swaps.
+"""For a worker to be ready. A large release is loaded in seconds, but not on a machine
+that swaps.
 """
 
 DRAIN_SECONDS = 30.0
-"""For requests in flight. A write waits 10 s at most (database.database), and systemd kills the
-service after 40 s (TimeoutStopSec of our unit).
+"""For requests in flight. A write waits 10 s at most (database.database), and systemd
+kills the service after 40 s (TimeoutStopSec of our unit).
 """
 
 SILENT_DRAIN_SECONDS = 2.0
-"""For requests in flight of a worker that is silent. Its tracebacks are written meanwhile, and a
-worker that was only late may still answer.
+"""For requests in flight of a worker that is silent. Its tracebacks are written
+meanwhile, and a worker that was only late may still answer.
 """
 
 RESTART_PAUSES = (0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
-"""Seconds before a worker is started again, by how many in a row have ended early. A single end
-costs no time; a worker that ends again and again costs little processor time.
+"""Seconds before a worker is started again, by how many in a row have ended early. A
+single end costs no time; a worker that ends again and again costs little processor
+time.
 """
 
 STEADY_SECONDS = 60.0
 """A worker that ends after this time has not ended early."""
 
 GROUP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals that systemd and terminals send to all processes of a service. Only the parent acts
-upon them.
+"""Signals that systemd and terminals send to all processes of a service. Only the
+parent acts upon them.
 """
 
 WATCHED_SIGNALS = (*GROUP_SIGNALS, signal.SIGCHLD)
-"""Signals that wake the parent's loop. SIGCHLD does no more than that: a process has ended."""
+"""Signals that wake the parent's loop. SIGCHLD does no more than that: a process has
+ended.
+"""
 
 WorkerCommand = Callable[[int, int, int], Sequence[str]]
-"""Returns a worker's command line, by its number, the listener and the channel (both as file
-descriptors).
+"""Returns a worker's command line, by its number, the listener and the channel (both as
+file descriptors).
 """
 
 
@@ -125,15 +129,17 @@ class Slot:
     """Before which no process is started (time.monotonic)."""
 
     def processes(self) -> list[WorkerProcess]:
-        return [worker for worker in (self.worker, self.successor) if worker is not None]
+        return [
+            worker for worker in (self.worker, self.successor) if worker is not None
+        ]
 
 
 @dataclass(eq=False)
 class Supervisor:
     """Runs ``number`` workers on ``listener``.
 
-    ``report`` takes a sentence about what an operator should look at, ``inform`` one about what
-    goes as it should.
+    ``report`` takes a sentence about what an operator should look at, ``inform`` one
+    about what goes as it should.
     """
 
     listener: socket.socket
@@ -168,8 +174,8 @@ class Supervisor:
     def run(self, signals: socket.socket) -> None:
         """Run the workers until SIGTERM or SIGINT; SIGHUP replaces them one by one.
 
-        ``signals`` is the socket of watched_signals. Raises Failure where the first worker
-        cannot start.
+        ``signals`` is the socket of watched_signals. Raises Failure where the first
+        worker cannot start.
         """
         watchdog = "WATCHDOG_USEC" in os.environ
         try:
@@ -183,12 +189,14 @@ class Supervisor:
                 if watchdog:
                     systemd.notify(systemd.WATCHDOG)
         finally:
-            for worker in self._processes():  # there are some after a fault of the parent's own
+            for (
+                worker
+            ) in self._processes():  # there are some after a fault of the parent's own
                 worker.process.kill()
                 worker.process.wait()
                 worker.channel.close()
 
-    # -- a step of the loop --------------------------------------------------------------------
+    # -- a step of the loop ------------------------------------------------------------
 
     def _obey(self, signals: socket.socket) -> None:
         """Act upon the signals that have come."""
@@ -202,7 +210,8 @@ class Supervisor:
     def _listen(self) -> None:
         """Receive all that workers have sent.
 
-        None is judged before this: where the parent itself was late, bytes wait to be received.
+        None is judged before this: where the parent itself was late, bytes wait to be
+        received.
         """
         now = time.monotonic()
         for worker in self._processes():
@@ -215,7 +224,9 @@ class Supervisor:
 
     def _remove_ended(self) -> None:
         """Remove processes that have ended, whether they were ordered to or not."""
-        ended = [worker for worker in self._processes() if worker.process.poll() is not None]
+        ended = [
+            worker for worker in self._processes() if worker.process.poll() is not None
+        ]
         for worker in ended:
             worker.channel.close()
             if worker in self.retired:
@@ -232,8 +243,9 @@ class Supervisor:
     def _report_end(self, slot: Slot, worker: WorkerProcess) -> None:
         """Report that a worker ended by itself, and set when the next one is started.
 
-        Raises Failure where no worker was ever ready and this one exited by itself: the next
-        one would do the same. A worker that was killed says nothing about the next one.
+        Raises Failure where no worker was ever ready and this one exited by itself: the
+        next one would do the same. A worker that was killed says nothing about the next
+        one.
         """
         how = _describe_end(worker.process.returncode)
         if not self.was_ready and worker.process.returncode > 0:
@@ -251,13 +263,15 @@ class Supervisor:
         pause = RESTART_PAUSES[min(slot.failures, len(RESTART_PAUSES) - 1)]
         slot.next_start = time.monotonic() + pause
         when = f"in {pause:g} s" if pause else "now"
-        self.report(f"worker {slot.number + 1} ended ({how}); another is started {when}")
+        self.report(
+            f"worker {slot.number + 1} ended ({how}); another is started {when}"
+        )
 
     def _check(self) -> None:
         """Kill who should have ended, replace who is not well, and continue a reload."""
         now = time.monotonic()
-        # Where the parent was late, the machine stood still or was overloaded. The workers were
-        # late as well, and are given that time.
+        # Where the parent was late, the machine stood still or was overloaded. The
+        # workers were late as well, and are given that time.
         late = max(0.0, now - self.checked - 2 * TICK_SECONDS)
         self.checked = now
         for worker in self._processes():
@@ -289,7 +303,9 @@ class Supervisor:
             systemd.notify(systemd.READY)
 
     def _check_slot(self, slot: Slot, now: float) -> None:
-        """Bring a slot's processes into order: replace a sick one, promote a ready successor."""
+        """Bring a slot's processes into order: replace a sick one, promote a ready
+        successor.
+        """
         for worker in slot.processes():
             self._check_health(slot, worker, now)
 
@@ -325,10 +341,12 @@ class Supervisor:
         else:
             slot.successor = None
 
-    # -- starting, reloading, stopping ---------------------------------------------------------
+    # -- starting, reloading, stopping -------------------------------------------------
 
     def _try_to_start(self, slot: Slot) -> WorkerProcess | None:
-        """Start a worker. Where the system cannot, set the time of the next try; return None."""
+        """Start a worker. Where the system cannot, set the time of the next try; return
+        None.
+        """
         try:
             return self._start(slot)
         except OSError as error:
@@ -343,11 +361,13 @@ class Supervisor:
         ours, theirs = socket.socketpair()
         passed = (self.listener.fileno(), theirs.fileno())
         command = self.command(slot.number, *passed)
-        # A worker inherits the block. It lifts it once it ignores these signals, so that none
-        # ends it before.
+        # A worker inherits the block. It lifts it once it ignores these signals, so
+        # that none ends it before.
         signal.pthread_sigmask(signal.SIG_BLOCK, GROUP_SIGNALS)
         try:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=passed)
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, pass_fds=passed
+            )
         except OSError:
             ours.close()
             raise
@@ -358,9 +378,11 @@ class Supervisor:
         return WorkerProcess(process, ours, began=now, last_heard=now)
 
     def _reload(self) -> None:
-        """Begin to replace every worker by a new process, which reads the program again.
+        """Begin to replace every worker by a new process, which reads the program
+        again.
 
-        They are replaced one after another, so memory is needed for one more process only.
+        They are replaced one after another, so memory is needed for one more process
+        only.
         """
         if self.is_serving:
             systemd.notify(systemd.reloading())
@@ -396,7 +418,9 @@ class Supervisor:
 
 
 def _describe_end(status: int) -> str:
-    """Describe how a process ended, by its status in subprocess: below zero is a signal."""
+    """Describe how a process ended, by its status in subprocess: below zero is a
+    signal.
+    """
     if status >= 0:
         return f"exit status {status}"
     try:
@@ -407,24 +431,29 @@ def _describe_end(status: int) -> str:
 
 @contextmanager
 def watched_signals() -> Iterator[socket.socket]:
-    """Receive signals as bytes on a socket, each with its number (signal.set_wakeup_fd).
+    """Receive signals as bytes on a socket, each with its number
+    (signal.set_wakeup_fd).
 
     So a select notices every signal, even one that comes just before it.
 
-    Afterwards the signals that end a service are ignored. The service is ending already, and
-    Python restores their default while it closes down: a second signal would then turn a normal
-    end into a failure.
+    Afterwards the signals that end a service are ignored. The service is ending
+    already, and Python restores their default while it closes down: a second signal
+    would then turn a normal end into a failure.
     """
     reading, writing = socket.socketpair()
     reading.setblocking(False)
     writing.setblocking(False)
-    previous = {number: signal.signal(number, lambda *_: None) for number in WATCHED_SIGNALS}
+    previous = {
+        number: signal.signal(number, lambda *_: None) for number in WATCHED_SIGNALS
+    }
     signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
     try:
         yield reading
     finally:
         signal.set_wakeup_fd(-1)
         for number, handler in previous.items():
-            signal.signal(number, signal.SIG_IGN if number in GROUP_SIGNALS else handler)
+            signal.signal(
+                number, signal.SIG_IGN if number in GROUP_SIGNALS else handler
+            )
         reading.close()
         writing.close()

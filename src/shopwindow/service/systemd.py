@@ -1,7 +1,8 @@
-"""What systemd and the service exchange: states (sd_notify(3)) and sockets (sd_listen_fds(3)).
+"""What systemd and the service exchange: states (sd_notify(3)) and sockets
+(sd_listen_fds(3)).
 
-Both need only a few variables of the environment and no library. Without systemd the variables
-are missing, and nothing is exchanged.
+Both need only a few variables of the environment and no library. Without systemd the
+variables are missing, and nothing is exchanged.
 """
 
 import os
@@ -15,11 +16,15 @@ FIRST_SOCKET = 3
 """The file descriptor of the first socket (SD_LISTEN_FDS_START)."""
 
 READY, STOPPING, WATCHDOG = "READY=1", "STOPPING=1", "WATCHDOG=1"
-"""States for ``notify``. WATCHDOG has to come again and again, or systemd restarts the service."""
+"""States for ``notify``. WATCHDOG has to come again and again, or systemd restarts the
+service.
+"""
 
 
 def reloading() -> str:
-    """Return the state of a service that reloads; Type=notify-reload needs its time as well."""
+    """Return the state of a service that reloads; Type=notify-reload needs its time as
+    well.
+    """
     return f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}"
 
 
@@ -28,10 +33,14 @@ def notify(state: str) -> None:
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path:
         return
-    address = f"\0{path[1:]}" if path.startswith("@") else path  # an abstract socket (unix(7))
+    address = (
+        f"\0{path[1:]}" if path.startswith("@") else path
+    )  # an abstract socket (unix(7))
     with (
         suppress(OSError),
-        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as notifier,
+        socket.socket(
+            socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC
+        ) as notifier,
     ):
         notifier.sendto(state.encode(), socket.MSG_DONTWAIT, address)
 
@@ -39,8 +48,9 @@ def notify(state: str) -> None:
 def inherited_socket() -> socket.socket | None:
     """Return the listening socket that systemd handed to this process, or None.
 
-    The variables are removed, because workers inherit the environment but not the socket's
-    number. Raises Failure for several sockets, and for one that does not listen.
+    The variables are removed, because workers inherit the environment but not the
+    socket's number. Raises Failure for several sockets, and for one that does not
+    listen.
     """
     process, number = os.environ.pop("LISTEN_PID", ""), os.environ.pop("LISTEN_FDS", "")
     os.environ.pop("LISTEN_FDNAMES", None)

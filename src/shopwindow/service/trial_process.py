@@ -1,10 +1,10 @@
 """The process that `service.trial` starts: it renders a mail's samples within limits.
 
-It reads a task from standard input and prints what is wrong, both as JSON. A task names the files
-``text`` and ``html``, the ``folders`` that are searched for them, the ``folder`` among these whose
-templates are tried, the ``variables`` of each sample, and the limits: ``steps`` (lines of
-templates), ``memory`` (bytes) and ``cpu`` (seconds). So this process imports no Interface, and
-starts fast.
+It reads a task from standard input and prints what is wrong, both as JSON. A task names
+the files ``text`` and ``html``, the ``folders`` that are searched for them, the
+``folder`` among these whose templates are tried, the ``variables`` of each sample, and
+the limits: ``steps`` (lines of templates), ``memory`` (bytes) and ``cpu`` (seconds). So
+this process imports no Interface, and starts fast.
 """
 
 import json
@@ -38,8 +38,12 @@ class _Trial:
     max_steps: int
     max_memory: int
 
-    def errors(self, samples: list[Mapping[str, Any]]) -> Iterator[tuple[str, int | None, str]]:
-        """What is wrong with some samples: the template, the line where one is known, words."""
+    def errors(
+        self, samples: list[Mapping[str, Any]]
+    ) -> Iterator[tuple[str, int | None, str]]:
+        """What is wrong with some samples: the template, the line where one is known,
+        words.
+        """
         for variables in samples:
             try:
                 self._render_counted(variables)
@@ -70,7 +74,8 @@ class _Trial:
     def _where(self, error: Exception) -> tuple[str, int | None]:
         """The template and the line at which it could not go on.
 
-        Jinja2 puts the lines of its templates into the traceback; the innermost one counts.
+        Jinja2 puts the lines of its templates into the traceback; the innermost one
+        counts.
         """
         if isinstance(error, TemplateSyntaxError):
             return error.name or self.text, error.lineno
@@ -99,10 +104,11 @@ class _Trial:
 
 @cache
 def _template_of(code: CodeType, folder: Path) -> str | None:
-    """The template that code was compiled from, as its path in the folder; None: other code.
+    """The template that code was compiled from, as its path in the folder; None: other
+    code.
 
-    Cached, for it is called at every call of a function, and each time that a template has
-    written something.
+    Cached, for it is called at every call of a function, and each time that a template
+    has written something.
     """
     path = Path(code.co_filename)
     return path.relative_to(folder).as_posix() if path.is_relative_to(folder) else None

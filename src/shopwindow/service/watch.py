@@ -1,12 +1,13 @@
 """Follows the link ``current`` and loads each new release beside the one being served.
 
-How this works. A thread looks four times a second where ``current`` leads. It loads a new
-release completely, and then assigns it in one assignment, so a request sees one release or the
-other and never a part of each.
+How this works. A thread looks four times a second where ``current`` leads. It loads a
+new release completely, and then assigns it in one assignment, so a request sees one
+release or the other and never a part of each.
 
-A release that cannot be loaded is tried again and again; the one being served stays until that
-succeeds. A release whose index turns out to be damaged while it is served is rejected, and the
-last good one is served instead, until somebody replaces the files of that index.
+A release that cannot be loaded is tried again and again; the one being served stays
+until that succeeds. A release whose index turns out to be damaged while it is served is
+rejected, and the last good one is served instead, until somebody replaces the files of
+that index.
 """
 
 import gc
@@ -28,16 +29,18 @@ from shopwindow.service import journal
 from shopwindow.service.serving import CACHE_BYTES, Serving, load_release
 
 FOLLOW_SECONDS = 0.25
-"""Between two looks at ``current``. A look is one readlink, and a new release is noticed well
-within a second.
+"""Between two looks at ``current``. A look is one readlink, and a new release is
+noticed well within a second.
 """
 
 RETRY_SECONDS = 2.0
-"""Between two tries of a release that cannot be loaded: a copy of it may still be at work."""
+"""Between two tries of a release that cannot be loaded: a copy of it may still be at
+work.
+"""
 
 RETRY_FACTOR = 10
-"""The pause after such a try is at least this many times as long as the try. Reading a large
-catalog takes seconds, and retries then take a tenth of one processor at most.
+"""The pause after such a try is at least this many times as long as the try. Reading a
+large catalog takes seconds, and retries then take a tenth of one processor at most.
 """
 
 
@@ -46,14 +49,14 @@ class Watch:
 
     Calling it returns the release being served, or None before there is one.
 
-    A release is served once all its files are intact on this host (release.intact). One that
-    is not is looked at again until it is. One whose index turns out to be damaged while it is
-    served is rejected, and the last good release is served instead.
+    A release is served once all its files are intact on this host (release.intact). One
+    that is not is looked at again until it is. One whose index turns out to be damaged
+    while it is served is rejected, and the last good release is served instead.
 
-    ``report`` takes a sentence for the log when no release, or not the current one, can be
-    served. ``on_change`` takes the release being served and the reason why nothing newer is
-    (or an empty text), when either of them changes. ``on_failure`` is called for each release
-    that could not be loaded or was rejected.
+    ``report`` takes a sentence for the log when no release, or not the current one, can
+    be served. ``on_change`` takes the release being served and the reason why nothing
+    newer is (or an empty text), when either of them changes. ``on_failure`` is called
+    for each release that could not be loaded or was rejected.
     """
 
     def __init__(
@@ -79,7 +82,9 @@ class Watch:
         self._rejected: dict[str, _Rejected] = {}
         self._follow()
         self._start()
-        os.register_at_fork(after_in_child=self._start)  # a thread does not survive a fork
+        os.register_at_fork(
+            after_in_child=self._start
+        )  # a thread does not survive a fork
 
     def __call__(self) -> Serving | None:
         return self._serving
@@ -98,7 +103,9 @@ class Watch:
                 journal.failure(error)
 
     def _follow(self) -> None:
-        """Serve the current release if another one is served. While that fails, change nothing."""
+        """Serve the current release if another one is served. While that fails, change
+        nothing.
+        """
         id, fault, started = None, "", time.monotonic()
         try:
             id = self._releases.current()
@@ -112,9 +119,12 @@ class Watch:
                     return
                 self._serve(id)
         except Exception as error:
-            # of any kind: whatever is wrong with this release, the next one must be followed
+            # of any kind: whatever is wrong with this release, the next one must be
+            # followed
             fault = (
-                str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+                str(error)
+                if isinstance(error, Failure)
+                else f"{type(error).__name__}: {error}"
             )
             if (id, fault) != self._failed:
                 self._on_failure()
@@ -177,7 +187,9 @@ class Watch:
         return signature(self._releases, id, self._interface.indexes)
 
     def _announce(self, fault: str) -> None:
-        """Report the release being served and why nothing newer is, unless both are the same."""
+        """Report the release being served and why nothing newer is, unless both are the
+        same.
+        """
         news = (self._serving.id if self._serving else "", fault)
         if news == self._announced:
             return
@@ -186,7 +198,9 @@ class Watch:
         self._on_change(self._serving, fault)
         if fault:
             instead = (
-                f"{self._serving.id[:12]} is served" if self._serving else "there is none yet"
+                f"{self._serving.id[:12]} is served"
+                if self._serving
+                else "there is none yet"
             )
             self._report(
                 f"the release that current leads to cannot be served, {instead}: {fault}"

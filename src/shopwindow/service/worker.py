@@ -2,25 +2,26 @@
 
     python -m shopwindow.service.worker FACTORY LISTENER CHANNEL NUMBER THREADS CLIENTS HTTP PROCESSOR
 
-LISTENER and CHANNEL are open file descriptors: the socket on which the parent listens, and the
-worker's end of the channel to the parent. NUMBER counts workers from 0. CLIENTS is how many
-connections the worker may have. HTTP is `1`, `2`, or `auto` for both, all behind service.intake;
-or `wsgi`, which is HTTP/1.1 without it. PROCESSOR is the one that the worker is bound to, or `-`.
+LISTENER and CHANNEL are open file descriptors: the socket on which the parent listens,
+and the worker's end of the channel to the parent. NUMBER counts workers from 0. CLIENTS
+is how many connections the worker may have. HTTP is `1`, `2`, or `auto` for both, all
+behind service.intake; or `wsgi`, which is HTTP/1.1 without it. PROCESSOR is the one
+that the worker is bound to, or `-`.
 
-How this works. The worker obeys only its parent (service.supervisor). It ignores SIGTERM, SIGINT
-and SIGHUP, which systemd and a terminal send to the whole group, because the parent decides
-when a worker stops: it sends a byte on the channel. When the channel ends, the parent has
-ended, and so does the worker. Once a second the worker sends the parent a byte that says
-whether it is well or stuck.
+How this works. The worker obeys only its parent (service.supervisor). It ignores
+SIGTERM, SIGINT and SIGHUP, which systemd and a terminal send to the whole group,
+because the parent decides when a worker stops: it sends a byte on the channel. When the
+channel ends, the parent has ended, and so does the worker. Once a second the worker
+sends the parent a byte that says whether it is well or stuck.
 
 Granian is used as it is, but for two things that it has no option for:
 
-- It opens its own socket, with SO_REUSEPORT. A second service on the port would then start
-  without a word, and connections that wait for a worker would be lost with that worker.
-  `_Granian._serve` gives it the parent's socket instead.
-- Its signal handlers call `WorkerSignal.set`, which waits forever, with Python's lock, when it
-  is called twice before the server looks (Granian 2.8). `_obey` replaces these handlers by a
-  signal that the worker sets, once.
+- It opens its own socket, with SO_REUSEPORT. A second service on the port would then
+  start without a word, and connections that wait for a worker would be lost with that
+  worker. `_Granian._serve` gives it the parent's socket instead.
+- Its signal handlers call `WorkerSignal.set`, which waits forever, with Python's lock,
+  when it is called twice before the server looks (Granian 2.8). `_obey` replaces these
+  handlers by a signal that the worker sets, once.
 """
 
 import asyncio
@@ -63,15 +64,19 @@ CallResult = TypeVar("CallResult")
 WSGI = "wsgi"
 
 PULSE_SECONDS = 1.0
-"""Between two bytes that say how the worker is. Several may be late: the parent waits 5 s
-(supervisor.MAX_SILENCE_SECONDS).
+"""Between two bytes that say how the worker is. Several may be late: the parent waits 5
+s (supervisor.MAX_SILENCE_SECONDS).
 """
 
 STUCK_SECONDS = 5.0
-"""For which all threads may work on the same requests: every other request waits as long."""
+"""For which all threads may work on the same requests: every other request waits as
+long.
+"""
 
 ORPHAN_SECONDS = 2.0
-"""For requests in flight once the parent has ended: nobody would end a worker that stays."""
+"""For requests in flight once the parent has ended: nobody would end a worker that
+stays.
+"""
 
 
 @dataclass(eq=False)
@@ -84,7 +89,8 @@ class Busy:
     threads: int
     """How many threads answer."""
     since: dict[int, float] = field(default_factory=dict)
-    """When each thread at work began its request (time.monotonic), by the thread's id."""
+    """When each thread at work began its request (time.monotonic), by the thread's id.
+    """
     loop: asyncio.AbstractEventLoop | None = None
     """The event loop that receives requests, where there is one."""
     waited_since: float | None = None
@@ -93,7 +99,9 @@ class Busy:
     def recorded(
         self, call: Callable[CallParameters, CallResult]
     ) -> Callable[CallParameters, CallResult]:
-        """Wrap a function that answers a request, so that a thread inside it counts as busy."""
+        """Wrap a function that answers a request, so that a thread inside it counts as
+        busy.
+        """
         since = self.since
 
         def answer(
@@ -111,8 +119,8 @@ class Busy:
     def is_stuck(self) -> bool:
         """Return whether nothing has been answered for STUCK_SECONDS, nor can be.
 
-        That is so if every thread has been busy with one request for that long, or if the event
-        loop has not run since an earlier call of this method that long ago.
+        That is so if every thread has been busy with one request for that long, or if
+        the event loop has not run since an earlier call of this method that long ago.
         """
         limit = time.monotonic() - STUCK_SECONDS
         began = list(self.since.values())
@@ -129,8 +137,8 @@ class Busy:
 class Link:
     """The worker's end of the channel: reports how the worker is, and obeys the parent.
 
-    It runs in a thread of its own. So when the parent hears nothing, Python as a whole stands
-    still, and not only a thread that answers.
+    It runs in a thread of its own. So when the parent hears nothing, Python as a whole
+    stands still, and not only a thread that answers.
     """
 
     def __init__(self, channel: socket.socket, busy: Busy) -> None:
@@ -140,14 +148,16 @@ class Link:
         threading.Thread(target=self._run, name="parent", daemon=True).start()
 
     def signal(self, *loop: Any) -> WorkerSignal:
-        """Return the signal on which Granian stops. Granian calls this as its server starts."""
+        """Return the signal on which Granian stops. Granian calls this as its server
+        starts.
+        """
         self._granian = WorkerSignal()
         return self._granian
 
     def send(self, state: bytes) -> None:
         """Report READY, WELL or STUCK to the parent."""
-        # It fails where the parent has ended, which `_run` notices, and where the parent stands
-        # still and the channel is full.
+        # It fails where the parent has ended, which `_run` notices, and where the
+        # parent stands still and the channel is full.
         with suppress(OSError):
             self._channel.send(state, socket.MSG_DONTWAIT)
 
@@ -189,13 +199,16 @@ def _obey(link: Link) -> None:
 
 
 class _Granian(MPServer):
-    """Granian's server with a socket that listens already, and this process as its worker."""
+    """Granian's server with a socket that listens already, and this process as its
+    worker.
+    """
 
     listener: socket.socket
     number: int
 
     def _serve(self, spawn_target: Any, target_loader: Any) -> None:
-        # Granian listens on the socket once more, which sets the length of its queue again
+        # Granian listens on the socket once more, which sets the length of its queue
+        # again
         is_unix = self.listener.family == socket.AF_UNIX
         self._shd = SocketHolder(self.listener.fileno(), is_unix, BACKLOG)  # type: ignore[call-arg, assignment]
         self._sso = None
@@ -203,7 +216,8 @@ class _Granian(MPServer):
 
 
 def _load(factory: str, busy: Busy, link: Link, http: str) -> Any:
-    """Make the callable, connect it to the event loop, and report that the worker is ready.
+    """Make the callable, connect it to the event loop, and report that the worker is
+    ready.
 
     The release is loaded here, so that the first request does not wait for it.
     """
@@ -229,8 +243,8 @@ def work(
 ) -> None:
     """CallResult requests until the parent orders an end, or has ended.
 
-    The arguments are those of the command line. ``factory`` makes a service.wsgi.Front, or any
-    WSGI callable where ``http`` is `wsgi`.
+    The arguments are those of the command line. ``factory`` makes a service.wsgi.Front,
+    or any WSGI callable where ``http`` is `wsgi`.
     """
     busy = Busy(threads)
     link = Link(channel, busy)
@@ -248,7 +262,9 @@ def work(
         websockets=False,
     )
     server.listener, server.number = listener, number
-    server.serve(target_loader=partial(_load, factory, busy, link, http), wrap_loader=False)
+    server.serve(
+        target_loader=partial(_load, factory, busy, link, http), wrap_loader=False
+    )
 
 
 def main(arguments: list[str]) -> int:

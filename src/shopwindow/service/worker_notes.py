@@ -1,11 +1,11 @@
 """Each worker's note about itself, in a file beside the metrics, for the admin address.
 
-The admin address is in another process, the parent. Workers write what they serve and how busy
-they are to files; the parent reads the files of all workers that are running.
+The admin address is in another process, the parent. Workers write what they serve and
+how busy they are to files; the parent reads the files of all workers that are running.
 
-The folder is that of PROMETHEUS_MULTIPROC_DIR. When a worker has ended, its files are removed,
-but its counts are added to those of all ended workers: a total that fell would look like a
-restart to Prometheus.
+The folder is that of PROMETHEUS_MULTIPROC_DIR. When a worker has ended, its files are
+removed, but its counts are added to those of all ended workers: a total that fell would
+look like a restart to Prometheus.
 """
 
 import os
@@ -22,11 +22,13 @@ from prometheus_client.mmap_dict import MmapedDict
 from shopwindow.service.serving import Serving
 
 ENDED = "ended"
-"""Stands in place of a process number in the name of a file with the counts of ended workers."""
+"""Stands in place of a process number in the name of a file with the counts of ended
+workers.
+"""
 
 COUNTED = ("counter", "histogram", "summary")
-"""Types of metrics whose values add up. prometheus_client has one file for each type and process,
-such as `counter_123.db`.
+"""Types of metrics whose values add up. prometheus_client has one file for each type
+and process, such as `counter_123.db`.
 """
 
 
@@ -46,7 +48,8 @@ class WorkerNote:
 
 
 class WorkerNotes:
-    """The notes in a folder: a worker writes its own, the admin address reads all of them.
+    """The notes in a folder: a worker writes its own, the admin address reads all of
+    them.
 
     A note is replaced as a whole, by a rename, so nobody reads half of one.
     """
@@ -54,7 +57,12 @@ class WorkerNotes:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = Lock()
-        self._note: dict[str, Any] = {"id": "", "loaded": 0.0, "fault": "", "figures": {}}
+        self._note: dict[str, Any] = {
+            "id": "",
+            "loaded": 0.0,
+            "fault": "",
+            "figures": {},
+        }
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _after_fork(self) -> None:
@@ -98,14 +106,19 @@ class WorkerNotes:
                 if _is_running(pid):
                     note = orjson.loads(path.read_bytes())
                     yield WorkerNote(
-                        pid, note["id"], note["loaded"], note["fault"], note.get("figures", {})
+                        pid,
+                        note["id"],
+                        note["loaded"],
+                        note["fault"],
+                        note.get("figures", {}),
                     )
 
     def remove_ended(self) -> None:
-        """Remove the files of ended workers, and add their counts to the total of such workers.
+        """Remove the files of ended workers, and add their counts to the total of such
+        workers.
 
-        Nobody may read the metrics meanwhile: between the addition and the removal a count is
-        there twice.
+        Nobody may read the metrics meanwhile: between the addition and the removal a
+        count is there twice.
         """
         for path in self._folder.glob("worker-*"):
             if not _is_running(int(path.name.removeprefix("worker-"))):

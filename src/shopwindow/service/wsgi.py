@@ -1,9 +1,11 @@
-"""The WSGI callable (PEP 3333): it turns the environment into a Request, a Response into HTTP.
+"""The WSGI callable (PEP 3333): it turns the environment into a Request, a Response
+into HTTP.
 
-How this works. Nothing is decided here: service.exchange has the checks and their order. The
-parts of the callable are public methods of ``Front``, because Granian's ASGI server does the
-same steps in other threads (service.intake). ``make`` puts the callable together from
-environment variables, for a server that starts worker processes by a factory.
+How this works. Nothing is decided here: service.exchange has the checks and their
+order. The parts of the callable are public methods of ``Front``, because Granian's ASGI
+server does the same steps in other threads (service.intake). ``make`` puts the callable
+together from environment variables, for a server that starts worker processes by a
+factory.
 """
 
 import os
@@ -55,32 +57,42 @@ _HEADER_NAMES = {
     "HTTP_HOST": "host",
     "HTTP_IF_MATCH": "if-match",
 }
-"""Variables of the environment that hold headers, and the names that a Request gives these."""
+"""Variables of the environment that hold headers, and the names that a Request gives
+these.
+"""
 
-_HEADER_NAMES_OF_WRITES = {"HTTP_COOKIE": "cookie", "HTTP_IDEMPOTENCY_KEY": "idempotency-key"}
+_HEADER_NAMES_OF_WRITES = {
+    "HTTP_COOKIE": "cookie",
+    "HTTP_IDEMPOTENCY_KEY": "idempotency-key",
+}
 """Further headers, of requests by a method in BODY_METHODS only."""
 
 BODY_METHODS = ("POST", "PUT", "PATCH", "DELETE")
-"""Methods whose body an operation may read. The body of any other is received and dropped."""
+"""Methods whose body an operation may read. The body of any other is received and
+dropped.
+"""
 
-_STATUS_LINES = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
+_STATUS_LINES = {
+    status.value: f"{status.value} {status.phrase}" for status in HTTPStatus
+}
 
 _BODILESS = (204, 304)
 """Statuses without a body (RFC 9110 §6.4.1)."""
 
 MAX_UNWANTED = 2 * 1024 * 1024
-"""Bytes of a body that are received although no operation reads them. The nginx configuration
-that we print lets no more through (client_max_body_size).
+"""Bytes of a body that are received although no operation reads them. The nginx
+configuration that we print lets no more through (client_max_body_size).
 """
 
 
 @dataclass(frozen=True)
 class Front:
-    """The WSGI callable, and its steps for a server with another interface (service.intake).
+    """The WSGI callable, and its steps for a server with another interface
+    (service.intake).
 
-    ``serving`` is called with the WSGI environment, or with an empty one by service.intake.
-    None of the steps raises: an error becomes a response with status 500. Each line that a
-    step writes to the log has the request's id.
+    ``serving`` is called with the WSGI environment, or with an empty one by
+    service.intake. None of the steps raises: an error becomes a response with status
+    500. Each line that a step writes to the log has the request's id.
     """
 
     serving: FindServing
@@ -88,7 +100,9 @@ class Front:
     backstage: Backstage
     trusted: Proxies
 
-    def __call__(self, environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(
+        self, environ: Environ, start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         """Answer a request as PEP 3333 asks a callable to."""
         started = time.perf_counter()
         id = requestid.of(environ.get(requestid.ENVIRON))
@@ -110,7 +124,9 @@ class Front:
             result = _internal_error(error, environ.get("HTTP_ACCEPT"))
         finally:
             self.end()
-        start_response(_STATUS_LINES[result.response.status], headers_of(result.response, id))
+        start_response(
+            _STATUS_LINES[result.response.status], headers_of(result.response, id)
+        )
         self.note(result, method, started)
         # a list: Granian is fast for no other iterable
         return [] if method == "HEAD" else [result.response.body]
@@ -138,7 +154,8 @@ class Front:
             self.end()
 
     def answer_probe(self) -> Exchange:
-        """Answer the admin address, which asks whether this worker can read (service.probe).
+        """Answer the admin address, which asks whether this worker can read
+        (service.probe).
 
         Neither the metrics nor the access log have such a request.
         """
@@ -188,13 +205,17 @@ def application(
     backstage: Backstage | None = None,
     trusted: Proxies | None = None,
 ) -> Front:
-    """Return the WSGI callable that answers from what ``serving`` returns for a request.
+    """Return the WSGI callable that answers from what ``serving`` returns for a
+    request.
 
-    ``metrics``: None counts nothing. ``backstage``: None refuses every write. ``trusted``: the
-    proxies whose X-Forwarded-For is believed; None stands for those on loopback.
+    ``metrics``: None counts nothing. ``backstage``: None refuses every write.
+    ``trusted``: the proxies whose X-Forwarded-For is believed; None stands for those on
+    loopback.
     """
     trusted = trusted or proxies(LOOPBACK)
-    return Front(serving, metrics, replace(backstage or Backstage(), trusted=trusted), trusted)
+    return Front(
+        serving, metrics, replace(backstage or Backstage(), trusted=trusted), trusted
+    )
 
 
 def make() -> Front:
@@ -213,7 +234,8 @@ def make() -> Front:
     | SHOPWINDOW_ACCESS_LOG | 0: no access log |
     | PROMETHEUS_MULTIPROC_DIR | the folder of metrics and of this worker's note |
 
-    Raises Failure for a variable of the project's former name, and for a wrong interface.
+    Raises Failure for a variable of the project's former name, and for a wrong
+    interface.
     """
     refuse_former_variables(os.environ)
     # before anything else takes file descriptors
@@ -258,7 +280,9 @@ def _cache_bytes(mebibytes: str | None) -> int:
 
 def _request(environ: Environ, trusted: Proxies) -> Request:
     """Read a request from the WSGI environment, with a body of up to MAX_BODY bytes."""
-    headers = {name: environ[key] for key, name in _HEADER_NAMES.items() if key in environ}
+    headers = {
+        name: environ[key] for key, name in _HEADER_NAMES.items() if key in environ
+    }
     method = environ["REQUEST_METHOD"]
     length = _length(environ)
     coding = environ.get("HTTP_TRANSFER_ENCODING", "")
@@ -304,23 +328,34 @@ def _drain(environ: Environ, length: int) -> None:
 
 
 MAX_LENGTH_DIGITS = 18
-"""Digits of a Content-Length: a length of 18 digits fits in 64 bits, as servers count."""
+"""Digits of a Content-Length: a length of 18 digits fits in 64 bits, as servers count.
+"""
 
 
 def _length(environ: Environ) -> int:
-    """Return the bytes of the body; 0 without a Content-Length, or where it is no number."""
+    """Return the bytes of the body; 0 without a Content-Length, or where it is no
+    number.
+    """
     length: str = environ.get("CONTENT_LENGTH") or ""
-    is_number = length.isascii() and length.isdecimal() and len(length) <= MAX_LENGTH_DIGITS
+    is_number = (
+        length.isascii() and length.isdecimal() and len(length) <= MAX_LENGTH_DIGITS
+    )
     return int(length) if is_number else 0
 
 
 def _text(native: str) -> str:
     """Return the text of what a server hands on as bytes in a string (PEP 3333)."""
-    return native if native.isascii() else native.encode("latin-1").decode("utf-8", "replace")
+    return (
+        native
+        if native.isascii()
+        else native.encode("latin-1").decode("utf-8", "replace")
+    )
 
 
 def _internal_error(error: Exception, accept: str | None) -> Exchange:
-    """Return the response to a fault of ours: the log gets all of it, the client no details."""
+    """Return the response to a fault of ours: the log gets all of it, the client no
+    details.
+    """
     journal.failure(error)
     format = negotiate(accept) or JSON
     response = refuse(Refusal("internal"), format, shipped_schemas())

@@ -1,1 +1,3 @@
-"""How a content repository begins: content to start from, the files around it, new documents."""
+"""How a content repository begins: content to start from, the files around it, new
+documents.
+"""

@@ -1,8 +1,8 @@
 """A new content repository: which files it has, and how they are written.
 
-How this works: `files_of` returns every file with its bytes and touches nothing; `write` looks
-whether one of them is there already, and writes all of them or none. So a refusal leaves a
-folder as it was.
+How this works: `files_of` returns every file with its bytes and touches nothing;
+`write` looks whether one of them is there already, and writes all of them or none. So a
+refusal leaves a folder as it was.
 """
 
 import os
@@ -35,7 +35,9 @@ MISSING = (
     "requirements.txt names no wheel of shopwindow: write its address and its hash into the"
     " line that is commented out"
 )
-"""What a pipeline says where `init` was given no wheel. It holds no quotes: shells read it."""
+"""What a pipeline says where `init` was given no wheel. It holds no quotes: shells read
+it.
+"""
 
 _HERE = Path(__file__).parent
 _FILES = _HERE / "files"
@@ -45,8 +47,8 @@ _FILES = _HERE / "files"
 class Beginning:
     """What a new repository is to have.
 
-    ``start`` is one of STARTS, ``pipeline`` a key of PIPELINES, and ``editor`` one of EDITORS.
-    Without a ``wheel``, requirements.txt has a comment in its place.
+    ``start`` is one of STARTS, ``pipeline`` a key of PIPELINES, and ``editor`` one of
+    EDITORS. Without a ``wheel``, requirements.txt has a comment in its place.
     """
 
     start: str = STARTS[0]
@@ -56,22 +58,27 @@ class Beginning:
 
 
 def content_of(start: str) -> Path:
-    """Return the folder of content to start from. Raises Misuse for a name not in STARTS.
+    """Return the folder of content to start from. Raises Misuse for a name not in
+    STARTS.
 
-    The minimal shop lies beside this module. The sample is content/ of a checkout, of which a
-    wheel has a copy beside this module.
+    The minimal shop lies beside this module. The sample is content/ of a checkout, of
+    which a wheel has a copy beside this module.
     """
     if start not in STARTS:
-        raise Misuse("from", f"{start!r}: content to start from is {' or '.join(STARTS)}")
+        raise Misuse(
+            "from", f"{start!r}: content to start from is {' or '.join(STARTS)}"
+        )
     inside = _HERE / start
     return inside if inside.is_dir() else _HERE.parents[2] / CONTENT_FOLDER
 
 
-def files_of(beginning: Beginning, interface: Interface, schemas: Schemas) -> dict[str, bytes]:
+def files_of(
+    beginning: Beginning, interface: Interface, schemas: Schemas
+) -> dict[str, bytes]:
     """Return the files of a new repository: path, with slashes, → bytes.
 
-    ``interface`` and ``schemas`` are those with the collections of the content to start from.
-    Raises Misuse for a pipeline or an editor that is not supported.
+    ``interface`` and ``schemas`` are those with the collections of the content to start
+    from. Raises Misuse for a pipeline or an editor that is not supported.
     """
     source = content_of(beginning.start)
     files = {
@@ -96,7 +103,9 @@ def _of_editor(name: str, interface: Interface, schemas: Schemas) -> dict[str, b
 
 
 def _files_below(folder: Path) -> list[str]:
-    """Return the files of a folder; a checkout's may hold what its editor leaves behind."""
+    """Return the files of a folder; a checkout's may hold what its editor leaves
+    behind.
+    """
     names = [name for name in below(folder) if (folder / name).is_file()]
     return [name for name in names if not PurePosixPath(name).name.startswith(".")]
 
@@ -106,7 +115,9 @@ def _pipeline(host: str) -> tuple[str, str]:
         raise Misuse("ci", f"{host!r}: there are pipelines for {', '.join(PIPELINES)}")
     name, path = PIPELINES[host]
     text = (_FILES / name).read_text(encoding="utf-8")
-    return path, text.replace("@MISSING@", MISSING).replace("@LINE@", str(program_line()))
+    return path, text.replace("@MISSING@", MISSING).replace(
+        "@LINE@", str(program_line())
+    )
 
 
 def _readme(interface: Interface, schemas: Schemas, editor: str | None) -> str:
@@ -114,20 +125,27 @@ def _readme(interface: Interface, schemas: Schemas, editor: str | None) -> str:
     names = ", ".join(f"`{kind.name}`" for kind in interface.kinds)
     text = (_FILES / "README.md").read_text(encoding="utf-8")
     in_editor = (
-        (_FILES / f"{editor}.md").read_text(encoding="utf-8") if editor in EDITORS else ""
+        (_FILES / f"{editor}.md").read_text(encoding="utf-8")
+        if editor in EDITORS
+        else ""
     )
     return (
-        text.replace("@KINDS@", rows).replace("@NAMES@", names).replace("@EDITOR@", in_editor)
+        text.replace("@KINDS@", rows)
+        .replace("@NAMES@", names)
+        .replace("@EDITOR@", in_editor)
     )
 
 
 def _row(kind: Kind, schemas: Schemas) -> str:
     about = str(schemas[kind.schema].get("description", kind.name))
-    return f"| `{CONTENT_FOLDER}/{kind.folder}/` | {about.rstrip('.').replace('|', ' ')} |"
+    return (
+        f"| `{CONTENT_FOLDER}/{kind.folder}/` | {about.rstrip('.').replace('|', ' ')} |"
+    )
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files below a folder, which is created where it is missing: all of them, or none.
+    """Write files below a folder, which is created where it is missing: all of them, or
+    none.
 
     Raises Misuse where one is there already, or a folder of content that is not empty.
     """
@@ -150,8 +168,8 @@ def write(folder: Path, files: Mapping[str, bytes]) -> None:
 def _occupied(folder: Path, files: Iterable[str]) -> Path | None:
     """Return what stands in the way of the files; None where nothing does.
 
-    Content that somebody wrote and content to start from make no shop together, so a folder of
-    content has to be empty.
+    Content that somebody wrote and content to start from make no shop together, so a
+    folder of content has to be empty.
     """
     if os.path.lexists(folder) and not folder.is_dir():
         return folder
@@ -170,7 +188,9 @@ def _occupied(folder: Path, files: Iterable[str]) -> Path | None:
 
 
 def _folders(folder: Path) -> list[Path]:
-    """Create a folder and those above it; return those that were missing, the topmost first."""
+    """Create a folder and those above it; return those that were missing, the topmost
+    first.
+    """
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     for place in reversed(missing):
         place.mkdir()

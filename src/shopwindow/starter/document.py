@@ -1,8 +1,8 @@
 """A new document of any kind: its id, its file, and what stands in it.
 
-Numbers are counted on: the new id is the highest of its kind and one more, and so is every
-other number that no two documents share. Text cannot be counted on, and a number that names
-another document is a choice; whoever begins such a document says its id.
+Numbers are counted on: the new id is the highest of its kind and one more, and so is
+every other number that no two documents share. Text cannot be counted on, and a number
+that names another document is a choice; whoever begins such a document says its id.
 """
 
 import re
@@ -32,7 +32,9 @@ ABOUT = "Fill in what follows. A line such as `#key: value` may be left out; rem
 
 @dataclass(frozen=True)
 class NewDocument:
-    """A document that is not written yet: its path below the content folder, and its text."""
+    """A document that is not written yet: its path below the content folder, and its
+    text.
+    """
 
     path: str
     text: str
@@ -41,23 +43,31 @@ class NewDocument:
 def kind_named(interface: Interface, name: str, *, has_faults: bool = False) -> Kind:
     """Return the kind of that name. Raises Misuse, which names the kinds.
 
-    ``has_faults``: some collections of the folder are declared with faults, and are not among
-    the kinds.
+    ``has_faults``: some collections of the folder are declared with faults, and are not
+    among the kinds.
     """
     kinds = interface.kind
     if name not in kinds:
         close = nearest(name, kinds)
         meant = f"; did you mean {close}?" if close else ""
         more = (
-            "; a collection with problems, which `check` reports, is none" if has_faults else ""
+            "; a collection with problems, which `check` reports, is none"
+            if has_faults
+            else ""
         )
-        raise Misuse("", f"{name!r} is no kind; the kinds are {', '.join(kinds)}{meant}{more}")
+        raise Misuse(
+            "", f"{name!r} is no kind; the kinds are {', '.join(kinds)}{meant}{more}"
+        )
     return kinds[name]
 
 
 def id_is_counted(kind: Kind, schemas: Schemas) -> bool:
     """Return whether a new document's id follows from those that exist."""
-    if kind.identity is None or kind.named_by_file or _reference(kind, (kind.identity,)):
+    if (
+        kind.identity is None
+        or kind.named_by_file
+        or _reference(kind, (kind.identity,))
+    ):
         return False
     place = schemas.shape(kind.schema).property(kind.identity)
     return place is not None and place.type == "integer"
@@ -68,8 +78,9 @@ def new_document(
 ) -> NewDocument:
     """Return a new document of a kind, for a content folder.
 
-    ``name`` is what people call it, by default "new" and the kind; where ids are not counted,
-    it is the id, and has to be there. Raises Misuse where it is missing, taken, or no text.
+    ``name`` is what people call it, by default "new" and the kind; where ids are not
+    counted, it is the id, and has to be there. Raises Misuse where it is missing,
+    taken, or no text.
     """
     if name is not None and not name.isprintable():
         raise Misuse("", f"{name!a}: NAME has to be one line of text")
@@ -83,14 +94,18 @@ def new_document(
 
 
 def write(content: Path, document: NewDocument) -> Path:
-    """Write a new document to its file; return the path. Raises Failure where one is there."""
+    """Write a new document to its file; return the path. Raises Failure where one is
+    there.
+    """
     path = content / document.path
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with open(path, "x", encoding="utf-8") as file:
             file.write(document.text)
     except FileExistsError:
-        raise Failure(f"{path} is there already; name the new document otherwise") from None
+        raise Failure(
+            f"{path} is there already; name the new document otherwise"
+        ) from None
     return path
 
 
@@ -98,7 +113,12 @@ class _OwnValues:
     """The values that a new document has of its own, by their places."""
 
     def __init__(
-        self, there: Existing, interface: Interface, kind: Kind, name: str | None, counted: bool
+        self,
+        there: Existing,
+        interface: Interface,
+        kind: Kind,
+        name: str | None,
+        counted: bool,
     ) -> None:
         self._there, self._interface, self._kind = there, interface, kind
         self._name = name or f"new {kind.name}"
@@ -111,15 +131,17 @@ class _OwnValues:
         self._use_name(counted=counted)
         if counted or kind.identity is None:
             id = self._values.get((kind.identity,)) if kind.identity else None
-            self.file_name = "-".join(filter(None, (str(id or ""), slug(self._name, kind))))
+            self.file_name = "-".join(
+                filter(None, (str(id or ""), slug(self._name, kind)))
+            )
         else:
             self.file_name = self._chosen_id(name)
 
     def at(self, pointer: Pointer) -> Any:
         """Return the value of a place, or UNSTATED.
 
-        A reference names the first document that exists. Where there is none, the schema's
-        example stands, and `check` reports that it names nothing.
+        A reference names the first document that exists. Where there is none, the
+        schema's example stands, and `check` reports that it names nothing.
         """
         if pointer in self._values:
             return self._values[pointer]
@@ -144,10 +166,15 @@ class _OwnValues:
             self._values[name,] = max(highest + 1, least)
 
     def _use_name(self, *, counted: bool) -> None:
-        """Put what people call the document where a text wants it: its title, and texts that no
-        two documents share. Where the name is the id, nothing else is called by it.
+        """Put what people call the document where a text wants it: its title, and texts
+        that no two documents share. Where the name is the id, nothing else is called by
+        it.
         """
-        titles = [self._kind.title] if self._kind.title else [(name,) for name in USUAL_TITLES]
+        titles = (
+            [self._kind.title]
+            if self._kind.title
+            else [(name,) for name in USUAL_TITLES]
+        )
         texts = [pointer for pointer in titles if self._is_text(pointer)][:1]
         texts += [(name,) for name in self._kind.ids if self._is_text((name,))]
         for pointer in texts if counted else ():
@@ -157,9 +184,13 @@ class _OwnValues:
         """Take the id that was chosen; return the name of the file. Raises Misuse."""
         identity = str(self._kind.identity)
         place = self._there.schemas.shape(self._kind.schema).property(identity)
-        about = f" ({place.description.rstrip('.')})" if place and place.description else ""
+        about = (
+            f" ({place.description.rstrip('.')})" if place and place.description else ""
+        )
         if not text:
-            raise Misuse("", f"a new {self._kind.name} needs its {identity}{about} as NAME")
+            raise Misuse(
+                "", f"a new {self._kind.name} needs its {identity}{about} as NAME"
+            )
         if self._kind.named_by_file and not _FILE_NAME.fullmatch(text):
             raise Misuse(
                 "",
@@ -168,16 +199,22 @@ class _OwnValues:
         value: Json = text
         if place is not None and place.type == "integer":
             if not re.fullmatch("[0-9]{1,15}", text):
-                raise Misuse("", f"{text!r}: the {identity} of a {self._kind.name} is a number")
+                raise Misuse(
+                    "", f"{text!r}: the {identity} of a {self._kind.name} is a number"
+                )
             value = int(text)
         if value in self._there.values(self._kind, identity):
-            raise Misuse("", f"the {identity} {text} is taken by another {self._kind.name}")
+            raise Misuse(
+                "", f"the {identity} {text} is taken by another {self._kind.name}"
+            )
         self._values[identity,] = value
         return text if self._kind.named_by_file else slug(text, self._kind)
 
     def _is_text(self, pointer: Pointer) -> bool:
         place = self._there.schemas.shape(self._kind.schema).at(pointer)
-        return place is not None and place.type == "string" and not place.keyword("enum")
+        return (
+            place is not None and place.type == "string" and not place.keyword("enum")
+        )
 
 
 def _reference(kind: Kind, pointer: Pointer) -> Reference | None:
@@ -186,7 +223,13 @@ def _reference(kind: Kind, pointer: Pointer) -> Reference | None:
 
 
 def slug(text: str, kind: Kind) -> str:
-    """Return a text as a part of a file's name: small ASCII letters, digits and hyphens."""
-    letters = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode()
+    """Return a text as a part of a file's name: small ASCII letters, digits and
+    hyphens.
+    """
+    letters = (
+        unicodedata.normalize("NFKD", text.casefold())
+        .encode("ascii", "ignore")
+        .decode()
+    )
     words = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")
     return words[:LONGEST_NAME].rstrip("-") or kind.name

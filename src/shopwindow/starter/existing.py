@@ -1,7 +1,9 @@
-"""What a content folder holds already of a kind: ids that are taken, documents to refer to.
+"""What a content folder holds already of a kind: ids that are taken, documents to refer
+to.
 
-A new document is begun while others are still being written, so content with problems is read
-as well: a file that cannot be read counts as if it were not there, and `check` reports it.
+A new document is begun while others are still being written, so content with problems
+is read as well: a file that cannot be read counts as if it were not there, and `check`
+reports it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,9 @@ from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json, Malformed
 
 MOST_BASES = 20
-"""Bases that build on each other: enough for any shop, and an end where they form a ring."""
+"""Bases that build on each other: enough for any shop, and an end where they form a
+ring.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,9 @@ class Existing:
     schemas: Schemas
 
     def documents(self, kind: Kind) -> Iterator[Json]:
-        """Yield the documents of a kind, without their bases, in the order of the files."""
+        """Yield the documents of a kind, without their bases, in the order of the
+        files.
+        """
         for source in self.sources:
             if source.kind.name == kind.name and not source.is_base:
                 yield from _documents(self.folder, source)
@@ -51,11 +57,17 @@ class Existing:
         return max(numbers, default=0)
 
     def bases(self, kind: Kind) -> list[str]:
-        """Return the names of the base files that stand directly in the folder of a kind."""
+        """Return the names of the base files that stand directly in the folder of a
+        kind.
+        """
         names = []
         for source in self.sources:
             folder, _, name = source.path.rpartition("/")
-            if source.is_base and source.kind.name == kind.name and folder == kind.folder:
+            if (
+                source.is_base
+                and source.kind.name == kind.name
+                and folder == kind.folder
+            ):
                 names.append(name)
         return names
 
@@ -106,7 +118,9 @@ def _documents(folder: Path, source: Source) -> Iterator[Json]:
 
 
 def _records(folder: Path, source: Source) -> Iterator[Json]:
-    """Yield the records of a feed, which may hold millions: never all of them in memory."""
+    """Yield the records of a feed, which may hold millions: never all of them in
+    memory.
+    """
     for _, line in FeedLines(folder, FeedBlock(source)):
         if isinstance(line, Malformed):
             continue

@@ -1,8 +1,8 @@
 """The lines of a content repository's requirements.txt: the program, and what it needs.
 
-pip with `--require-hashes` installs nothing that has no hash, the dependencies included. So the
-file pins each of them: in the version that this program's own tests ran with, as its lock file
-says.
+pip with `--require-hashes` installs nothing that has no hash, the dependencies
+included. So the file pins each of them: in the version that this program's own tests
+ran with, as its lock file says.
 """
 
 import re
@@ -36,9 +36,7 @@ def wheel_of(text: str) -> Wheel:
     """Return the wheel that `URL#sha256=DIGEST` names. Raises Misuse."""
     match = _WHEEL.fullmatch(text)
     if match is None:
-        wanted = (
-            "the https:, http: or file: URL of a .whl file and its hash: URL#sha256=64 digits"
-        )
+        wanted = "the https:, http: or file: URL of a .whl file and its hash: URL#sha256=64 digits"
         raise Misuse("wheel", f"{text}: must be {wanted}")
     return Wheel(*match.groups())
 
@@ -62,14 +60,19 @@ def requirements(wheel: Wheel | None) -> str:
 def program_line() -> int:
     """Return the number of the line that names the wheel, or is to name it."""
     lines = requirements(None).splitlines()
-    return next(n for n, line in enumerate(lines, 1) if line.startswith(f"# {PROGRAM} @"))
+    return next(
+        n for n, line in enumerate(lines, 1) if line.startswith(f"# {PROGRAM} @")
+    )
 
 
 def _pinned() -> Iterator[str]:
     """Yield the lines of the lock file that pin what the plain program needs."""
     entries = dict(_entries(_lock().read_text(encoding="utf-8")))
     needed = set(_direct(_required()))
-    while more := {name for name, (_, users) in entries.items() if users & needed} - needed:
+    while (
+        more := {name for name, (_, users) in entries.items() if users & needed}
+        - needed
+    ):
         needed |= more
     for name, (pins, _) in entries.items():
         if name in needed:
@@ -77,9 +80,11 @@ def _pinned() -> Iterator[str]:
 
 
 def _entries(lock: str) -> Iterator[tuple[str, tuple[str, set[str]]]]:
-    """Yield each package of a lock file: its name, its lines, and the packages that need it.
+    """Yield each package of a lock file: its name, its lines, and the packages that
+    need it.
 
-    pip-compile writes a comment below each entry: `# via jinja2`, or a line for each user.
+    pip-compile writes a comment below each entry: `# via jinja2`, or a line for each
+    user.
     """
     for entry in filter(None, _ENTRY.split(lock)):
         pins, *_ = re.split(r"\n +#", entry.rstrip(), maxsplit=1)

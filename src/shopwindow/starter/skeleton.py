@@ -1,10 +1,10 @@
 """A new document to fill in: what its kind requires, and the rest as comments.
 
-How this works: `Places` are the places of a kind's schema. For every required property the
-skeleton gets a value: the new id, a document that exists for a reference, the schema's example,
-or a placeholder. A placeholder breaks the schema on purpose, so that `check` reports it until
-somebody writes a value. Every other property is a comment that begins with `#` and no space:
-without the `#` it is a line of the document.
+How this works: `Places` are the places of a kind's schema. For every required property
+the skeleton gets a value: the new id, a document that exists for a reference, the
+schema's example, or a placeholder. A placeholder breaks the schema on purpose, so that
+`check` reports it until somebody writes a value. Every other property is a comment that
+begins with `#` and no space: without the `#` it is a line of the document.
 """
 
 import textwrap
@@ -44,7 +44,9 @@ class Places:
     shapes: tuple[Shape, ...]
 
     def keyword(self, name: str) -> Any:
-        """Return what a schema says under a keyword, the upper one first; None: nothing."""
+        """Return what a schema says under a keyword, the upper one first; None:
+        nothing.
+        """
         values = (shape.keyword(name) for shape in self.shapes)
         return next((value for value in values if value is not None), None)
 
@@ -54,7 +56,9 @@ class Places:
 
     @property
     def description(self) -> str:
-        return next((shape.description for shape in self.shapes if shape.description), "")
+        return next(
+            (shape.description for shape in self.shapes if shape.description), ""
+        )
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -63,10 +67,12 @@ class Places:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The properties that must be there: of an object that needs some, whichever it is,
-        the first.
+        """The properties that must be there: of an object that needs some, whichever it
+        is, the first.
         """
-        named = tuple(dict.fromkeys(name for shape in self.shapes for name in shape.required))
+        named = tuple(
+            dict.fromkeys(name for shape in self.shapes for name in shape.required)
+        )
         if not named and self.keyword("minProperties"):
             return self.properties[:1]
         return named
@@ -84,12 +90,14 @@ def _places(shapes: Iterator[Shape | None]) -> "Places | None":
     return Places(there) if there else None
 
 
-def skeleton(places: Places, value_at: ValueAt, base: Json = None, about: str = "") -> str:
+def skeleton(
+    places: Places, value_at: ValueAt, base: Json = None, about: str = ""
+) -> str:
     """Return the text of a new document.
 
-    ``value_at`` knows the values that this document has of its own. ``base`` is what the
-    document builds on: what stands there is not asked for again. ``about`` is the first
-    comment.
+    ``value_at`` knows the values that this document has of its own. ``base`` is what
+    the document builds on: what stands there is not asked for again. ``about`` is the
+    first comment.
     """
     comment = [*_comment(places.description), *_comment(about)]
     writer = _SkeletonWriter(value_at)
@@ -97,7 +105,9 @@ def skeleton(places: Places, value_at: ValueAt, base: Json = None, about: str = 
         body = writer.object(places, (), base if isinstance(base, Mapping) else {})
     else:
         value = writer.value(places, ())
-        is_list = places.type == "array"  # which stands in another: a file may hold several
+        is_list = (
+            places.type == "array"
+        )  # which stands in another: a file may hold several
         body = list(written.lines([value] if is_list else value))
     return "\n".join([*comment, "", *body]) + "\n"
 
@@ -108,12 +118,20 @@ class _SkeletonWriter:
     def __init__(self, value_at: ValueAt) -> None:
         self._value_at = value_at
 
-    def object(self, places: Places, pointer: Pointer, base: Mapping[str, Json]) -> list[str]:
-        """Return the lines of an object: the required properties first, as in the schema."""
+    def object(
+        self, places: Places, pointer: Pointer, base: Mapping[str, Json]
+    ) -> list[str]:
+        """Return the lines of an object: the required properties first, as in the
+        schema.
+        """
         required = places.required
         lines: list[str] = []
-        own_values = {name: self._value_at((*pointer, name)) for name in places.properties}
-        stated = [name for name in places.properties if own_values[name] is not UNSTATED]
+        own_values = {
+            name: self._value_at((*pointer, name)) for name in places.properties
+        }
+        stated = [
+            name for name in places.properties if own_values[name] is not UNSTATED
+        ]
         first = {*required, *stated}
         for name in sorted(places.properties, key=lambda name: name not in first):
             place = places.below(name)
@@ -130,12 +148,18 @@ class _SkeletonWriter:
                 lines.append("")
         return lines[:-1] if lines and not lines[-1] else lines
 
-    def _required(self, name: str, place: Places, pointer: Pointer, base: Json) -> list[str]:
+    def _required(
+        self, name: str, place: Places, pointer: Pointer, base: Json
+    ) -> list[str]:
         """Return the lines of a required property; none where the base has all of it."""
         in_parts = _is_object(place) and place.keyword("examples") is None
         if in_parts and len(pointer) < DEEPEST_SKELETON:
-            inner = self.object(place, pointer, base if isinstance(base, Mapping) else {})
-            if base is not None and all(line.lstrip().startswith("#") for line in inner):
+            inner = self.object(
+                place, pointer, base if isinstance(base, Mapping) else {}
+            )
+            if base is not None and all(
+                line.lstrip().startswith("#") for line in inner
+            ):
                 return []
             return [
                 *_about(place),
@@ -147,7 +171,9 @@ class _SkeletonWriter:
         return [*_about(place), *written.entry(name, self.value(place, pointer))]
 
     def _optional(self, name: str, place: Places, pointer: Pointer) -> list[str]:
-        """Return the lines of a property that may be left out: a comment, to be uncommented."""
+        """Return the lines of a property that may be left out: a comment, to be
+        uncommented.
+        """
         lines = written.entry(name, self.value(place, pointer))
         return [*_about(place), *(f"#{line}" for line in lines)]
 
@@ -156,7 +182,11 @@ class _SkeletonWriter:
         own = self._value_at(pointer)
         if own is not UNSTATED:
             return own
-        if _is_object(place) and place.keyword("examples") is None and deep < DEEPEST_SKELETON:
+        if (
+            _is_object(place)
+            and place.keyword("examples") is None
+            and deep < DEEPEST_SKELETON
+        ):
             names = place.required or place.properties[:1]
             inner = ((name, place.below(name)) for name in names)
             return {
@@ -193,8 +223,8 @@ def _is_object(place: Places) -> bool:
 
 
 def _about(place: Places) -> list[str]:
-    """Return the comment above a property: what it is, and what is allowed where that is more
-    than its type.
+    """Return the comment above a property: what it is, and what is allowed where that
+    is more than its type.
     """
     choices = place.keyword("enum") or (place.items and place.items.keyword("enum"))
     allowed = place.keyword("x-allowed")
@@ -208,7 +238,9 @@ def _about(place: Places) -> list[str]:
 
 def _comment(text: str) -> list[str]:
     plain = " ".join(text.split())
-    return [f"# {line}" for line in textwrap.wrap(plain, WIDTH - 2, break_on_hyphens=False)]
+    return [
+        f"# {line}" for line in textwrap.wrap(plain, WIDTH - 2, break_on_hyphens=False)
+    ]
 
 
 def _indented(line: str) -> str:

@@ -1,4 +1,6 @@
-"""A JSON value as an editor writes it in YAML: lines of `key: value`, plain text where it can be."""
+"""A JSON value as an editor writes it in YAML: lines of `key: value`, plain text where
+it can be.
+"""
 
 import re
 from collections.abc import Iterator
@@ -43,10 +45,14 @@ def key(name: str) -> str:
 
 
 def flow(value: Json) -> str | None:
-    """Return a list of scalars, or an empty value, in brackets; None where that is too long."""
+    """Return a list of scalars, or an empty value, in brackets; None where that is too
+    long.
+    """
     if value == {}:
         return "{}"
-    if not isinstance(value, list) or any(isinstance(item, dict | list) for item in value):
+    if not isinstance(value, list) or any(
+        isinstance(item, dict | list) for item in value
+    ):
         return None
     text = "[" + ", ".join(map(scalar, value)) + "]"
     return text if len(text) <= MAX_FLOW else None

@@ -1,5 +1,5 @@
-"""The catalog's Index: catalog.sqlite built from checked feeds, opened, and compared with
-another.
+"""The catalog's Index: catalog.sqlite built from checked feeds, opened, and compared
+with another.
 """
 
 import errno
@@ -53,8 +53,8 @@ class CatalogIndex:
         return feeds.digest()
 
     def beside(self, feeds: CheckedCatalog, content: Content) -> Json:
-        """Return what answers show around products: settings, promotions, and the names that
-        expressions use.
+        """Return what answers show around products: settings, promotions, and the names
+        that expressions use.
         """
         settings = content.setting("catalog"), content.setting("bags")
         return [settings, content.documents("promotion"), dict(feeds.names)]
@@ -68,8 +68,8 @@ class CatalogIndex:
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> str:
-        """Write catalog.sqlite, and return the digest of its rows. Raises OSError for a full
-        disk.
+        """Write catalog.sqlite, and return the digest of its rows. Raises OSError for a
+        full disk.
         """
         sources = Sources(
             content.site,
@@ -92,7 +92,11 @@ class CatalogIndex:
     def open(self, path: Path, handed_out: HandedOut | None = None) -> OpenedCatalog:
         """Return the catalog in a file. Raises Failure."""
         try:
-            return open_index(path) if handed_out is None else RecordedCatalog(path, handed_out)
+            return (
+                open_index(path)
+                if handed_out is None
+                else RecordedCatalog(path, handed_out)
+            )
         except (ValueError, KeyError, sqlite3.Error) as error:
             raise Failure(f"{path}: cannot be read as a catalog: {error}") from None
 
@@ -103,17 +107,23 @@ class CatalogIndex:
     def differences(
         self, old: OpenedCatalog | None, new: OpenedCatalog | None
     ) -> Iterator[tuple[str, str]]:
-        """Yield the categories and products that differ; of products also what answers show
-        around them counts.
+        """Yield the categories and products that differ; of products also what answers
+        show around them counts.
         """
         for kind in COMPARED:
-            before, after = (opened.digests(kind) if opened else () for opened in (old, new))
+            before, after = (
+                opened.digests(kind) if opened else () for opened in (old, new)
+            )
             for id, was, now in sorted_together(before, after):
                 if was != now:
                     yield kind, str(id)
 
-    def document(self, opened: OpenedCatalog | None, kind: str, identity: str) -> Json | None:
-        """Return a product or category as editors write it, with what is computed for it."""
+    def document(
+        self, opened: OpenedCatalog | None, kind: str, identity: str
+    ) -> Json | None:
+        """Return a product or category as editors write it, with what is computed for
+        it.
+        """
         if opened is None:
             return None
         return (
@@ -126,12 +136,14 @@ class CatalogIndex:
 CATALOG = CatalogIndex()
 
 COMPARED: tuple[Literal["category", "product"], ...] = ("category", "product")
-"""Kinds that a difference names; what else the catalog holds is shown with one of these."""
+"""Kinds that a difference names; what else the catalog holds is shown with one of
+these.
+"""
 
 
 def _number(error: sqlite3.Error) -> int:
-    """The system's own number for what kept SQLite from writing: it only tells that the file
-    did not grow.
+    """The system's own number for what kept SQLite from writing: it only tells that the
+    file did not grow.
     """
     if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
         return errno.EIO
@@ -142,7 +154,9 @@ def _number(error: sqlite3.Error) -> int:
 def sorted_together(
     old: Iterable[tuple[int, bytes]], new: Iterable[tuple[int, bytes]]
 ) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Two ordered streams of ids and digests as one; None where one of them has not the id."""
+    """Two ordered streams of ids and digests as one; None where one of them has not the
+    id.
+    """
     both = merge(
         ((id, 0, digest) for id, digest in old), ((id, 1, digest) for id, digest in new)
     )

@@ -1,9 +1,10 @@
 """Facets of products: columns by rank, counted over any result.
 
-How counting stays fast. A column does not hold values but a number for each combination of values
-that some product has, since few combinations stand for many products. A result is counted by
-combination first, and then each combination's values. If a result holds more than half of all
-products, the products that it lacks are counted instead, and subtracted (`counted`).
+How counting stays fast. A column does not hold values but a number for each combination
+of values that some product has, since few combinations stand for many products. A
+result is counted by combination first, and then each combination's values. If a result
+holds more than half of all products, the products that it lacks are counted instead,
+and subtracted (`counted`).
 """
 
 from array import array
@@ -29,7 +30,8 @@ RANGES: tuple[tuple[float, float | None], ...] = (
     (250, 499.99),
     (500, None),
 )
-"""The ranges of the facet PRICE: lowest and highest price in dollars; None: no limit."""
+"""The ranges of the facet PRICE: lowest and highest price in dollars; None: no limit.
+"""
 
 PRICE_STEPS = (5000, 10000, 25000, 50000)
 """Cents at which the second and the later ranges begin."""
@@ -95,7 +97,9 @@ class Combinations:
 
     def having(self, values: Iterable[str]) -> set[int]:
         """Return the combinations that have one of some values, whatever their case."""
-        return set().union(*(self._inverted.get(value.casefold(), ()) for value in values))
+        return set().union(
+            *(self._inverted.get(value.casefold(), ()) for value in values)
+        )
 
     @cached_property
     def _inverted(self) -> dict[str, list[int]]:
@@ -108,11 +112,13 @@ class Combinations:
                 inverted[names[code]].append(number)
         return inverted
 
-    def count(self, ranks: Iterable[int], *, absent: bool = False) -> list[tuple[str, int]]:
+    def count(
+        self, ranks: Iterable[int], *, absent: bool = False
+    ) -> list[tuple[str, int]]:
         """Return (value, how many of some products have it), the most frequent first.
 
-        Equally frequent values are in order of their text. With ``absent``, all products but
-        these are counted.
+        Equally frequent values are in order of their text. With ``absent``, all
+        products but these are counted.
         """
         totals = self._totals(ranks)
         if absent:
@@ -142,7 +148,11 @@ class FacetColumns:
     def __init__(self, active: int, attributes: Sequence[str]) -> None:
         names = [*BASIC.items(), *((name, displayed(name)) for name in attributes)]
         self.facets = [Combinations(*pair) for pair in names]
-        self.ids, self.price, self.bands = array("Q", (0,)), array("I", (0,)), bytearray(1)
+        self.ids, self.price, self.bands = (
+            array("Q", (0,)),
+            array("I", (0,)),
+            bytearray(1),
+        )
         for facet in self.facets:
             facet.add(())  # rank 0, which no product has
 
@@ -157,7 +167,9 @@ class FacetColumns:
     def drop(self, most: int) -> None:
         """Drop the attributes that have more than ``most`` values."""
         self.facets = [
-            facet for facet in self.facets if facet.name in BASIC or len(facet.values) <= most
+            facet
+            for facet in self.facets
+            if facet.name in BASIC or len(facet.values) <= most
         ]
 
     def encoded(self) -> Iterator[tuple[str, bytes]]:
@@ -177,21 +189,28 @@ def displayed(name: str) -> str:
 def ranges(
     bands: bytes | bytearray, ranks: Iterable[int], *, absent: bool = False
 ) -> list[tuple[float, float | None, int]]:
-    """Return (low, high, how many of some products cost that) for ranges that are not empty.
+    """Return (low, high, how many of some products cost that) for ranges that are not
+    empty.
 
-    ``bands`` has the index of each product's range, by rank. With ``absent``, all products but
-    these are counted.
+    ``bands`` has the index of each product's range, by rank. With ``absent``, all
+    products but these are counted.
     """
     counts = Counter(map(bands.__getitem__, ranks))
     if absent:
-        counts = Counter({band: bands.count(band, 1) for band in range(len(RANGES))}) - counts
+        counts = (
+            Counter({band: bands.count(band, 1) for band in range(len(RANGES))})
+            - counts
+        )
     return [
-        (low, high, counts[band]) for band, (low, high) in enumerate(RANGES) if counts[band]
+        (low, high, counts[band])
+        for band, (low, high) in enumerate(RANGES)
+        if counts[band]
     ]
 
 
 def counted(ranks: Sequence[int], active: int) -> tuple[Sequence[int], bool]:
-    """Return (ranks to count, False), or (the ranks that they lack, True) where those are fewer.
+    """Return (ranks to count, False), or (the ranks that they lack, True) where those
+    are fewer.
 
     Only ranks in order can be complemented; those of a search by number are not.
     """
@@ -214,7 +233,8 @@ def count(
     ranks: Sequence[int],
     own: Mapping[str, Sequence[int]] | None = None,
 ) -> list[Any]:
-    """Return (name, displayname, values, ranges) of each facet of a result that has any.
+    """Return (name, displayname, values, ranges) of each facet of a result that has
+    any.
 
     Args:
         facets: all of the catalog, with the `BASIC` ones first.
@@ -228,9 +248,13 @@ def count(
     rows: list[Any] = []
     for facet in facets:
         to_count, absent = of_facet.get(facet.name, of_result)
-        rows.append((facet.name, facet.displayname, facet.count(to_count, absent=absent), []))
+        rows.append(
+            (facet.name, facet.displayname, facet.count(to_count, absent=absent), [])
+        )
     to_count, absent = of_facet.get(PRICE, of_result)
-    rows.insert(len(BASIC), (PRICE, "Price", [], ranges(bands, to_count, absent=absent)))
+    rows.insert(
+        len(BASIC), (PRICE, "Price", [], ranges(bands, to_count, absent=absent))
+    )
     return [row for row in rows if row[2] or row[3]]
 
 
@@ -238,4 +262,6 @@ def keep(ranks: Sequence[int], column: Sequence[int], wanted: set[int]) -> list[
     """Return the ranks whose entry in a column is wanted."""
     if not ranks:
         return []
-    return list(compress(ranks, map(wanted.__contains__, map(column.__getitem__, ranks))))
+    return list(
+        compress(ranks, map(wanted.__contains__, map(column.__getitem__, ranks)))
+    )

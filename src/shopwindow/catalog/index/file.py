@@ -1,4 +1,6 @@
-"""SQLite files of a catalog's build: how they are written, and how a finished one is opened."""
+"""SQLite files of a catalog's build: how they are written, and how a finished one is
+opened.
+"""
 
 import sqlite3
 from pathlib import Path
@@ -13,10 +15,12 @@ _VERSION = slice(96, 100)
 def create(path: Path, script: str, old: Path | None = None) -> sqlite3.Connection:
     """Create a database, and return a connection that is in a transaction.
 
-    It has no journal and does not sync: a build that crashes starts again. Statements know the
-    file ``old`` as `old`.
+    It has no journal and does not sync: a build that crashes starts again. Statements
+    know the file ``old`` as `old`.
     """
-    connection = sqlite3.connect(path.absolute().as_uri(), uri=True, isolation_level=None)
+    connection = sqlite3.connect(
+        path.absolute().as_uri(), uri=True, isolation_level=None
+    )
     for pragma in (
         f"page_size={PAGE_SIZE}",
         "journal_mode=OFF",
@@ -44,8 +48,8 @@ def _unchanging(path: Path) -> str:
 def written_here(path: Path) -> bool:
     """Whether this version of SQLite wrote a file. Raises OSError.
 
-    Another version may lay out the same rows differently, and equal content must give equal
-    bytes.
+    Another version may lay out the same rows differently, and equal content must give
+    equal bytes.
     """
     with open(path, "rb") as file:
         written_by = int.from_bytes(file.read(100)[_VERSION], "big")

@@ -1,17 +1,19 @@
 """Writing catalog.sqlite: streams of documents become one file.
 
-Memory is bounded, whatever the number of products, and the same content gives the same bytes.
+Memory is bounded, whatever the number of products, and the same content gives the same
+bytes.
 
-How a catalog is written. Each stream is read once, into files beside the catalog (`_read`).
-Products then get their static rank: active ones first, best sellers before others, then by id
-(`_rank`). From there on every table is written in the order of its key, so that its pages are
-filled one after the other, and the products that a list shows first lie side by side. Worker
-processes compute the rows of `CHUNK` products each (`_make`), and this process writes them in
-order (`_take`). Rows whose key is not the rank wait in a file and are sorted there
-(`_sorted_tables`). The words come last, because they are counted over all products (`_words`).
+How a catalog is written. Each stream is read once, into files beside the catalog
+(`_read`). Products then get their static rank: active ones first, best sellers before
+others, then by id (`_rank`). From there on every table is written in the order of its
+key, so that its pages are filled one after the other, and the products that a list
+shows first lie side by side. Worker processes compute the rows of `CHUNK` products each
+(`_make`), and this process writes them in order (`_take`). Rows whose key is not the
+rank wait in a file and are sorted there (`_sorted_tables`). The words come last,
+because they are counted over all products (`_words`).
 
-If there is a previous catalog, rows of products that did not change are copied from it. The
-bytes are the same as without it.
+If there is a previous catalog, rows of products that did not change are copied from it.
+The bytes are the same as without it.
 """
 
 import os
@@ -54,20 +56,22 @@ INDEX_FORMAT = 2
 """The format of catalog.sqlite; a reader refuses any other."""
 
 CHUNK = 500
-"""Products whose rows a worker computes at a time: enough to make up for the way between processes,
-and few enough to hold in memory for each worker.
+"""Products whose rows a worker computes at a time: enough to make up for the way
+between processes, and few enough to hold in memory for each worker.
 """
 
 CHUNKS_WORDED = 4
-"""Words are counted over so many chunks at a time: the more products, the more words they share,
-and the fewer counts are written.
+"""Words are counted over so many chunks at a time: the more products, the more words
+they share, and the fewer counts are written.
 """
 
 MAX_FACETS = 8
-"""Attributes that are facets: those that most products have. A shopper reads no more."""
+"""Attributes that are facets: those that most products have. A shopper reads no more.
+"""
 
 FACET_SHARE = 50
-"""An attribute is a facet only if one product in so many has it, and at least two do."""
+"""An attribute is a facet only if one product in so many has it, and at least two do.
+"""
 
 MAX_FACET_VALUES = 1000
 """An attribute with more values is no facet: nobody chooses from so many."""
@@ -126,7 +130,9 @@ RANK_ORDERS = {
     "newness_descending": "days IS NULL, days, id",
     "bestseller_descending": "best IS NULL, best DESC, id",
 }
-"""How each of `protocol.SORTS` orders products; bestseller_ascending is the rank itself."""
+"""How each of `protocol.SORTS` orders products; bestseller_ascending is the rank
+itself.
+"""
 
 
 @dataclass(frozen=True)
@@ -223,11 +229,14 @@ class _IndexWriter:
     # -- the streams, once each --
 
     def _read(self) -> sqlite3.Connection:
-        """Read all streams. Of two documents about the stock of a UPC, the first counts."""
+        """Read all streams. Of two documents about the stock of a UPC, the first
+        counts.
+        """
         facts = create(self.folder / "facts", FACTS)
         self._read_products(facts)
         facts.executemany(
-            "INSERT INTO stock VALUES (?, ?, ?)", map(self._stock, self.sources.inventory)
+            "INSERT INTO stock VALUES (?, ?, ?)",
+            map(self._stock, self.sources.inventory),
         )
         facts.execute(
             "CREATE TABLE stocked (upc INTEGER PRIMARY KEY, online INTEGER, stores BLOB)"
@@ -237,7 +246,8 @@ class _IndexWriter:
         )
         facts.execute("DROP TABLE stock")
         facts.executemany(
-            "INSERT INTO opinion VALUES (?, ?, ?, ?, ?)", map(_opinion, self.sources.reviews)
+            "INSERT INTO opinion VALUES (?, ?, ?, ?, ?)",
+            map(_opinion, self.sources.reviews),
         )
         recommendations = (
             (document["product"], orjson.dumps(document["products"]))
@@ -267,13 +277,15 @@ class _IndexWriter:
                     )
                     start += len(data)
 
-            facts.executemany("INSERT INTO product VALUES (NULL, ?, ?, ?, ?, ?)", staged())
+            facts.executemany(
+                "INSERT INTO product VALUES (NULL, ?, ?, ?, ?, ?)", staged()
+            )
 
     def _stock(self, document: Json) -> tuple[int, int | None, bytes | None]:
         """Return (UPC, stock of the site, stock of the stores) as a row.
 
-        A store has two bits at its place: 0 nothing, 1 limited, 2 more. Places are given out in
-        the order in which stores first have stock.
+        A store has two bits at its place: 0 nothing, 1 limited, 2 more. Places are
+        given out in the order in which stores first have stock.
         """
         stores, places = bytearray(), self.locations
         for text, quantity in document.get("stores", {}).items():
@@ -287,7 +299,8 @@ class _IndexWriter:
         return int(document["upc"]), document.get("site"), bytes(stores) or None
 
     def _rank(self, facts: sqlite3.Connection) -> tuple[int, int]:
-        """Give products their ranks and choose the facets. Return how many there are, and active.
+        """Give products their ranks and choose the facets. Return how many there are,
+        and active.
 
         ``starts`` and ``sizes`` say where the product of each rank stands in the file.
         """
@@ -296,7 +309,9 @@ class _IndexWriter:
         for start, size in facts.execute(order):
             self.starts.append(start)
             self.sizes.append(size)
-        (active,) = facts.execute("SELECT count(*) FROM product WHERE active").fetchone()
+        (active,) = facts.execute(
+            "SELECT count(*) FROM product WHERE active"
+        ).fetchone()
         total = len(self.starts) - 1
 
         least = max(2, total / FACET_SHARE)
@@ -312,8 +327,8 @@ class _IndexWriter:
     def _reviews(self, facts: sqlite3.Connection) -> None:
         """Write reviews, ratings and recommendations.
 
-        Reviews are numbered by product, the newest first, so that a page of them is a range. A
-        rating says where a product's begin, and how many have how many stars.
+        Reviews are numbered by product, the newest first, so that a page of them is a
+        range. A rating says where a product's begin, and how many have how many stars.
         """
         order = "SELECT document FROM opinion ORDER BY product, date DESC, id"
         self._copy("INSERT INTO review VALUES (NULL, ?)", facts.execute(order))
@@ -325,13 +340,17 @@ class _IndexWriter:
 
         def ratings() -> Iterator[tuple[Any, ...]]:
             first = 1
-            for product, *counts in facts.execute("SELECT * FROM rating ORDER BY product"):
+            for product, *counts in facts.execute(
+                "SELECT * FROM rating ORDER BY product"
+            ):
                 yield product, first, *counts
                 first += sum(counts)
 
         self._copy("INSERT INTO rating VALUES (?, ?, ?, ?, ?, ?, ?)", ratings())
         order = "SELECT product, products FROM recommendation ORDER BY product, rowid"
-        self._copy("INSERT OR IGNORE INTO recommendation VALUES (?, ?)", facts.execute(order))
+        self._copy(
+            "INSERT OR IGNORE INTO recommendation VALUES (?, ?)", facts.execute(order)
+        )
 
     def _copy(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """Write rows, and add them to the catalog's digest."""
@@ -351,9 +370,12 @@ class _IndexWriter:
         """Write the rows of all products. Return the columns of the active ones."""
         columns = FacetColumns(active, self.shop.facets)
         chunks = [
-            range(start, min(start + CHUNK, total + 1)) for start in range(1, total + 1, CHUNK)
+            range(start, min(start + CHUNK, total + 1))
+            for start in range(1, total + 1, CHUNK)
         ]
-        self.postings: dict[int, array[int]] = {id: array("I") for id in self.shop.categories}
+        self.postings: dict[int, array[int]] = {
+            id: array("I") for id in self.shop.categories
+        }
         with shared(partial(map, self._make), chunks, self.jobs) as results:
             for chunk, rows in zip(chunks, results, strict=True):
                 self._take(chunk[0], rows, columns)
@@ -371,12 +393,16 @@ class _IndexWriter:
             return row
 
         for rank in ranks:
-            make_product(self.shop, fact_of, rank, self._product(rank), rows, self.previous)
+            make_product(
+                self.shop, fact_of, rank, self._product(rank), rows, self.previous
+            )
         facts.close()
         return rows
 
     def _product(self, rank: int) -> Json:
-        """Read a product. The file is not mapped: its pages would count as the build's memory."""
+        """Read a product. The file is not mapped: its pages would count as the build's
+        memory.
+        """
         return orjson.loads(
             os.pread(self.products.fileno(), self.sizes[rank], self.starts[rank])
         )
@@ -400,7 +426,9 @@ class _IndexWriter:
                 self.postings[category].append(rank)
 
     def _store(self, table: str, first: int, chunk: ProductRows) -> None:
-        """Write a chunk's rows of one table in order; unchanged ones come from the previous."""
+        """Write a chunk's rows of one table in order; unchanged ones come from the
+        previous.
+        """
         rows = iter(chunk.rows.get(table, ()))
         for products, was in chunk.stored:
             if was is None:
@@ -424,9 +452,13 @@ class _IndexWriter:
         facts = reading(self.folder / "facts")
         stores = facts.execute("SELECT upc, stores FROM stocked ORDER BY upc")
         rows = later.execute("SELECT * FROM upc ORDER BY upc")
-        self._copy("INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?)", _joined(rows, stores))
+        self._copy(
+            "INSERT OR IGNORE INTO upc VALUES (?, ?, ?, ?)", _joined(rows, stores)
+        )
         order = "SELECT sku, product, upc FROM upc ORDER BY sku"
-        self.out.executemany("INSERT OR IGNORE INTO sku VALUES (?, ?, ?)", later.execute(order))
+        self.out.executemany(
+            "INSERT OR IGNORE INTO sku VALUES (?, ?, ?)", later.execute(order)
+        )
         facts.close()
         brands = (
             (brand["name"], brand["id"], brand["url"])
@@ -451,7 +483,8 @@ class _IndexWriter:
             self.out.execute("INSERT INTO col VALUES (?, ?)", (name, data))
         for number, facet in enumerate(columns.facets):
             self.out.execute(
-                "INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)", (number, *facet.encoded())
+                "INSERT INTO facet VALUES (?, ?, ?, ?, ?, ?)",
+                (number, *facet.encoded()),
             )
 
         for id, category in sorted(self.shop.categories.items()):
@@ -469,9 +502,9 @@ class _IndexWriter:
     def _words(self, active: int) -> None:
         """Write what products are found by.
 
-        If all active products have the ranks and words that they had before, it is copied. If
-        more than half of them have new words, the previous catalog's are not used: subtracting
-        the old ones would take longer than counting anew.
+        If all active products have the ranks and words that they had before, it is
+        copied. If more than half of them have new words, the previous catalog's are not
+        used: subtracting the old ones would take longer than counting anew.
         """
         previous = self.previous
         is_same = all(runs == [(len(ranks), ranks[0])] for ranks, runs in self.worded)
@@ -480,12 +513,19 @@ class _IndexWriter:
             whole = (range(batch[0][0][0], batch[-1][0][-1] + 1) for batch in batches)
             wording.take(self.out, whole)
             return
-        new = sum(count for _, runs in self.worded for count, was in runs if was is None)
+        new = sum(
+            count for _, runs in self.worded for count, was in runs if was is None
+        )
         if not previous or new > active / 2:
             self.previous = None
-            self.worded = [(ranks, Runs([(len(ranks), None)])) for ranks, _ in self.worded]
+            self.worded = [
+                (ranks, Runs([(len(ranks), None)])) for ranks, _ in self.worded
+            ]
         wording.make(
-            self.out, self.folder, self._all_worded(active), old=self.previous is not None
+            self.out,
+            self.folder,
+            self._all_worded(active),
+            old=self.previous is not None,
         )
 
     def _all_worded(self, active: int) -> Iterator[Worded]:
@@ -541,9 +581,14 @@ class _IndexWriter:
     def _finish(self, active: int) -> str:
         """Write what stands once in a catalog, and close it. Return format and digest."""
         synonyms = [
-            [" ".join(indexed(text)) for text in group] for group in self.sources.synonyms
+            [" ".join(indexed(text)) for text in group]
+            for group in self.sources.synonyms
         ]
-        roots = [id for id, category in self.shop.categories.items() if category.parent is None]
+        roots = [
+            id
+            for id, category in self.shop.categories.items()
+            if category.parent is None
+        ]
         meta = {
             "format": INDEX_FORMAT,
             "active": active,
@@ -573,7 +618,9 @@ def _opinion(review: Json) -> tuple[Any, ...]:
 def _joined(
     rows: Iterable[tuple[Any, ...]], stores: Iterator[tuple[int, bytes]]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of UPCs with the stock that stores have of them; both are in order."""
+    """Yield the rows of UPCs with the stock that stores have of them; both are in
+    order.
+    """
     upc, stock = next(stores, (None, None))
     for row in rows:
         while upc is not None and upc < row[0]:
@@ -582,7 +629,8 @@ def _joined(
 
 
 def _families(later: sqlite3.Connection) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield (id, its members, its collections) for collections and their members, by id.
+    """Yield (id, its members, its collections) for collections and their members, by
+    id.
 
     Members are in the order of the document, collections in order of id.
     """

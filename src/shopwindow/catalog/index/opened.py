@@ -1,13 +1,15 @@
-"""The catalog of a release, read from one SQLite file: `catalog.protocol.Catalog` implemented.
+"""The catalog of a release, read from one SQLite file: `catalog.protocol.Catalog`
+implemented.
 
-The file never changes, so it is opened immutable and without locks. SQLite maps as much of it as
-it can, and the rest lies in the system's page cache; all processes share both. Each thread has
-a connection of its own, and a forked process opens new ones.
+The file never changes, so it is opened immutable and without locks. SQLite maps as much
+of it as it can, and the rest lies in the system's page cache; all processes share both.
+Each thread has a connection of its own, and a forked process opens new ones.
 
-Products are addressed by rank within the file: a number from 1 in the order of best sellers,
-active products first. A list of products is an array of ranks, and what lists are filtered,
-ordered and counted by are columns: arrays indexed by rank. They are read into memory when a
-request first needs them. Ids, which everyone else knows, stand in the column `id`.
+Products are addressed by rank within the file: a number from 1 in the order of best
+sellers, active products first. A list of products is an array of ranks, and what lists
+are filtered, ordered and counted by are columns: arrays indexed by rank. They are read
+into memory when a request first needs them. Ids, which everyone else knows, stand in
+the column `id`.
 """
 
 import os
@@ -33,28 +35,41 @@ from shopwindow.catalog.index.indexing import INDEX_FORMAT
 from shopwindow.catalog.index.rows import Render, average
 from shopwindow.catalog.index.words import stem
 from shopwindow.catalog.parts import PART_VIEWS, surroundings
-from shopwindow.catalog.protocol import PRICE, Facet, Page, Part, ProductQuery, Range, Reviews
+from shopwindow.catalog.protocol import (
+    PRICE,
+    Facet,
+    Page,
+    Part,
+    ProductQuery,
+    Range,
+    Reviews,
+)
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.index import HandedOut
 from shopwindow.retail.articles import Status
 
 MAPPED_BYTES = 1 << 40
-"""Bytes of the file that may be mapped: all of it. SQLite has a lower limit, usually 2 GiB."""
+"""Bytes of the file that may be mapped: all of it. SQLite has a lower limit, usually 2
+GiB.
+"""
 
 CACHE_SIZE = -16384
-"""Pages that a connection caches of what is not mapped; negative for KiB, so 16 MiB: the upper
-levels of every tree.
+"""Pages that a connection caches of what is not mapped; negative for KiB, so 16 MiB:
+the upper levels of every tree.
 """
 
 INTEGER_END = 1 << 63
 """SQLite's integers are less than this, and not less than its negative."""
 
 MAX_PLACEHOLDERS = 900
-"""Ids in one statement. SQLite took at most 999 placeholders before its release 3.32."""
+"""Ids in one statement. SQLite took at most 999 placeholders before its release 3.32.
+"""
 
 FEW = 20
-"""If less than one in so many of a list is needed, picking the best beats sorting all of it."""
+"""If less than one in so many of a list is needed, picking the best beats sorting all
+of it.
+"""
 
 Ranking = Callable[[Sequence[int], int], Sequence[int]]
 """(ranks, most) → the first ``most`` of the ranks in another order."""
@@ -84,12 +99,15 @@ def renderer(content: Content) -> Render:
     """Return the function that renders the parts of a product that the index stores."""
     around = surroundings(content)
     return lambda product: {
-        part: orjson.dumps(render(product, around)) for part, render in PART_VIEWS.items()
+        part: orjson.dumps(render(product, around))
+        for part, render in PART_VIEWS.items()
     }
 
 
 class OpenedCatalog:
-    """One catalog, open for reading. Its public methods are those of `protocol.Catalog`."""
+    """One catalog, open for reading. Its public methods are those of
+    `protocol.Catalog`.
+    """
 
     def __init__(self, path: Path) -> None:
         self._uri = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
@@ -102,14 +120,16 @@ class OpenedCatalog:
     def database(self) -> sqlite3.Connection:
         """This thread's connection.
 
-        A connection of a parent process is neither used nor closed: SQLite allows neither
-        across a fork. It stays referenced here, so that nothing closes it.
+        A connection of a parent process is neither used nor closed: SQLite allows
+        neither across a fork. It stays referenced here, so that nothing closes it.
         """
         local = self._local
         if getattr(local, "process", None) != os.getpid():
             if getattr(local, "connection", None):
                 self._inherited.append(local.connection)
-            local.connection = sqlite3.connect(self._uri, uri=True, isolation_level=None)
+            local.connection = sqlite3.connect(
+                self._uri, uri=True, isolation_level=None
+            )
             local.connection.execute(f"PRAGMA mmap_size={MAPPED_BYTES}")
             local.connection.execute(f"PRAGMA cache_size={CACHE_SIZE}")
             local.process = os.getpid()
@@ -155,7 +175,8 @@ class OpenedCatalog:
 
     def _parts(self, ids: Sequence[int], table: str) -> list[tuple[Any, ...]]:
         return self._many(
-            f"SELECT id, data FROM number JOIN {table} USING (rank) WHERE id IN ({{}})", ids
+            f"SELECT id, data FROM number JOIN {table} USING (rank) WHERE id IN ({{}})",
+            ids,
         )
 
     def product_of_upc(self, upcs: Sequence[str]) -> Mapping[str, int]:
@@ -164,7 +185,11 @@ class OpenedCatalog:
             "SELECT upc, product FROM upc WHERE upc IN ({})", list(numbers.values())
         )
         products = dict(rows)
-        return {upc: products[number] for upc, number in numbers.items() if number in products}
+        return {
+            upc: products[number]
+            for upc, number in numbers.items()
+            if number in products
+        }
 
     def product_of_sku(self, sku: int) -> tuple[Json, Json] | None:
         id = self._one("SELECT product FROM sku WHERE sku = ?", sku)
@@ -191,20 +216,26 @@ class OpenedCatalog:
         ids: list[int] = orjson.loads(self.meta["featured"])
         return ids
 
-    def families(self, ids: Sequence[int]) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
+    def families(
+        self, ids: Sequence[int]
+    ) -> Mapping[int, tuple[Sequence[int], Sequence[int]]]:
         if self._in_families.isdisjoint(ids):
             return {}
-        rows = self._many("SELECT id, members, collections FROM family WHERE id IN ({})", ids)
+        rows = self._many(
+            "SELECT id, members, collections FROM family WHERE id IN ({})", ids
+        )
         return {
             id: (orjson.loads(members), orjson.loads(collections))
             for id, members, collections in rows
         }
 
-    def digests(self, kind: Literal["category", "product"]) -> Iterator[tuple[int, bytes]]:
+    def digests(
+        self, kind: Literal["category", "product"]
+    ) -> Iterator[tuple[int, bytes]]:
         """Yield (id, digest) in order of id.
 
-        Digests of two catalogs differ if the document or a rendered part of it does. The digest
-        of a category is its document.
+        Digests of two catalogs differ if the document or a rendered part of it does.
+        The digest of a category is its document.
         """
         yield from self.database.execute(DIGEST_QUERIES[kind])
 
@@ -219,7 +250,9 @@ class OpenedCatalog:
         return ids
 
     def browse(self, category: int, query: ProductQuery) -> Page:
-        rows = self.rows("SELECT products, facets FROM category WHERE id = ?", (category,))
+        rows = self.rows(
+            "SELECT products, facets FROM category WHERE id = ?", (category,)
+        )
         if not rows:
             return Page(0)
         products, counted_facets = rows[0]
@@ -251,7 +284,9 @@ class OpenedCatalog:
         return page
 
     def _direct(self, phrase: str) -> int | None:
-        """Return the rank of the active product whose id, UPC or sku the phrase is, or None."""
+        """Return the rank of the active product whose id, UPC or sku the phrase is, or
+        None.
+        """
         number = phrase.strip()
         if not (number.isascii() and number.isdigit() and len(number) <= 16):
             return None
@@ -261,15 +296,17 @@ class OpenedCatalog:
             "SELECT rank FROM sku JOIN number ON id = product WHERE sku = ?",
         )
         ranks = (self._one(statement, int(number)) for statement in statements)
-        return next((rank for rank in ranks if rank is not None and rank <= self.active), None)
+        return next(
+            (rank for rank in ranks if rank is not None and rank <= self.active), None
+        )
 
     def page(
         self, ranks: Sequence[int], query: ProductQuery, order: Ranking | None = None
     ) -> Page:
         """Return a page of some products, narrowed by the query's filters.
 
-        ``order`` puts the narrowed products into their own order, if the query has none; None:
-        they are in it. It need not look beyond the page.
+        ``order`` puts the narrowed products into their own order, if the query has
+        none; None: they are in it. It need not look beyond the page.
         """
         narrowed = self.narrowed(ranks, query)
         facets = self._counted(ranks, narrowed, query) if query.facets else ()
@@ -281,7 +318,9 @@ class OpenedCatalog:
     def narrowed(
         self, ranks: Sequence[int], query: ProductQuery, except_for: str | None = None
     ) -> Sequence[int]:
-        """Return the products that pass all filters of a query, or all but that of one facet."""
+        """Return the products that pass all filters of a query, or all but that of one
+        facet.
+        """
         for name, values in query.filters.items():
             if name != except_for:
                 facet = self.facet(name)
@@ -295,7 +334,9 @@ class OpenedCatalog:
         self, ranks: Sequence[int], narrowed: Sequence[int], query: ProductQuery
     ) -> tuple[Facet, ...]:
         """Return the facets of a result, each counted without its own filter."""
-        without_own = {name: self.narrowed(ranks, query, name) for name in query.filters}
+        without_own = {
+            name: self.narrowed(ranks, query, name) for name in query.filters
+        }
         if query.price:
             without_own[PRICE] = self.narrowed(ranks, query, PRICE)
         return _facets(counting.count(self.facets, self._bands, narrowed, without_own))
@@ -313,7 +354,8 @@ class OpenedCatalog:
         return tuple([ids[rank] for rank in ranks[start : start + query.perpage]])
 
     def sorted(self, ranks: Sequence[int], sort: str, most: int) -> list[int]:
-        """Return some products in the order of one of SORTS, the first ``most`` at least.
+        """Return some products in the order of one of SORTS, the first ``most`` at
+        least.
 
         The column of a sort has the place of each product in that order.
         """
@@ -363,9 +405,7 @@ class OpenedCatalog:
         end = min(start + number, first + total)
         shown: list[tuple[Any, ...]] = []
         if start < end:
-            statement = (
-                "SELECT document FROM review WHERE number >= ? AND number < ? ORDER BY number"
-            )
+            statement = "SELECT document FROM review WHERE number >= ? AND number < ? ORDER BY number"
             shown = self.rows(statement, (start, end))
         reviews = tuple([orjson.loads(data) for (data,) in shown])
         return Reviews(average(counts), total, counts, reviews)
@@ -375,7 +415,9 @@ class OpenedCatalog:
         chosen = orjson.loads(self._one(statement, product) or b"[]")  # by editors
         ranks: dict[int, int] = {}
         if chosen:
-            ranks = dict(self._many("SELECT id, rank FROM number WHERE id IN ({})", chosen))
+            ranks = dict(
+                self._many("SELECT id, rank FROM number WHERE id IN ({})", chosen)
+            )
         recommended = [
             id
             for id in dict.fromkeys(chosen)
@@ -411,7 +453,9 @@ class OpenedCatalog:
         ]
         statuses: dict[tuple[str, int], Status] = {}
         for upc, number in numbers.items():
-            stock = stock_by_upc.get(number) or b""  # two bits a place, four places a byte
+            stock = (
+                stock_by_upc.get(number) or b""
+            )  # two bits a place, four places a byte
             for location, place in places:
                 byte, shift = place >> 2, (place & 3) * 2
                 if byte >= len(stock):
@@ -451,7 +495,9 @@ class OpenedCatalog:
         rows = self.rows(
             "SELECT name, displayname, vals, starts, codes FROM facet ORDER BY number"
         )
-        return [Combinations.decoded(row, self.column(f"facet {row[0]}")) for row in rows]
+        return [
+            Combinations.decoded(row, self.column(f"facet {row[0]}")) for row in rows
+        ]
 
     def facet(self, name: str) -> Combinations | None:
         return next((facet for facet in self.facets if facet.name == name), None)
@@ -462,12 +508,16 @@ class OpenedCatalog:
 
     @cached_property
     def synonyms(self) -> dict[tuple[str, ...], list[tuple[str, ...]]]:
-        """The stems of a word, or of a name of several words → those of each of its synonyms."""
+        """The stems of a word, or of a name of several words → those of each of its
+        synonyms.
+        """
         synonyms: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
         for group in orjson.loads(self.meta["synonyms"]):
             names = [tuple(map(stem, text.split())) for text in group]
             for name in names:
-                synonyms.setdefault(name, []).extend(other for other in names if other != name)
+                synonyms.setdefault(name, []).extend(
+                    other for other in names if other != name
+                )
         return synonyms
 
     @cached_property
@@ -496,8 +546,14 @@ PART_OF_ONE = {
 
 
 def _upc_numbers(upcs: Sequence[str]) -> dict[str, int]:
-    """Return the UPCs that can be in the catalog, with the number under which it has them."""
-    return {upc: int(upc) for upc in upcs if upc.isascii() and upc.isdigit() and len(upc) <= 14}
+    """Return the UPCs that can be in the catalog, with the number under which it has
+    them.
+    """
+    return {
+        upc: int(upc)
+        for upc in upcs
+        if upc.isascii() and upc.isdigit() and len(upc) <= 14
+    }
 
 
 def _facets(counted: Sequence[Any]) -> tuple[Facet, ...]:

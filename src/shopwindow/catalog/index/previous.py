@@ -1,4 +1,6 @@
-"""The previous release's catalog, from which the next one copies the rows that did not change."""
+"""The previous release's catalog, from which the next one copies the rows that did not
+change.
+"""
 
 import os
 import sqlite3
@@ -19,7 +21,9 @@ def usable(path: Path, format: int) -> bool:
     """
     try:
         with closing(reading(path)) as database:
-            row = database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone()
+            row = database.execute(
+                "SELECT value FROM meta WHERE name = 'format'"
+            ).fetchone()
         return bool(row == (format,)) and written_here(path)
     except (OSError, sqlite3.Error):
         return False
@@ -28,9 +32,9 @@ def usable(path: Path, format: int) -> bool:
 class PreviousCatalog:
     """A catalog to copy from.
 
-    ``categories`` are its own, by id. The first ``active`` of its products, by rank, are active.
-    Each process opens the file for itself: SQLite does not allow a connection to be used after a
-    fork.
+    ``categories`` are its own, by id. The first ``active`` of its products, by rank,
+    are active. Each process opens the file for itself: SQLite does not allow a
+    connection to be used after a fork.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,14 +56,14 @@ class PreviousCatalog:
 
     def product(self, id: int) -> PreviousProduct | None:
         """Return a product, or None."""
-        statement = (
-            "SELECT rank, digest, data FROM number JOIN document USING (rank) WHERE id = ?"
-        )
+        statement = "SELECT rank, digest, data FROM number JOIN document USING (rank) WHERE id = ?"
         row = self._database.execute(statement, (id,)).fetchone()
         return PreviousProduct(*row) if row else None
 
     def words(self, first: int, count: int) -> Iterator[tuple[str, str]]:
-        """Yield the texts of `short` and `described` of so many products, from a rank on."""
+        """Yield the texts of `short` and `described` of so many products, from a rank
+        on.
+        """
         statement = (
             "SELECT short.text, described.stems FROM short JOIN described USING (rank)"
             " WHERE rank BETWEEN ? AND ?"

@@ -1,9 +1,10 @@
-"""From one product to its rows in catalog.sqlite: computed members, parts, lists and words.
+"""From one product to its rows in catalog.sqlite: computed members, parts, lists and
+words.
 
-The workers of a build run `make_product` for chunks of products, and send `ProductRows` back to
-the process that writes. It is pure but for two readers that it is given: rows of the feeds that
-were read before (reviews, stock), and products of the previous catalog, whose rows may be copied
-instead of rendered again.
+The workers of a build run `make_product` for chunks of products, and send `ProductRows`
+back to the process that writes. It is pure but for two readers that it is given: rows
+of the feeds that were read before (reviews, stock), and products of the previous
+catalog, whose rows may be copied instead of rendered again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,10 +22,13 @@ from shopwindow.catalog.rules import ends
 from shopwindow.content.yaml import Json
 
 Render = Callable[[Json], Mapping[Part, bytes]]
-"""A product's document with its computed members → the parts of its responses, in JSON."""
+"""A product's document with its computed members → the parts of its responses, in JSON.
+"""
 
 FactOf = Callable[[str, int], tuple[Any, ...] | None]
-"""(statement, number) → the row of what the feeds say: ratings by product, stock by UPC."""
+"""(statement, number) → the row of what the feeds say: ratings by product, stock by
+UPC.
+"""
 
 IndexRow = tuple[Any, ...]
 NO_STARS = (0, 0, 0, 0, 0)
@@ -33,7 +37,8 @@ NO_STARS = (0, 0, 0, 0, 0)
 class Category(NamedTuple):
     """A category as products need it.
 
-    ``line`` holds its id and those of the categories above it, ``text`` the names of all these.
+    ``line`` holds its id and those of the categories above it, ``text`` the names of
+    all these.
     """
 
     document: Json
@@ -45,7 +50,9 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True)
 class Referred:
-    """What products refer to. ``facets`` are the attributes that are facets, in upper case."""
+    """What products refer to. ``facets`` are the attributes that are facets, in upper
+    case.
+    """
 
     categories: Mapping[int, Category]
     brands: Mapping[str, Json]
@@ -54,7 +61,9 @@ class Referred:
 
 
 class PreviousProduct(NamedTuple):
-    """A product of the previous catalog; ``digest`` is of its document and rendered parts."""
+    """A product of the previous catalog; ``digest`` is of its document and rendered
+    parts.
+    """
 
     rank: int
     digest: bytes
@@ -62,7 +71,9 @@ class PreviousProduct(NamedTuple):
 
 
 class PreviousProducts(Protocol):
-    """The previous catalog, written by the same program with the same settings and promotions."""
+    """The previous catalog, written by the same program with the same settings and
+    promotions.
+    """
 
     @property
     def categories(self) -> Mapping[int, Category]:
@@ -80,17 +91,22 @@ class PreviousProducts(Protocol):
 
 
 class Runs(list[tuple[int, int | None]]):
-    """Which products are new and which are as in the previous catalog, in the order of ranks.
+    """Which products are new and which are as in the previous catalog, in the order of
+    ranks.
 
-    Each entry stands for several products in a row, as (how many, the rank that the first of
-    them had there); None: they are new.
+    Each entry stands for several products in a row, as (how many, the rank that the
+    first of them had there); None: they are new.
     """
 
     def note(self, previous_rank: int | None) -> None:
         """Add the next product."""
         if self:
             count, first = self[-1]
-            is_next = previous_rank is None if first is None else previous_rank == first + count
+            is_next = (
+                previous_rank is None
+                if first is None
+                else previous_rank == first + count
+            )
             if is_next:
                 self[-1] = count + 1, first
                 return
@@ -122,7 +138,9 @@ class ProductRows:
 
 
 def categories(documents: Iterable[Json]) -> dict[int, Category]:
-    """Return all categories by id, in their order, from trees and from lists with `parent`."""
+    """Return all categories by id, in their order, from trees and from lists with
+    `parent`.
+    """
     documents_by_id: dict[int, Json] = {}
     parents: dict[int, int | None] = {}
 
@@ -145,7 +163,9 @@ def categories(documents: Iterable[Json]) -> dict[int, Category]:
         while (parent := parents[line[-1]]) is not None and parent not in line:
             line.append(parent)
         flat = {
-            key: value for key, value in document.items() if key not in ("categories", "parent")
+            key: value
+            for key, value in document.items()
+            if key not in ("categories", "parent")
         }
         text = " ".join(documents_by_id[above]["name"] for above in line)
         by_id[id] = Category(flat, parents[id], children[id], tuple(line), text)
@@ -160,10 +180,12 @@ def make_product(
     out: ProductRows,
     previous: PreviousProducts | None = None,
 ) -> None:
-    """Add one product to ``out``, except for its words; ``product`` gets its computed members.
+    """Add one product to ``out``, except for its words; ``product`` gets its computed
+    members.
 
-    A part depends on a document and the shop's settings alone, and the previous catalog was
-    written with the same settings. So if the document is as it was, its parts are, too.
+    A part depends on a document and the shop's settings alone, and the previous catalog
+    was written with the same settings. So if the document is as it was, its parts are,
+    too.
     """
     complete(shop, fact_of, product)
     id = product["id"]
@@ -223,7 +245,9 @@ def _is_reworded(
             (shop.categories.get(id), previous.categories.get(id))
             for id in product["categories"]
         )
-        return any((now and now.text) != (before and before.text) for now, before in pairs)
+        return any(
+            (now and now.text) != (before and before.text) for now, before in pairs
+        )
     before = replace(shop, categories=previous.categories)
     return _texts(before, orjson.loads(was.document)) != _texts(shop, product)
 
@@ -261,7 +285,8 @@ def complete(shop: Referred, fact_of: FactOf, product: Json) -> None:
     low, high = ends(price.get("sale", price["regular"]))
     stars = (
         fact_of(
-            "SELECT one, two, three, four, five FROM rating WHERE product = ?", product["id"]
+            "SELECT one, two, three, four, five FROM rating WHERE product = ?",
+            product["id"],
         )
         or NO_STARS
     )
@@ -270,10 +295,16 @@ def complete(shop: Referred, fact_of: FactOf, product: Json) -> None:
     available = is_active and "upcs" not in product
     for entry in product.get("upcs", ()):
         stock = fact_of("SELECT online FROM stocked WHERE upc = ?", int(entry["upc"]))
-        in_stock = stock is None or stock[0] is None or stock[0] > 0  # unknown: it can be sent
+        in_stock = (
+            stock is None or stock[0] is None or stock[0] > 0
+        )  # unknown: it can be sent
         entry["available"] = is_active and entry.get("active", True) and in_stock
         available = available or entry["available"]
-    product |= {"reviewCount": reviews, "available": available, "onsale": "sale" in price}
+    product |= {
+        "reviewCount": reviews,
+        "available": available,
+        "onsale": "sale" in price,
+    }
     product |= {"priceLow": float(low), "priceHigh": float(high)}
     if reviews:
         product["rating"] = average(stars)
@@ -285,8 +316,8 @@ def complete(shop: Referred, fact_of: FactOf, product: Json) -> None:
 def average(stars: Sequence[int]) -> float:
     """Return the mean rating, one decimal, halves upwards; 0.0 without ratings.
 
-    ``stars``: how many ratings have 1, 2, 3, 4 and 5 stars. It is computed in integers, so that
-    the result is exact.
+    ``stars``: how many ratings have 1, 2, 3, 4 and 5 stars. It is computed in integers,
+    so that the result is exact.
     """
     total = sum(stars)
     tenths = sum(number * count for number, count in enumerate(stars, 1)) * 10
@@ -307,14 +338,18 @@ def _texts(shop: Referred, product: Json) -> tuple[str, str, str, str, str]:
     The kind is the name of its type and those of its categories and of all above them.
     """
     categories = (
-        shop.categories[id].text for id in product["categories"] if id in shop.categories
+        shop.categories[id].text
+        for id in product["categories"]
+        if id in shop.categories
     )
     kind = " ".join((product.get("typeName", ""), *categories))
     values = list(chain.from_iterable(product.get("attributes", {}).values()))
     for color in product.get("colors", ()):
         values += (color["name"], color["normal"])
     values += (size["name"] for size in product.get("sizes", ()))
-    description = " ".join((product.get("description", ""), *product.get("bullets", ())))
+    description = " ".join(
+        (product.get("description", ""), *product.get("bullets", ()))
+    )
     return (
         product["name"],
         product.get("brand", ""),
@@ -329,4 +364,6 @@ def _milliseconds(instant: str | None) -> int | None:
     if instant is None:
         return None
     moment = datetime.fromisoformat(instant)
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+    return int(
+        (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000
+    )

@@ -1,16 +1,17 @@
 """From a shopper's phrase to the products it finds, the best first.
 
-How a search works. The phrase is split into words; those that say nothing are dropped. Each word
-becomes a Clause: the stems that may stand for it, which are its own, a synonym's, those of words
-that begin with it, or those of words that it may be a misspelling of. All clauses must match. If
-nothing matches all of them, the largest part of the phrase that finds something is taken; if
-few products match, the clauses are widened. Then the best few hundred products are scored by
-where the words stand in them.
+How a search works. The phrase is split into words; those that say nothing are dropped.
+Each word becomes a Clause: the stems that may stand for it, which are its own, a
+synonym's, those of words that begin with it, or those of words that it may be a
+misspelling of. All clauses must match. If nothing matches all of them, the largest part
+of the phrase that finds something is taken; if few products match, the clauses are
+widened. Then the best few hundred products are scored by where the words stand in them.
 
-A phrase is data. It never becomes query syntax, since a stem has letters and digits only.
+A phrase is data. It never becomes query syntax, since a stem has letters and digits
+only.
 
-The constants below bound what a phrase costs, or weigh one match against another. Those weights
-are tastes, and tests/catalog/test_search.py says which phrases must find what.
+The constants below bound what a phrase costs, or weigh one match against another. Those
+weights are tastes, and tests/catalog/test_search.py says which phrases must find what.
 """
 
 import math
@@ -37,10 +38,13 @@ from shopwindow.catalog.index.words import (
 from shopwindow.catalog.protocol import Range
 
 MAX_CHARACTERS = 1000
-"""Of a phrase; the rest is ignored. Nobody types as much, and a request must not cost more."""
+"""Of a phrase; the rest is ignored. Nobody types as much, and a request must not cost
+more.
+"""
 
 MAX_WORDS = 12
-"""Of a phrase that are searched for; the rest is ignored. Each costs a few statements."""
+"""Of a phrase that are searched for; the rest is ignored. Each costs a few statements.
+"""
 
 MAX_NAME_WORDS = 4
 """A name that has synonyms has at most so many words: `dressing gown` has two."""
@@ -49,19 +53,20 @@ MAX_COMPLETIONS = 40
 """A beginning stands for at most so many words, the most frequent ones."""
 
 MAX_COMPLETION_PRODUCTS = 200_000
-"""A beginning stands for no more words once so many products have one of them: FTS5 reads the
-list of every one.
+"""A beginning stands for no more words once so many products have one of them: FTS5
+reads the list of every one.
 """
 
 FEW_RESULTS = 10
 """A phrase that finds fewer products is widened."""
 
 DERIVED_LETTERS = 3
-"""A word derived from another is at most so much longer: `warmth` is one letter longer."""
+"""A word derived from another is at most so much longer: `warmth` is one letter longer.
+"""
 
 MAX_SCORED = 400
-"""So many products are scored; the others follow by their static rank. Nobody turns that many
-pages, and scoring reads the words of each.
+"""So many products are scored; the others follow by their static rank. Nobody turns
+that many pages, and scoring reads the words of each.
 """
 
 MAX_PARTS = 40
@@ -71,8 +76,8 @@ MAX_CORRECTIONS = 4
 """A misspelled word is taken for at most so many others."""
 
 FREQUENCY_BONUS = 0.08
-"""By so much a correction costs less for each factor e in the number of its products: of two
-words equally near, the more frequent one is likelier meant.
+"""By so much a correction costs less for each factor e in the number of its products:
+of two words equally near, the more frequent one is likelier meant.
 """
 
 SECOND_FIELD = 0.25
@@ -82,22 +87,25 @@ NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
 """How much a match counts, by how it came about."""
 
 HEAD_WEIGHT = 1.5
-"""The word that names the thing sought weighs so much more than one that describes it."""
+"""The word that names the thing sought weighs so much more than one that describes it.
+"""
 
 WEIGHTS = (10.0, 5.0, 8.0, 4.0)
-"""Of a match in name, brand, kind and attributes. A match in none of them is in the description,
-and weighs 1.
+"""Of a match in name, brand, kind and attributes. A match in none of them is in the
+description, and weighs 1.
 """
 
 EXACT_BONUS = 1.1
-"""A word that is written as in the phrase, not only of the same stem, weighs so much more."""
+"""A word that is written as in the phrase, not only of the same stem, weighs so much
+more.
+"""
 
 IN_NAME = "{name kind} : "
 """The columns that say what a product is, in FTS5's syntax."""
 
 CENT = 0.01
-"""A limit itself is neither under nor over it, but a price range includes both its ends: so the
-range ends one cent before the limit.
+"""A limit itself is neither under nor over it, but a price range includes both its
+ends: so the range ends one cent before the limit.
 """
 
 _PRICE_LIMIT = re.compile(
@@ -124,7 +132,9 @@ class IndexReader(Protocol):
 
 
 Alternative = tuple[tuple[str, ...], float]
-"""Stems that a product must all have, and how near they are to what was typed (NEARNESS)."""
+"""Stems that a product must all have, and how near they are to what was typed
+(NEARNESS).
+"""
 
 
 @dataclass(frozen=True)
@@ -145,7 +155,10 @@ class Clause:
 
     def expression(self) -> str:
         """Return the clause in FTS5's syntax."""
-        all_of = (" AND ".join(f'"{stem}"' for stem in stems) for stems, _ in self.alternatives)
+        all_of = (
+            " AND ".join(f'"{stem}"' for stem in stems)
+            for stems, _ in self.alternatives
+        )
         return " OR ".join(f"({stems})" for stems in all_of)
 
 
@@ -169,9 +182,11 @@ class SearchResult:
 
 
 def priced(phrase: str) -> tuple[str, Range | None]:
-    """Split a limit of prices off the end of a phrase: `earrings under 50`, `lamps over $1,000`.
+    """Split a limit of prices off the end of a phrase: `earrings under 50`, `lamps over
+    $1,000`.
 
-    After `over`, a number is a price only with a currency: `vitamins for women over 50`.
+    After `over`, a number is a price only with a currency: `vitamins for women over
+    50`.
     """
     match = _PRICE_LIMIT.search(phrase)
     if match is None:
@@ -182,7 +197,9 @@ def priced(phrase: str) -> tuple[str, Range | None]:
 
 
 def find(reader: IndexReader, phrase: str) -> SearchResult:
-    """Return what a phrase finds: all of its words, or the largest part that finds something."""
+    """Return what a phrase finds: all of its words, or the largest part that finds
+    something.
+    """
     typed, head, is_certain = _significant(phrase)
     clauses: Sequence[Clause] = _clauses(reader, typed)
     if not clauses:
@@ -196,7 +213,8 @@ def find(reader: IndexReader, phrase: str) -> SearchResult:
     is_whole = _count_words(clauses) == len(typed)
     if is_whole and len(ranks) < FEW_RESULTS:
         wider = [
-            _widened(reader, clause, is_last=clause.words == (typed[-1],)) for clause in clauses
+            _widened(reader, clause, is_last=clause.words == (typed[-1],))
+            for clause in clauses
         ]
         if wider != list(clauses):
             corrected = _corrected(phrase, wider)
@@ -206,10 +224,11 @@ def find(reader: IndexReader, phrase: str) -> SearchResult:
 
 
 def _significant(phrase: str) -> tuple[list[str], str, bool]:
-    """Return the words to search for, the one that names the thing, and whether that is certain.
+    """Return the words to search for, the one that names the thing, and whether that is
+    certain.
 
-    The thing stands before the first preposition, or last. It is certain before `for`, `with` or
-    `without`.
+    The thing stands before the first preposition, or last. It is certain before `for`,
+    `with` or `without`.
     """
     every = POLITE_OPENING.sub("", " ".join(words(phrase[:MAX_CHARACTERS]))).split()
     significant = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
@@ -231,13 +250,15 @@ def _matching(
 ) -> list[int]:
     """Return the ranks of the products that satisfy all clauses, in order.
 
-    ``columns`` restricts where the words may stand, in FTS5's syntax. ``limit`` -1 is none.
+    ``columns`` restricts where the words may stand, in FTS5's syntax. ``limit`` -1 is
+    none.
     """
     if not clauses:
         return []
     expression = " AND ".join(f"({clause.expression()})" for clause in clauses)
     rows = reader.rows(
-        "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?", (f"{columns}({expression})", limit)
+        "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?",
+        (f"{columns}({expression})", limit),
     )
     return list(chain.from_iterable(rows))
 
@@ -247,13 +268,15 @@ def _best_part(
 ) -> Sequence[Clause]:
     """Return the largest part of the clauses that finds something, or none.
 
-    Of parts of one size, one that finds its words in a name or kind comes first, then one with
-    the thing sought, then the one with the rarest words. If it ``is_certain`` what is sought,
-    only parts with that are tried.
+    Of parts of one size, one that finds its words in a name or kind comes first, then
+    one with the thing sought, then the one with the rarest words. If it ``is_certain``
+    what is sought, only parts with that are tried.
     """
     separate = [part for clause in clauses for part in _separated(reader, clause)]
     was_separated = separate != list(clauses)
-    largest = len(separate) if was_separated else len(separate) - 1  # the whole found nothing
+    largest = (
+        len(separate) if was_separated else len(separate) - 1
+    )  # the whole found nothing
     needs_head = is_certain and _has(separate, head)
     weights = {clause: _weight(reader, clause, head) for clause in separate}
 
@@ -289,8 +312,8 @@ def _separated(reader: IndexReader, clause: Clause) -> list[Clause]:
 def _weight(reader: IndexReader, clause: Clause, head: str) -> float:
     """Return how much a clause says.
 
-    A rare word says more than one that many products have, and the thing sought says more than
-    what describes it.
+    A rare word says more than one that many products have, and the thing sought says
+    more than what describes it.
     """
     rarity = math.log(1 + reader.active / (1 + clause.products))
     return rarity * (HEAD_WEIGHT if head in clause.words else 1.0)
@@ -304,14 +327,15 @@ def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
     return " ".join(shown.get((word,), word) for word in words(phrase[:MAX_CHARACTERS]))
 
 
-# -- words → clauses ---------------------------------------------------------------------------
+# -- words → clauses -------------------------------------------------------------------
 
 
 def _clauses(reader: IndexReader, typed: Sequence[str]) -> list[Clause]:
-    """Return what the words stand for, in their order. A word that is like no other is left out.
+    """Return what the words stand for, in their order. A word that is like no other is
+    left out.
 
-    Words that products have come first, because what an unknown word is taken for must be found
-    together with them.
+    Words that products have come first, because what an unknown word is taken for must
+    be found together with them.
     """
     by_place: dict[int, Clause] = {}
     unknown: list[int] = []
@@ -319,7 +343,9 @@ def _clauses(reader: IndexReader, typed: Sequence[str]) -> list[Clause]:
     for place, word in enumerate(typed):
         if place < next_place:  # an earlier clause has this word, too
             continue
-        several = _name(reader, typed[place:]) or _joined(reader, typed[place : place + 2])
+        several = _name(reader, typed[place:]) or _joined(
+            reader, typed[place : place + 2]
+        )
         clause = several or _clause_of(reader, word)
         if clause:
             by_place[place] = clause
@@ -340,8 +366,8 @@ def _likely(
 ) -> Clause | None:
     """Return what a word that no product has probably stands for.
 
-    The last word may be unfinished, and then what it begins comes before what it may be a
-    misspelling of.
+    The last word may be unfinished, and then what it begins comes before what it may be
+    a misspelling of.
     """
     completed = _completed(reader, word) if is_last else None
     if completed and completed.products >= FEW_RESULTS:
@@ -353,7 +379,8 @@ def _likely(
 
 
 def _is_swapped(completed: Clause, respelled: Clause | None) -> bool:
-    """Whether a word is rather another with letters swapped, because more products have that.
+    """Whether a word is rather another with letters swapped, because more products have
+    that.
 
     `candel` is candle, not the beginning of candelabra.
     """
@@ -367,18 +394,23 @@ def _count_products(reader: IndexReader, stems: Collection[str]) -> dict[str, in
     """Return how many products have each stem; stems that none has are left out."""
     marks = ",".join("?" * len(stems))
     return dict(
-        reader.rows(f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems))
+        reader.rows(
+            f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems)
+        )
     )
 
 
 def _clause_of(reader: IndexReader, *typed: str) -> Clause | None:
-    """Return the clause of a word, or of several that are one name; None if no product has it.
+    """Return the clause of a word, or of several that are one name; None if no product
+    has it.
 
     It holds the synonyms that products have, too.
     """
     own = tuple(map(stem, typed))
     synonyms = reader.synonyms.get(own, ())
-    products = _count_products(reader, {part for stems in (own, *synonyms) for part in stems})
+    products = _count_products(
+        reader, {part for stems in (own, *synonyms) for part in stems}
+    )
     candidates = [
         (own, NEARNESS["itself"]),
         *((synonym, NEARNESS["synonym"]) for synonym in synonyms),
@@ -395,7 +427,8 @@ def _clause_of(reader: IndexReader, *typed: str) -> Clause | None:
 
 
 def _name(reader: IndexReader, typed: Sequence[str]) -> Clause | None:
-    """Return the clause of the longest name with synonyms that the words begin with, or None.
+    """Return the clause of the longest name with synonyms that the words begin with, or
+    None.
 
     A dressing gown is a robe.
     """
@@ -406,7 +439,9 @@ def _name(reader: IndexReader, typed: Sequence[str]) -> Clause | None:
 
 
 def _joined(reader: IndexReader, pair: Sequence[str]) -> Clause | None:
-    """Return the clause of two words that products write as one, such as `back pack`; or None."""
+    """Return the clause of two words that products write as one, such as `back pack`;
+    or None.
+    """
     if len(pair) < 2:
         return None
     one, other, whole = stem(pair[0]), stem(pair[1]), stem("".join(pair))
@@ -420,7 +455,9 @@ def _joined(reader: IndexReader, pair: Sequence[str]) -> Clause | None:
     return Clause(tuple(pair), (as_one,), products[whole])
 
 
-def _completed(reader: IndexReader, word: str, letters: int | None = None) -> Clause | None:
+def _completed(
+    reader: IndexReader, word: str, letters: int | None = None
+) -> Clause | None:
     """Return the clause of the words that begin with this one, or None.
 
     With ``letters`` they have at most so many letters more.
@@ -440,14 +477,16 @@ def _completed(reader: IndexReader, word: str, letters: int | None = None) -> Cl
         total += products
     if not stems:
         return None
-    return Clause((word,), tuple(((longer,), NEARNESS["begun"]) for longer in stems), total)
+    return Clause(
+        (word,), tuple(((longer,), NEARNESS["begun"]) for longer in stems), total
+    )
 
 
 def _widened(reader: IndexReader, clause: Clause, is_last: bool) -> Clause:
     """Return a clause with further alternatives, or the clause itself.
 
-    The last word also stands for all that it begins, any other for words derived from it:
-    `warm` also for warmth.
+    The last word also stands for all that it begins, any other for words derived from
+    it: `warm` also for warmth.
     """
     word, *more = clause.words
     is_completed = clause.alternatives[0][1] == NEARNESS["begun"]
@@ -466,11 +505,13 @@ def _widened(reader: IndexReader, clause: Clause, is_last: bool) -> Clause:
     return replace(clause, alternatives=clause.alternatives + added)
 
 
-def _respelled(reader: IndexReader, word: str, others: Sequence[Clause]) -> Clause | None:
+def _respelled(
+    reader: IndexReader, word: str, others: Sequence[Clause]
+) -> Clause | None:
     """Return a word that no product has in another spelling, or None.
 
-    It was misspelled, or products write it as two words. The first spelling that some product
-    has together with the ``others`` is taken.
+    It was misspelled, or products write it as two words. The first spelling that some
+    product has together with the ``others`` is taken.
     """
     spellings = [*_split(reader, word), *_nearest(reader, word)]
     for clause in spellings:
@@ -491,7 +532,9 @@ def _split(reader: IndexReader, word: str) -> Iterator[Clause]:
     products = _count_products(reader, {stem(part) for pair in pairs for part in pair})
     for one, other in pairs:
         stems = stem(one), stem(other)
-        if min(len(one), len(other)) < shortest or not all(part in products for part in stems):
+        if min(len(one), len(other)) < shortest or not all(
+            part in products for part in stems
+        ):
             continue
         count = min(products[part] for part in stems)
         clause = Clause((word,), ((stems, NEARNESS["itself"]),), count)
@@ -500,7 +543,9 @@ def _split(reader: IndexReader, word: str) -> Iterator[Clause]:
 
 
 def _nearest(reader: IndexReader, word: str) -> list[Clause]:
-    """Return the words that a misspelled one may have been meant to be, the likeliest first."""
+    """Return the words that a misspelled one may have been meant to be, the likeliest
+    first.
+    """
     limit = FAR.get(len(word), FARTHEST)
     for typed in numbers(word):
         near = _near(reader, typed, limit)
@@ -510,7 +555,8 @@ def _nearest(reader: IndexReader, word: str) -> list[Clause]:
 
 
 def _near(reader: IndexReader, word: str, limit: float) -> list[Clause]:
-    """Return the words that cost at most ``limit`` to make of this one, the likeliest first.
+    """Return the words that cost at most ``limit`` to make of this one, the likeliest
+    first.
 
     Words that share a form are candidates (`words.forms`); `words.edits` decides.
     """
@@ -534,7 +580,7 @@ def _near(reader: IndexReader, word: str, limit: float) -> list[Clause]:
     return list(islice(by_stem.values(), MAX_CORRECTIONS))
 
 
-# -- the best first ----------------------------------------------------------------------------
+# -- the best first --------------------------------------------------------------------
 
 
 def ordered(
@@ -547,8 +593,8 @@ def ordered(
         ranks: those of ``found`` that filters left, in order.
         most: as many as the pages up to the one that is shown hold.
 
-    Of more than `MAX_SCORED`, only those with the words in their names and the best by their
-    static rank are scored.
+    Of more than `MAX_SCORED`, only those with the words in their names and the best by
+    their static rank are scored.
     """
     candidates: Sequence[int] = ranks
     if len(ranks) > MAX_SCORED:
@@ -563,7 +609,9 @@ def ordered(
 def _candidates(
     reader: IndexReader, found: SearchResult, ranks: Sequence[int]
 ) -> Sequence[int]:
-    """Return the ranks that are worth scoring: `MAX_SCORED`, half of them with words in names."""
+    """Return the ranks that are worth scoring: `MAX_SCORED`, half of them with words in
+    names.
+    """
     half = MAX_SCORED // 2
     if len(ranks) == len(found.ranks):  # no filter left any out
         named = _matching(reader, found.clauses, IN_NAME, half)
@@ -575,8 +623,12 @@ def _candidates(
     return sorted({*named, *by_rank, *found.first.intersection(ranks)})
 
 
-def _by_score(reader: IndexReader, found: SearchResult, ranks: Sequence[int]) -> list[int]:
-    """Return ranks by their score; those found before the phrase was widened come first."""
+def _by_score(
+    reader: IndexReader, found: SearchResult, ranks: Sequence[int]
+) -> list[int]:
+    """Return ranks by their score; those found before the phrase was widened come
+    first.
+    """
     clauses = found.clauses
     weights = [_weight(reader, clause, found.head) for clause in clauses]
     nearness_by_stem: dict[str, list[tuple[int, float]]] = {}
@@ -587,7 +639,9 @@ def _by_score(reader: IndexReader, found: SearchResult, ranks: Sequence[int]) ->
     exact = {word for clause in clauses for word in (*clause.words, clause.shown or "")}
 
     marks = ",".join("?" * len(ranks))
-    rows = reader.rows(f"SELECT rank, text FROM short WHERE rank IN ({marks})", list(ranks))
+    rows = reader.rows(
+        f"SELECT rank, text FROM short WHERE rank IN ({marks})", list(ranks)
+    )
     scored = [
         (rank not in found.first, -_score(text, nearness_by_stem, weights, exact), rank)
         for rank, text in rows
@@ -603,9 +657,9 @@ def _score(
 ) -> float:
     """Return how well a product matches; about 10 if all words stand in its name.
 
-    Each clause counts for the best field that it matches, and a little for further ones. Words
-    that stand in the name side by side as in the phrase, that fill it, or that end it, add to
-    the sum: the last word of a name is mostly the thing itself.
+    Each clause counts for the best field that it matches, and a little for further
+    ones. Words that stand in the name side by side as in the phrase, that fill it, or
+    that end it, add to the sum: the last word of a name is mostly the thing itself.
 
     Args:
         text: a line for each field of `WEIGHTS`.
@@ -630,11 +684,17 @@ def _score(
                 further[number] += min(best[number], value)
             best[number] = max(best[number], value)
 
-    values = (one + SECOND_FIELD * more for one, more in zip(best, further, strict=True))
-    weighted = sum(value * weight for value, weight in zip(values, weights, strict=True))
+    values = (
+        one + SECOND_FIELD * more for one, more in zip(best, further, strict=True)
+    )
+    weighted = sum(
+        value * weight for value, weight in zip(values, weights, strict=True)
+    )
     score = weighted / (sum(weights) or 1.0)
     if in_name:
-        side_by_side = sum((place + 1, number + 1) in in_name for place, number in in_name)
+        side_by_side = sum(
+            (place + 1, number + 1) in in_name for place, number in in_name
+        )
         places = {place for place, _ in in_name}
         ends_name = len(name) - 1 in places
         score += side_by_side + 2.0 * len(places) / len(name) + 0.5 * ends_name

@@ -1,9 +1,11 @@
-"""Writing what a catalog is searched by: the text index, the words, and the forms of words.
+"""Writing what a catalog is searched by: the text index, the words, and the forms of
+words.
 
-`text` is FTS5's index. `word` and `stem` count the products of each word and stem. `form` leads
-from a form of a misspelled word to the words that it may be (`words.forms`). Where every
-product has the words and the rank that it had in the previous catalog, all of this is copied
-(`take`). Else the text index is written again, and of the others only what changed (`make`).
+`text` is FTS5's index. `word` and `stem` count the products of each word and stem.
+`form` leads from a form of a misspelled word to the words that it may be
+(`words.forms`). Where every product has the words and the rank that it had in the
+previous catalog, all of this is copied (`take`). Else the text index is written again,
+and of the others only what changed (`make`).
 """
 
 import sqlite3
@@ -19,8 +21,8 @@ from shopwindow.catalog.index.words import forms, stem
 from shopwindow.content.yaml import Json
 
 SPELLABLE_WORDS = 100_000
-"""Spelling is corrected to so many words, the most frequent ones. Each has up to 29 forms, which
-bounds the table `form`.
+"""Spelling is corrected to so many words, the most frequent ones. Each has up to 29
+forms, which bounds the table `form`.
 """
 
 TABLES = """
@@ -30,13 +32,13 @@ CREATE TABLE word (word TEXT PRIMARY KEY, stem TEXT, products INTEGER) WITHOUT R
 CREATE TABLE stem (stem TEXT PRIMARY KEY, products INTEGER) WITHOUT ROWID;
 CREATE TABLE form (form TEXT, word TEXT, PRIMARY KEY (form, word)) WITHOUT ROWID;
 """
-"""`short` has the words of name, brand, kind and attributes, a line each: scores are computed from
-them. `described` has the stems of the description, for the next build.
+"""`short` has the words of name, brand, kind and attributes, a line each: scores are
+computed from them. `described` has the stems of the description, for the next build.
 """
 
 WORD_ORDERS = {"stem": "stem", "word": "word", "form": "form, word"}
-"""The tables of words, and the order in which they are copied. Without an order SQLite would fill
-pages more tightly than row by row, and the bytes would differ.
+"""The tables of words, and the order in which they are copied. Without an order SQLite
+would fill pages more tightly than row by row, and the bytes would differ.
 """
 
 TEXT_INDEX = """
@@ -44,7 +46,8 @@ CREATE VIRTUAL TABLE text USING fts5
   (name, brand, kind, attributes, description, content='', columnsize=0, detail=column, tokenize='ascii');
 """
 SHADOWS = {"text_data": "id", "text_idx": "segid, term"}
-"""The tables in which FTS5 stores `text`, and their order. `text_config` never changes."""
+"""The tables in which FTS5 stores `text`, and their order. `text_config` never changes.
+"""
 
 COUNTS = """
 CREATE TABLE word (word TEXT, stem TEXT, products INTEGER);
@@ -58,10 +61,11 @@ CHANGED = (
 
 @dataclass(frozen=True)
 class Worded:
-    """What some products are found by: rows of the tables `text`, `short` and `described`.
+    """What some products are found by: rows of the tables `text`, `short` and
+    `described`.
 
-    ``words`` and ``stems`` say by how much the number of products that have them rises; a
-    negative number says that it falls.
+    ``words`` and ``stems`` say by how much the number of products that have them rises;
+    a negative number says that it falls.
     """
 
     text: list[IndexRow] = field(default_factory=list)
@@ -99,8 +103,8 @@ class Worded:
 def take(out: sqlite3.Connection, runs: Iterable[range]) -> None:
     """Copy all of it from the previous catalog, which ``out`` knows as `old`.
 
-    ``runs`` of ranks are copied together, as `make` would write them, so that the bytes are the
-    same.
+    ``runs`` of ranks are copied together, as `make` would write them, so that the bytes
+    are the same.
     """
     for ranks in runs:
         for table in ("short", "described"):
@@ -114,7 +118,9 @@ def take(out: sqlite3.Connection, runs: Iterable[range]) -> None:
         )
 
 
-def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old: bool) -> None:
+def make(
+    out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old: bool
+) -> None:
     """Write what products are found by.
 
     Args:
@@ -123,7 +129,10 @@ def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old
         worded: of all products, in order of ranks.
         old: the counts of ``worded`` are changes of the previous catalog's; else they are whole.
     """
-    text, counts = create(folder / "text", TEXT_INDEX), create(folder / "counts", COUNTS)
+    text, counts = (
+        create(folder / "text", TEXT_INDEX),
+        create(folder / "counts", COUNTS),
+    )
     if old:
         counts.executemany(
             "INSERT INTO stem VALUES (?, ?)", out.execute("SELECT * FROM old.stem")
@@ -135,7 +144,9 @@ def make(out: sqlite3.Connection, folder: Path, worded: Iterable[Worded], *, old
         out.executemany("INSERT INTO short VALUES (?, ?)", batch.short)
         out.executemany("INSERT INTO described VALUES (?, ?)", batch.described)
         names = "(rowid, name, brand, kind, attributes, description)"
-        text.executemany(f"INSERT INTO text {names} VALUES (?, ?, ?, ?, ?, ?)", batch.text)
+        text.executemany(
+            f"INSERT INTO text {names} VALUES (?, ?, ?, ?, ?, ?)", batch.text
+        )
         counts.executemany("INSERT INTO stem VALUES (?, ?)", batch.stems.items())
         words = ((word, stem(word), products) for word, products in batch.words.items())
         counts.executemany("INSERT INTO word VALUES (?, ?, ?)", words)
@@ -171,11 +182,15 @@ def _forms(out: sqlite3.Connection, *, old: bool) -> None:
         if old
         else ""
     )
-    out.execute(f"INSERT INTO form {copied}SELECT form, word FROM come ORDER BY form, word")
+    out.execute(
+        f"INSERT INTO form {copied}SELECT form, word FROM come ORDER BY form, word"
+    )
 
 
 def _spellable(out: sqlite3.Connection, catalog: str) -> set[str]:
-    """Return the words that spelling is corrected to: of letters a to z, 3 to 30 of them."""
+    """Return the words that spelling is corrected to: of letters a to z, 3 to 30 of
+    them.
+    """
     frequent = f"SELECT word FROM {catalog}.word WHERE length(word) BETWEEN 3 AND 30"
     frequent += " ORDER BY products DESC, word LIMIT ?"
     return {

@@ -1,13 +1,15 @@
-"""Words of shoppers and of products: from text to words to stems, and how near two words are.
+"""Words of shoppers and of products: from text to words to stems, and how near two
+words are.
 
-Both go through the same functions, so that a phrase finds what a product says. A stem is what the
-forms of a word have in common. It is conservative: words share one only if they name the same
-thing in a shop, for a false match is worse than a missing one.
+Both go through the same functions, so that a phrase finds what a product says. A stem
+is what the forms of a word have in common. It is conservative: words share one only if
+they name the same thing in a shop, for a false match is worse than a missing one.
 
-How a misspelled word is found. `forms` are what is left of a word's first letters if some are
-left out; two words that differ by few letters have a form in common. The index stores the forms
-of its words, and `edits` computes what it costs to make one word of the other: less for typical
-slips, such as neighbors on the keyboard or swapped letters. All of it is pure.
+How a misspelled word is found. `forms` are what is left of a word's first letters if
+some are left out; two words that differ by few letters have a form in common. The index
+stores the forms of its words, and `edits` computes what it costs to make one word of
+the other: less for typical slips, such as neighbors on the keyboard or swapped letters.
+All of it is pure.
 """
 
 import re
@@ -16,7 +18,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 MAX_WORD = 40
-"""Letters of a word; the rest is ignored. Longer ones are no words that a shopper types."""
+"""Letters of a word; the rest is ignored. Longer ones are no words that a shopper
+types.
+"""
 
 _WORD = re.compile(r"[^\W_]+")
 _APOSTROPHES = dict.fromkeys(map(ord, "'’ʼ`´"))
@@ -32,7 +36,8 @@ _STOP_WORDS = (
     " these this those to us was we were which will with you your"
 )
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""Words that say nothing of what is sought: they are neither indexed nor searched for."""
+"""Words that say nothing of what is sought: they are neither indexed nor searched for.
+"""
 
 POLITE_OPENING = re.compile(
     r"^(?:(?:hi |hello |please )?"
@@ -44,12 +49,13 @@ POLITE_OPENING = re.compile(
     r"|(?:show|find|get) me"
     r") (?=.))?(?:(?:a |some |the )?pairs? of (?=.))?"
 )
-"""The beginning of a sentence that only asks, in words with single spaces between them."""
+"""The beginning of a sentence that only asks, in words with single spaces between them.
+"""
 
 PURPOSES = frozenset(("for", "with", "without"))
 PREPOSITIONS = PURPOSES.union(("in", "of", "from", "by", "on"))
-"""The word before a preposition names the thing sought. Before one of `PURPOSES` that is certain:
-a lantern for camping is a lantern, but a set of knives may be knives.
+"""The word before a preposition names the thing sought. Before one of `PURPOSES` that
+is certain: a lantern for camping is a lantern, but a set of knives may be knives.
 """
 
 IRREGULAR = {
@@ -75,8 +81,8 @@ IRREGULAR = {
     "kid": "child", "babies": "baby", "toddlers": "toddler", "tees": "tee", "tv": "television",
     "tvs": "television", "telly": "television",
 }  # fmt: skip
-"""Plurals that follow no rule, second spellings of a word, and the many words for the people that
-a product is made for.
+"""Plurals that follow no rule, second spellings of a word, and the many words for the
+people that a product is made for.
 """
 
 _WHOLE = (
@@ -87,7 +93,8 @@ _WHOLE = (
     " rug cutting filling housing railing siding shaving baking being"
 )
 WHOLE = frozenset(_WHOLE.split())
-"""Words that end like an inflected form and are none: a dressing is no form of dress."""
+"""Words that end like an inflected form and are none: a dressing is no form of dress.
+"""
 
 _VOWEL = re.compile("[aeiouy]")
 
@@ -101,11 +108,15 @@ def words(text: str) -> list[str]:
 
 
 def indexed(text: str) -> list[str]:
-    """Return the words that a text is found by: no stop words; `t-shirt` also as `tshirt`."""
+    """Return the words that a text is found by: no stop words; `t-shirt` also as
+    `tshirt`.
+    """
     folded = _folded(text)
     significant = [word for word in _WORD.findall(folded) if word not in STOP_WORDS]
     if any(hyphen in folded for hyphen in _HYPHENS):
-        significant += ("".join(_WORD.findall(joined)) for joined in _JOINED.findall(folded))
+        significant += (
+            "".join(_WORD.findall(joined)) for joined in _JOINED.findall(folded)
+        )
     return significant
 
 
@@ -115,15 +126,17 @@ def _folded(text: str) -> str:
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(_LETTERS)
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).translate(
+        _LETTERS
+    )
 
 
 @lru_cache(maxsize=1 << 17)
 def stem(word: str) -> str:
     """Return what a word shares with its plural, its past and its -ing form.
 
-    A stem has letters a to z and digits only. A word of another script is written as its bytes
-    in hexadecimal, so that FTS5 takes it for one word.
+    A stem has letters a to z and digits only. A word of another script is written as
+    its bytes in hexadecimal, so that FTS5 takes it for one word.
     """
     if not word.isascii():
         return "u" + word.encode().hex()
@@ -148,8 +161,8 @@ def _singular(word: str) -> str:
 def _without_ending(word: str) -> str:
     """Return a word without -ing or -ed, if four letters are left: `rugged` is no rug.
 
-    A consonant that was doubled before the ending is single again: `quilted`, `shipping`. That
-    of `fill`, `dress` or `buzz` is the word's own.
+    A consonant that was doubled before the ending is single again: `quilted`,
+    `shipping`. That of `fill`, `dress` or `buzz` is the word's own.
     """
     if word in WHOLE:
         return word
@@ -170,11 +183,13 @@ def _without_e(word: str) -> str:
     if word.endswith("ie") and len(word) > 4:
         return word[:-2] + "y"
     return (
-        word[:-1] if len(word) > 3 and word.endswith("e") and not word.endswith("ee") else word
+        word[:-1]
+        if len(word) > 3 and word.endswith("e") and not word.endswith("ee")
+        else word
     )
 
 
-# -- spelling ----------------------------------------------------------------------------------
+# -- spelling --------------------------------------------------------------------------
 
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 """The rows of a keyboard; each is moved half a key to the right of the one above."""
@@ -185,7 +200,10 @@ def _neighbors() -> dict[str, set[str]]:
     for above, row in zip((None, *_KEYS), _KEYS, strict=False):
         pairs = list(pairwise(row))
         if above:
-            pairs += [*zip(row, above, strict=False), *zip(row, above[1:], strict=False)]
+            pairs += [
+                *zip(row, above, strict=False),
+                *zip(row, above[1:], strict=False),
+            ]
         for one, other in pairs:
             near.setdefault(one, set()).add(other)
             near.setdefault(other, set()).add(one)
@@ -198,36 +216,39 @@ SOUNDS = tuple(map(frozenset, ("ckqsxz", "fpv", "dt", "gj", "mn", "bv")))
 """Letters that are taken for one another by ear."""
 
 FORM = 7
-"""Letters of a word from which its `forms` are made. More would find little and cost much: the
-number of forms grows with the square.
+"""Letters of a word from which its `forms` are made. More would find little and cost
+much: the number of forms grows with the square.
 """
 
 FAR = {4: 0.65, 5: 0.85, 6: 1.0, 7: 1.3, 8: 1.5}
-"""The most that it may cost to make another word of one, by its length. Shorter words are never
-corrected, longer ones up to `FARTHEST`.
+"""The most that it may cost to make another word of one, by its length. Shorter words
+are never corrected, longer ones up to `FARTHEST`.
 
-A word that no product has is more often something that the shop does not sell than a bad
-misspelling.
+A word that no product has is more often something that the shop does not sell than a
+bad misspelling.
 """
 
 FARTHEST = 2.0
 
 FIRST = 0.8
-"""What another first letter costs in addition, unless the first two are swapped: few err there."""
+"""What another first letter costs in addition, unless the first two are swapped: few
+err there.
+"""
 
 _DOER = re.compile("[eo]rs?$")
 _DOUBLE = re.compile(r"(.)\1")
 _ALIKE = re.compile("(?:[eo]r|re)s?$")
 SAME_SOUND, SWAPPED, DOUBLED, VOWEL, VOWELS_CHANGED = 0.5, 0.6, 0.6, 0.6, 0.7
 BESIDE, MISSING, LETTER, ANOTHER = 0.8, 0.85, 0.9, 1.6
-"""What one edit costs. In order: y for i; two letters swapped; a letter doubled or no longer; a
-vowel left out or added; one vowel for another; a letter whose key or sound is near; any letter
-left out; any letter added; any letter for another.
+"""What one edit costs. In order: y for i; two letters swapped; a letter doubled or no
+longer; a vowel left out or added; one vowel for another; a letter whose key or sound is
+near; any letter left out; any letter added; any letter for another.
 """
 
 
 def forms(word: str, deletions: int) -> set[str]:
-    """Return a word's first letters, and what is left of them without one or more of them.
+    """Return a word's first letters, and what is left of them without one or more of
+    them.
 
     Up to ``deletions`` letters are left out. Near words have a form in common.
     """
@@ -235,14 +256,18 @@ def forms(word: str, deletions: int) -> set[str]:
     shorter = all_forms
     for _ in range(deletions):
         shorter = {
-            form[:place] + form[place + 1 :] for form in shorter for place in range(len(form))
+            form[:place] + form[place + 1 :]
+            for form in shorter
+            for place in range(len(form))
         }
         all_forms = all_forms | shorter
     return all_forms
 
 
 def numbers(word: str) -> list[str]:
-    """Return a word and its other number, if it has six letters: `rasberry`, `rasberries`."""
+    """Return a word and its other number, if it has six letters: `rasberry`,
+    `rasberries`.
+    """
     if len(word) < 6:
         return [word]
     if word.endswith("s"):
@@ -258,10 +283,12 @@ def reach(word: str) -> int:
 
 
 def edits(one: str, other: str) -> float | None:
-    """Return what it costs to make ``other`` of ``one``, a misspelled word; None: too much.
+    """Return what it costs to make ``other`` of ``one``, a misspelled word; None: too
+    much.
 
-    It is the optimal string alignment distance with weights: a row of the table holds, for each
-    beginning of ``other``, the number and the cost of the edits that lead to it.
+    It is the optimal string alignment distance with weights: a row of the table holds,
+    for each beginning of ``other``, the number and the cost of the edits that lead to
+    it.
     """
     most = reach(one)
     if abs(len(one) - len(other)) > most:
@@ -307,7 +334,9 @@ def _more(so_far: tuple[int, float], cost: float) -> tuple[int, float]:
 
 
 def _single(word: str, place: int, letter_cost: float = LETTER) -> float:
-    """Return what a letter too many costs: less if it doubles its neighbor, or is a vowel."""
+    """Return what a letter too many costs: less if it doubles its neighbor, or is a
+    vowel.
+    """
     letter = word[place - 1]
     if place > 1 and letter == word[place - 2]:
         return DOUBLED

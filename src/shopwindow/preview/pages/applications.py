@@ -1,6 +1,7 @@
 """The configuration of each application, as its phone would show it: a frame for each.
 
-A page for the kind `app` of a retailer: its sections, features and messages (interface 5).
+A page for the kind `app` of a retailer: its sections, features and messages (interface
+5).
 """
 
 from dataclasses import dataclass
@@ -78,6 +79,8 @@ def _frame(visit: Visit, app: Document) -> Frame:
     return Frame(name, path, value("appLayout"), tuple(sections), groups)
 
 
-def _group(config: dict[str, Any], part: str, value: Any) -> tuple[tuple[str, Sourced], ...]:
+def _group(
+    config: dict[str, Any], part: str, value: Any
+) -> tuple[tuple[str, Sourced], ...]:
     listed = ((name, value(part, name)) for name in config.get(part, {}))
     return tuple((name, each) for name, each in listed if each is not None)

@@ -1,4 +1,6 @@
-"""Any read of the interface, asked of the working tree: the answer, and what it was made from."""
+"""Any read of the interface, asked of the working tree: the answer, and what it was
+made from.
+"""
 
 import shlex
 from dataclasses import dataclass
@@ -21,7 +23,9 @@ MAX_SHOWN = 200_000
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the form: a parameter, and what was entered. ``words`` are all values it takes."""
+    """A field of the form: a parameter, and what was entered. ``words`` are all values
+    it takes.
+    """
 
     parameter: Parameter
     name: str
@@ -32,7 +36,9 @@ class Field:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer: its status and headers, its body for reading, and the same request for curl."""
+    """An answer: its status and headers, its body for reading, and the same request for
+    curl.
+    """
 
     request: str
     status: int
@@ -43,8 +49,8 @@ class Answer:
 
 
 def page(visit: Visit) -> Page:
-    """Return the page of all reads. Parameters: ``operation`` names one, and `p.` with the name
-    of one of its parameters is what was entered for that.
+    """Return the page of all reads. Parameters: ``operation`` names one, and `p.` with
+    the name of one of its parameters is what was entered for that.
     """
     operations = [
         operation
@@ -85,7 +91,9 @@ def _request(operation: Operation, fields: list[Field]) -> str:
     path = operation.path
     for field in fields:
         if field.in_path:
-            path = path.replace(f"{{{field.parameter.name}}}", quote(field.text, safe=",;"))
+            path = path.replace(
+                f"{{{field.parameter.name}}}", quote(field.text, safe=",;")
+            )
     query = [
         (field.parameter.name, field.text)
         for field in fields
@@ -110,8 +118,12 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
     text = indented(response.body, response.media_type)
     site = documents.site.value
     base = site["order_base_url" if operation.order_host else "base_url"]
-    accept = next(each.media_type for each in RESPONSE_FORMATS if each.name == visit.format)
-    curl = f"curl {shlex.quote(f'{base}/{request}')} -H {shlex.quote(f'Accept: {accept}')}"
+    accept = next(
+        each.media_type for each in RESPONSE_FORMATS if each.name == visit.format
+    )
+    curl = (
+        f"curl {shlex.quote(f'{base}/{request}')} -H {shlex.quote(f'Accept: {accept}')}"
+    )
     if visit.snapshot.interface.applications:
         curl += f" -H '{API_KEY_HEADER}: YOUR-KEY'"
     return Answer(

@@ -29,8 +29,8 @@ class MonthDay:
 
 
 def page(visit: Visit) -> Page:
-    """Return the calendar of a month. Parameter: ``month`` as 2026-11; default: the chosen
-    instant's.
+    """Return the calendar of a month. Parameter: ``month`` as 2026-11; default: the
+    chosen instant's.
     """
     documents = visit.snapshot.documents
     if documents is None:
@@ -51,7 +51,9 @@ def page(visit: Visit) -> Page:
 
 
 def _month(text: str, now: datetime) -> date:
-    """Return the first day of the month that a text names, else of the month that it is now."""
+    """Return the first day of the month that a text names, else of the month that it is
+    now.
+    """
     try:
         first = date.fromisoformat(f"{text}-01")
     except ValueError:
@@ -71,7 +73,9 @@ def _by_day(visit: Visit, happenings: Any) -> dict[date, list[Happening]]:
 
 
 def _weeks(visit: Visit, listed: Calendar, first: date) -> list[list[MonthDay]]:
-    """Return the weeks of a month, each from Sunday to Saturday, as calendars in the US have."""
+    """Return the weeks of a month, each from Sunday to Saturday, as calendars in the US
+    have.
+    """
     by_day = _by_day(visit, listed.happenings)
     today = visit.moment.astimezone(visit.zone).date()
     weeks = months.Calendar(months.SUNDAY).monthdatescalendar(first.year, first.month)

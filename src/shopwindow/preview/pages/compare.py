@@ -1,4 +1,6 @@
-"""What would change: the working tree beside the current release, or beside another instant."""
+"""What would change: the working tree beside the current release, or beside another
+instant.
+"""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -28,7 +30,8 @@ class Value:
 
 @dataclass(frozen=True)
 class Changed:
-    """A document that differs: what happened to it, its values, and the file that says so now.
+    """A document that differs: what happened to it, its values, and the file that says
+    so now.
 
     ``what`` is appears, disappears or changes.
     """
@@ -43,8 +46,8 @@ class Changed:
 
 
 def page(visit: Visit) -> Page:
-    """Return what differs at the chosen instant. Parameter: ``with`` is `release`, the default,
-    or an instant as a field for date and time sends it.
+    """Return what differs at the chosen instant. Parameter: ``with`` is `release`, the
+    default, or an instant as a field for date and time sends it.
     """
     other, words, failure = _other(visit)
     changed: list[Changed] = []
@@ -68,7 +71,11 @@ def _other(visit: Visit) -> tuple[Content | None, str, str]:
             moment = schedule.instant(text.replace("T", " "), visit.zone)
         except (ValueError, OverflowError):
             return None, "", f"{text} is no date and time in {visit.zone.key}."
-        return visit.workspace.content(visit.snapshot, moment), _instant(moment, visit), ""
+        return (
+            visit.workspace.content(visit.snapshot, moment),
+            _instant(moment, visit),
+            "",
+        )
     try:
         released = visit.workspace.released()
     except Failure as failure:
@@ -100,7 +107,9 @@ def _changed(visit: Visit, before: Content, after: Content) -> list[Changed]:
         path, line = _file(visit, kind, id)
         title = _title(visit, kind, id, new if what == "appears" else old)
         changed.append(
-            Changed(kind, id, title, what, () if what != "changes" else shown, path, line)
+            Changed(
+                kind, id, title, what, () if what != "changes" else shown, path, line
+            )
         )
     return changed
 
@@ -110,11 +119,15 @@ def _shown(value: Any) -> str | None:
 
 
 def _file(visit: Visit, kind: str, id: str) -> tuple[str, int]:
-    """Return the file and line of a document of the working tree; empty for one that is gone."""
+    """Return the file and line of a document of the working tree; empty for one that is
+    gone.
+    """
     if kind == "site":
         return "site.yaml", 1
     document = visit.snapshot.by_id.get(kind, {}).get(id)
-    return (document.layers[-1].path, visit.files.line(document)) if document else ("", 0)
+    return (
+        (document.layers[-1].path, visit.files.line(document)) if document else ("", 0)
+    )
 
 
 def _title(visit: Visit, kind: str, id: str, value: Any) -> str:

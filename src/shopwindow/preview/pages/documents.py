@@ -1,4 +1,6 @@
-"""Pages of any kind of document, drawn from what its Kind says: a list with search, and a card."""
+"""Pages of any kind of document, drawn from what its Kind says: a list with search, and
+a card.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +13,9 @@ from shopwindow.preview import drawing
 from shopwindow.preview.visit import Page, Visit
 
 PER_PAGE = 100
-"""Documents on one page of a list: a screen or two to scroll, drawn in a few milliseconds."""
+"""Documents on one page of a list: a screen or two to scroll, drawn in a few
+milliseconds.
+"""
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,9 @@ class ListedDocument:
 
 
 def overview(visit: Visit) -> Page:
-    """Return the page of all kinds, each with how many documents there are and are live."""
+    """Return the page of all kinds, each with how many documents there are and are
+    live.
+    """
     return Page("overview.html", "Documents", {"kinds": list(_counted(visit))})
 
 
@@ -41,8 +47,8 @@ def _counted(visit: Visit) -> Iterator[tuple[Kind, int, int]]:
 def listing(visit: Visit) -> Page | None:
     """Return the list of a kind's documents; None for a kind that there is not.
 
-    Parameters: ``q`` finds words in titles, identities and files; ``state`` is live, to come or
-    ended; ``page`` counts from 1.
+    Parameters: ``q`` finds words in titles, identities and files; ``state`` is live, to
+    come or ended; ``page`` counts from 1.
     """
     kind = visit.snapshot.interface.kind.get(visit.values["kind"])
     if kind is None or kind.streamed:
@@ -99,7 +105,9 @@ def _matches(entry: ListedDocument, words: list[str]) -> bool:
 
 
 def card(visit: Visit) -> Page | None:
-    """Return the page of one document; None where there is none of this kind and identity."""
+    """Return the page of one document; None where there is none of this kind and
+    identity.
+    """
     kind = visit.snapshot.interface.kind.get(visit.values["kind"])
     documents = visit.snapshot.documents
     if kind is None or documents is None or kind.streamed:
@@ -125,11 +133,14 @@ def card(visit: Visit) -> Page | None:
 
 
 def dates(kind: Kind, document: Document, visit: Visit) -> list[tuple[str, datetime]]:
-    """Return the dates that a document has beside its window: a label and an instant each."""
+    """Return the dates that a document has beside its window: a label and an instant
+    each.
+    """
     if kind.dates is None or visit.snapshot.documents is None:
         return []
     return sorted(
-        kind.dates(document.value, visit.snapshot.documents.zone), key=lambda date: date[1]
+        kind.dates(document.value, visit.snapshot.documents.zone),
+        key=lambda date: date[1],
     )
 
 

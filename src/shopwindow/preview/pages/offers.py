@@ -1,4 +1,5 @@
-"""Events and promotions as a customer reads them: cards, by what is live, to come and ended.
+"""Events and promotions as a customer reads them: cards, by what is live, to come and
+ended.
 
 Pages for the kinds `event` and `promotion` of a retailer (interface 2.4, 2.5, 3).
 """
@@ -24,7 +25,8 @@ OFFER_STATES = ("live", "to come", "ended")
 
 @dataclass(frozen=True)
 class Card:
-    """An event or a promotion. ``start`` and ``end`` are in ``zone``; an open end is None.
+    """An event or a promotion. ``start`` and ``end`` are in ``zone``; an open end is
+    None.
 
     ``state`` is that of its dates; ``stay`` that of its publish window.
     """
@@ -41,15 +43,15 @@ class Card:
 
 
 def events(visit: Visit) -> Page:
-    """Return the page of events. Parameters: ``store`` is any of a store's three numbers,
-    ``state`` is live, to come or ended.
+    """Return the page of events. Parameters: ``store`` is any of a store's three
+    numbers, ``state`` is live, to come or ended.
     """
     return _page(visit, "event", "id", _event_dates, "events.html", "Events")
 
 
 def promotions(visit: Visit) -> Page:
-    """Return the page of promotions, with their coupons. Parameters: ``store`` is not one of
-    them; ``state`` is live, to come or ended.
+    """Return the page of promotions, with their coupons. Parameters: ``store`` is not
+    one of them; ``state`` is live, to come or ended.
     """
     return _page(
         visit, "promotion", "promoId", _promotion_dates, "promotions.html", "Promotions"
@@ -70,7 +72,9 @@ def _page(
         and all(word in str(card.value).casefold() for word in words)
     ]
     order = {name: place for place, name in enumerate(OFFER_STATES)}
-    cards.sort(key=lambda card: (order[card.state], card.start or schedule.BEGINNING, card.id))
+    cards.sort(
+        key=lambda card: (order[card.state], card.start or schedule.BEGINNING, card.id)
+    )
     pages = max(1, -(-len(cards) // PER_PAGE))
     page = min(max(1, number(visit.query.get("page", "1"))), pages)
     first = (page - 1) * PER_PAGE
@@ -113,12 +117,16 @@ def _cards(visit: Visit, kind: str, identity: str, dates: Any) -> Iterator[Card]
 
 
 def _line(visit: Visit, document: Document) -> int:
-    """Return a line near the document: a page of a hundred cards does not read each file."""
+    """Return a line near the document: a page of a hundred cards does not read each
+    file.
+    """
     return 1 if document.layers[-1].index is None else visit.files.line(document)
 
 
 def _event_dates(value: dict[str, Any], zone: ZoneInfo) -> tuple[datetime, datetime]:
-    return schedule.local_time(value["start"], zone), schedule.local_time(value["finish"], zone)
+    return schedule.local_time(value["start"], zone), schedule.local_time(
+        value["finish"], zone
+    )
 
 
 def _promotion_dates(
@@ -133,7 +141,9 @@ def _promotion_dates(
 
 
 def _numbers(visit: Visit, text: str) -> dict[str, Any] | None:
-    """Return the three numbers of the store that a text names; None where it names none."""
+    """Return the three numbers of the store that a text names; None where it names
+    none.
+    """
     documents = visit.snapshot.documents
     if not text or documents is None:
         return None

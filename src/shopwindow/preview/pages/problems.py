@@ -10,7 +10,9 @@ from shopwindow.problems import Problem, sentence
 
 @dataclass(frozen=True)
 class Shown:
-    """A problem with its words, the lines around it, and the address that opens an editor."""
+    """A problem with its words, the lines around it, and the address that opens an
+    editor.
+    """
 
     problem: Problem
     words: str

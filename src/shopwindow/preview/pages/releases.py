@@ -1,4 +1,6 @@
-"""The releases that there are: which one is current, since when, who activated it and why."""
+"""The releases that there are: which one is current, since when, who activated it and
+why.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ HISTORY_SHOWN = 50
 
 
 def page(visit: Visit) -> Page:
-    """Return the page of all releases and activations. Nothing can be activated from it."""
+    """Return the page of all releases and activations. Nothing can be activated from
+    it.
+    """
     out = visit.workspace.out
     values: dict[str, Any] = {"out": out, "releases": [], "history": [], "failure": ""}
     try:
@@ -22,15 +26,17 @@ def page(visit: Visit) -> Page:
         values["history"] = list(reversed(Releases(out).history()))[:HISTORY_SHOWN]
     except (Failure, OSError) as failure:
         values["failure"] = str(failure)
-    values["current"] = next((each for each in values["releases"] if each.current), None)
+    values["current"] = next(
+        (each for each in values["releases"] if each.current), None
+    )
     values["next_change"] = _next_change(out) if values["current"] else None
     values["back"] = _back(out) if values["current"] else None
     return Page("releases.html", "Releases", values)
 
 
 def _next_change(out: Path) -> str | None:
-    """Return when the current content would give another release; None for never, or where the
-    manifest cannot be read.
+    """Return when the current content would give another release; None for never, or
+    where the manifest cannot be read.
     """
     releases = Releases(out)
     try:
@@ -41,7 +47,9 @@ def _next_change(out: Path) -> str | None:
 
 
 def _back(out: Path) -> str | None:
-    """Return the id of the release that `rollback` would activate; None where there is none."""
+    """Return the id of the release that `rollback` would activate; None where there is
+    none.
+    """
     try:
         return Releases(out).to_roll_back_to()
     except Failure:

@@ -1,7 +1,7 @@
 """How far each US state and territory reaches: degrees of latitude, then of longitude.
 
-Rounded outwards to a tenth of a degree, some seven miles: a store beyond its state's box has
-wrong coordinates, or a wrong state.
+Rounded outwards to a tenth of a degree, some seven miles: a store beyond its state's
+box has wrong coordinates, or a wrong state.
 """
 
 Box = tuple[float, float, float, float]
@@ -66,7 +66,9 @@ STATES: dict[str, Box] = {
 
 
 def lies_in(state: str, latitude: float, longitude: float) -> bool:
-    """Return whether a place lies in the box of a state; True where the state is none of ours."""
+    """Return whether a place lies in the box of a state; True where the state is none
+    of ours.
+    """
     box = STATES.get(state)
     if box is None:
         return True

@@ -1,7 +1,9 @@
-"""Stores: a list, and a map of points; the week's hours, and the circle of a search by radius.
+"""Stores: a list, and a map of points; the week's hours, and the circle of a search by
+radius.
 
-A page for the kind `store` of a retailer (interface 2.2). The map has no tiles, for a preview
-asks nobody on the network: points lie where they are, and states are told by their stores.
+A page for the kind `store` of a retailer (interface 2.2). The map has no tiles, for a
+preview asks nobody on the network: points lie where they are, and states are told by
+their stores.
 """
 
 import math
@@ -27,7 +29,9 @@ MAP_WIDTH = 1000.0
 """Units of the drawing's width; the browser scales it."""
 
 MARGIN_DEGREES = 1.0
-"""Around the outermost stores, so that a point is not cut off, and one store alone has a map."""
+"""Around the outermost stores, so that a point is not cut off, and one store alone has
+a map.
+"""
 
 MAX_MILES = 12_500.0
 """Half way around the earth."""
@@ -35,7 +39,9 @@ MAX_MILES = 12_500.0
 
 @dataclass(frozen=True)
 class Hours:
-    """One day of a store. Closed all day: ``open`` is empty. ``is_exception``: not as usual."""
+    """One day of a store. Closed all day: ``open`` is empty. ``is_exception``: not as
+    usual.
+    """
 
     date: date
     open: str
@@ -77,8 +83,8 @@ class Map:
 
 
 def page(visit: Visit) -> Page:
-    """Return the page of stores. Parameters: ``q`` finds words, ``near`` is the center of a
-    search, a store's number or `latitude, longitude`, and ``miles`` its radius.
+    """Return the page of stores. Parameters: ``q`` finds words, ``near`` is the center
+    of a search, a store's number or `latitude, longitude`, and ``miles`` its radius.
     """
     center = _center(visit)
     miles = _miles(visit.query.get("miles", ""))
@@ -121,7 +127,10 @@ def _shops(visit: Visit, center: tuple[float, float] | None) -> Iterator[Shop]:
     if documents is None:
         return
     for document in documents.of(KIND):
-        value, stay = document.value, drawing.stay(document.value, documents.zone, visit.moment)
+        value, stay = (
+            document.value,
+            drawing.stay(document.value, documents.zone, visit.moment),
+        )
         local = visit.moment.astimezone(schedule.zone(value["timeZone"]))
         place = value["location"]["latitude"], value["location"]["longitude"]
         yield Shop(
@@ -141,7 +150,7 @@ def _line(visit: Visit, document: Document) -> int:
     return 1 if document.layers[-1].index is None else visit.files.line(document)
 
 
-# -- hours -------------------------------------------------------------------------------------
+# -- hours -----------------------------------------------------------------------------
 
 
 def _week(value: dict[str, Any], day: date) -> tuple[Hours, ...]:
@@ -160,17 +169,24 @@ def _day(value: dict[str, Any], day: date) -> Hours:
 
 
 def _is_open(value: dict[str, Any], local: datetime) -> bool:
-    """Return whether a store is open; hours that end after midnight belong to the day before."""
+    """Return whether a store is open; hours that end after midnight belong to the day
+    before.
+    """
     clock = f"{local:%H:%M}"
-    today, before = _day(value, local.date()), _day(value, local.date() - timedelta(days=1))
-    overnight = bool(before.open) and before.close <= before.open and clock < before.close
+    today, before = (
+        _day(value, local.date()),
+        _day(value, local.date() - timedelta(days=1)),
+    )
+    overnight = (
+        bool(before.open) and before.close <= before.open and clock < before.close
+    )
     if not today.open:
         return overnight
     late = today.close <= today.open
     return overnight or (today.open <= clock and (late or clock < today.close))
 
 
-# -- the map -----------------------------------------------------------------------------------
+# -- the map ---------------------------------------------------------------------------
 
 
 def _center(visit: Visit) -> tuple[float, float] | None:
@@ -186,7 +202,9 @@ def _center(visit: Visit) -> tuple[float, float] | None:
         latitude, longitude = (float(part) for part in parts)
     except ValueError:
         return None
-    return (latitude, longitude) if abs(latitude) <= 90 and abs(longitude) <= 180 else None
+    return (
+        (latitude, longitude) if abs(latitude) <= 90 and abs(longitude) <= 180 else None
+    )
 
 
 def _miles(text: str) -> float | None:
@@ -197,11 +215,13 @@ def _miles(text: str) -> float | None:
     return miles if 0 < miles <= MAX_MILES else None
 
 
-def _map(shops: list[Shop], center: tuple[float, float] | None, miles: float | None) -> Map:
+def _map(
+    shops: list[Shop], center: tuple[float, float] | None, miles: float | None
+) -> Map:
     """Return the drawing of stores and of a search's circle.
 
-    Degrees of longitude are narrower in the north: they are drawn as long as they are in the
-    middle of the map, so that distances look alike in both directions there.
+    Degrees of longitude are narrower in the north: they are drawn as long as they are
+    in the middle of the map, so that distances look alike in both directions there.
     """
     places = [
         (shop.value["location"]["latitude"], shop.value["location"]["longitude"])
@@ -212,7 +232,10 @@ def _map(shops: list[Shop], center: tuple[float, float] | None, miles: float | N
     if center:
         latitude, longitude = center
         wide = reach / max(0.1, math.cos(math.radians(latitude)))
-        shown += [(latitude - reach, longitude - wide), (latitude + reach, longitude + wide)]
+        shown += [
+            (latitude - reach, longitude - wide),
+            (latitude + reach, longitude + wide),
+        ]
     south = min(latitude for latitude, _ in shown) - MARGIN_DEGREES
     north = max(latitude for latitude, _ in shown) + MARGIN_DEGREES
     west = min(longitude for _, longitude in shown) - MARGIN_DEGREES
@@ -231,5 +254,9 @@ def _map(shops: list[Shop], center: tuple[float, float] | None, miles: float | N
     )
     circle = None
     if center and reach:
-        circle = (*drawn(center), round(wide * shrink * scale, 1), round(reach * scale, 1))
+        circle = (
+            *drawn(center),
+            round(wide * shrink * scale, 1),
+            round(reach * scale, 1),
+        )
     return Map(round((north - south) * scale, 1), points, circle)

@@ -1,8 +1,9 @@
-"""What editors write about a mobile application: keys and configuration (interface 2.1, 5).
+"""What editors write about a mobile application: keys and configuration (interface 2.1,
+5).
 
-Three sorts of rules stand here. `layout` and `versions` look at one application, `keys_once` at
-all of them. `version_raised` compares with the released document, and `to_be_done` notices what
-is allowed and not yet finished.
+Three sorts of rules stand here. `layout` and `versions` look at one application,
+`keys_once` at all of them. `version_raised` compares with the released document, and
+`to_be_done` notices what is allowed and not yet finished.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,9 @@ SUPPORTED_VERSIONS: Pointer = ("config", "appVersionInfo", "supportedVersions")
 
 
 def layout(case: Case, app: Document) -> Iterator[Finding]:
-    """appLayout names sections of appConfig, and each featureLayout features of featureConfig."""
+    """appLayout names sections of appConfig, and each featureLayout features of
+    featureConfig.
+    """
     sections = case.keys(app, SECTIONS)
     features = case.keys(app, FEATURE_CONFIG)
     if sections is None:
@@ -41,7 +44,9 @@ def layout(case: Case, app: Document) -> Iterator[Finding]:
 def _not_keys(
     case: Case, app: Document, pointer: Pointer, names: list[str], where: str
 ) -> Iterator[Finding]:
-    """Yield a Finding for each entry of a list that is not among ``names``, the keys of a map."""
+    """Yield a Finding for each entry of a list that is not among ``names``, the keys of
+    a map.
+    """
     for index, name in case.entries(app, pointer):
         if name not in names:
             found = f"{name!r} is not a key of {where}"
@@ -62,23 +67,28 @@ def versions(case: Case, app: Document) -> Iterator[Finding]:
     if current is not None and supported is not None and current not in supported:
         found = f"the appVersionNumber {current!r} is not among the supported versions"
         yield Finding(
-            "app.version", SUPPORTED_VERSIONS, found, "a list that holds appVersionNumber"
+            "app.version",
+            SUPPORTED_VERSIONS,
+            found,
+            "a list that holds appVersionNumber",
         )
 
 
-def version_raised(case: Case, app: Document, released: Mapping[str, Any]) -> Iterator[Finding]:
-    """A configuration that differs from the released one has a configVersion of its own.
+def version_raised(
+    case: Case, app: Document, released: Mapping[str, Any]
+) -> Iterator[Finding]:
+    """A configuration that differs from the released one has a configVersion of its
+    own.
 
-    They are compared as applications get them, so another order of keys is a difference.
+    They are compared as applications get them, so another order of keys is a
+    difference.
     """
     if not case.sound(app, ("config",)):
         return
     old, new = released["config"], app.value["config"]
     same_version = old.get("configVersion") == new["configVersion"]
     if same_version and orjson.dumps(old) != orjson.dumps(new):
-        found = (
-            f"the configuration changed, and configVersion is still {new['configVersion']!r}"
-        )
+        found = f"the configuration changed, and configVersion is still {new['configVersion']!r}"
         yield Finding(
             "app.configVersion",
             ("config", "configVersion"),
@@ -116,7 +126,9 @@ APP = Kind(
 
 
 def keys_once(case: Case) -> RuleFindings:
-    """No two applications have the same API key: it says which application calls (interface 5.3)."""
+    """No two applications have the same API key: it says which application calls
+    (interface 5.3).
+    """
     digests = [
         (app, ("apiKeys", index), digest)
         for app in case.having(APP.name)

@@ -1,7 +1,8 @@
 """How a bag is rendered: its items, and what the catalog says of them (wire-shapes 5).
 
-All four operations return this. Prices are counted in whole cents, so that sums are exact, and
-become numbers of dollars at the very end. A release without a catalog has bags without prices.
+All four operations return this. Prices are counted in whole cents, so that sums are
+exact, and become numbers of dollars at the very end. A release without a catalog has
+bags without prices.
 """
 
 from collections.abc import Sequence
@@ -44,10 +45,16 @@ def answer_of(bag: Bag, catalog: Articles | None, most: int, with_info: bool) ->
 
 
 def _item(line: Line) -> dict[str, Json]:
-    return {"sequenceNumber": line.sequence, "quantity": line.quantity, "upcId": line.upc}
+    return {
+        "sequenceNumber": line.sequence,
+        "quantity": line.quantity,
+        "upcId": line.upc,
+    }
 
 
-def _totals(lines: Sequence[Line], entries: Sequence[CatalogItem | None]) -> dict[str, Json]:
+def _totals(
+    lines: Sequence[Line], entries: Sequence[CatalogItem | None]
+) -> dict[str, Json]:
     """Return the sums of a bag; an item that left the catalog since counts nothing."""
     prices = [
         (line.quantity, price_of(entry))
@@ -63,8 +70,12 @@ def _totals(lines: Sequence[Line], entries: Sequence[CatalogItem | None]) -> dic
     }
 
 
-def _catalog_values(line: Line, entry: CatalogItem | None, most: int | None) -> dict[str, Json]:
-    """Return what the catalog says of an item, and of its product unless ``most`` is None."""
+def _catalog_values(
+    line: Line, entry: CatalogItem | None, most: int | None
+) -> dict[str, Json]:
+    """Return what the catalog says of an item, and of its product unless ``most`` is
+    None.
+    """
     if entry is None:  # it was in the catalog when it came into the bag
         return {"siteAvailablilityFlag": False, "errors": [{"code": "ITEM_UNKNOWN"}]}
     product, upc = entry

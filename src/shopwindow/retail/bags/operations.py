@@ -1,9 +1,9 @@
 """Shopping bags: the database stores their lines, the catalog says what they cost.
 
-Each of the four operations finds the bag, changes its lines as a value, checks the result
-against the limits and the catalog, and writes it: all of the request, or none of it. A change
-takes the bag first, so that nobody else changes it until the transaction ends (interface 2.7,
-4.8, wire-shapes 5).
+Each of the four operations finds the bag, changes its lines as a value, checks the
+result against the limits and the catalog, and writes it: all of the request, or none of
+it. A change takes the bag first, so that nobody else changes it until the transaction
+ends (interface 2.7, 4.8, wire-shapes 5).
 """
 
 import re
@@ -34,8 +34,8 @@ from shopwindow.retail.bags.answers import answer_of
 from shopwindow.retail.bags.table import BAGS, Bag, Line
 
 MAX_ITEMS = 100
-"""Different items of a bag, unless site.yaml says otherwise. A full bag then takes 10 kB of the
-database, by which `NEW_BAG_ALLOWANCE` is reckoned.
+"""Different items of a bag, unless site.yaml says otherwise. A full bag then takes 10
+kB of the database, by which `NEW_BAG_ALLOWANCE` is reckoned.
 """
 
 BAG_SELECTORS = ("userId", "bagId", "bagGuid")
@@ -44,7 +44,7 @@ BAG_SELECTORS = ("userId", "bagId", "bagGuid")
 PRODUCT_INFO = "INCLUDE_PRODUCTINFO"
 """The one value of `bagOptions` (interface 4.8)."""
 
-# -- the four operations -----------------------------------------------------------------------
+# -- the four operations ---------------------------------------------------------------
 
 
 def read(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
@@ -105,16 +105,19 @@ def remove(tables: Tables, content: Content, call: Call, moment: Moment) -> Outc
     return _store(tables, content, call, bag, lines.values())
 
 
-# -- which bag ---------------------------------------------------------------------------------
+# -- which bag -------------------------------------------------------------------------
 
 
 def _find(tables: Tables, call: Call) -> Bag:
-    """Return the bag that a call names. Raises Refusal if the application has no such bag.
+    """Return the bag that a call names. Raises Refusal if the application has no such
+    bag.
 
-    The refusal is the same for a bag of another application and for one that never was, so that
-    nobody learns of other applications' bags.
+    The refusal is the same for a bag of another application and for one that never was,
+    so that nobody learns of other applications' bags.
     """
-    name, value = next((name, value) for name, value in call.arguments if name in BAG_SELECTORS)
+    name, value = next(
+        (name, value) for name, value in call.arguments if name in BAG_SELECTORS
+    )
     bag = tables[BAGS].find(str(call.application), name, value)
     if bag is None:
         raise _no_bag(name, value)
@@ -122,10 +125,12 @@ def _find(tables: Tables, call: Call) -> Bag:
 
 
 def _take(tables: Tables, call: Call, moment: Moment) -> Bag:
-    """Return the bag that a call names, at its next revision, to be changed by nobody else.
+    """Return the bag that a call names, at its next revision, to be changed by nobody
+    else.
 
-    The precondition is checked after the bag is taken: before, another request could still
-    change the bag between the check and the change. It is about the revision before this one.
+    The precondition is checked after the bag is taken: before, another request could
+    still change the bag between the check and the change. It is about the revision
+    before this one.
     """
     named = _find(tables, call)
     bag = tables[BAGS].take(named, moment.now)
@@ -136,7 +141,9 @@ def _take(tables: Tables, call: Call, moment: Moment) -> Bag:
 
 
 def _no_bag(name: str, value: Any) -> Refusal:
-    return Refusal("not_found", (Fault(name, f"there is no bag {value} of this application"),))
+    return Refusal(
+        "not_found", (Fault(name, f"there is no bag {value} of this application"),)
+    )
 
 
 def _new_bag(tables: Tables, application: str, moment: Moment) -> Bag:
@@ -153,7 +160,9 @@ def _new_bag(tables: Tables, application: str, moment: Moment) -> Bag:
 
 
 def etag(bag: Bag) -> str:
-    """Return the ETag of a bag's state; format and options of the response do not change it."""
+    """Return the ETag of a bag's state; format and options of the response do not
+    change it.
+    """
     return f'"{bag.guid}-{bag.revision}"'
 
 
@@ -164,8 +173,8 @@ _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 def _check_precondition(call: Call, bag: Bag | None) -> None:
     """Raise Refusal unless the request's If-Match holds (RFC 9110 §13.1.1).
 
-    ``bag`` is None where there is none yet. Tags are compared strongly, so a weak one never
-    matches.
+    ``bag`` is None where there is none yet. Tags are compared strongly, so a weak one
+    never matches.
     """
     if call.if_match is None:
         return
@@ -173,17 +182,19 @@ def _check_precondition(call: Call, bag: Bag | None) -> None:
     if bag is not None and (condition == "*" or etag(bag) in _TAGS.findall(condition)):
         return
     state = f"the bag is at {etag(bag)}" if bag else "there is no bag yet"
-    raise Refusal("precondition", (Fault("If-Match", f"is {condition[:100]}, but {state}"),))
+    raise Refusal(
+        "precondition", (Fault("If-Match", f"is {condition[:100]}, but {state}"),)
+    )
 
 
-# -- what is in it -----------------------------------------------------------------------------
+# -- what is in it ---------------------------------------------------------------------
 
 
 def _with_items(bag: Bag, items: Iterable[Json]) -> list[Line]:
     """Return the bag's lines with items added to them.
 
-    An item that the bag holds already raises its line's quantity. New ones come after the
-    others, in the order of the request.
+    An item that the bag holds already raises its line's quantity. New ones come after
+    the others, in the order of the request.
     """
     lines = {line.upc: line for line in bag.lines}
     last = bag.last
@@ -192,14 +203,18 @@ def _with_items(bag: Bag, items: Iterable[Json]) -> list[Line]:
         if upc not in lines:
             last += 1
             lines[upc] = Line(last, upc, 0)
-        lines[upc] = replace(lines[upc], quantity=lines[upc].quantity + item["quantity"])
+        lines[upc] = replace(
+            lines[upc], quantity=lines[upc].quantity + item["quantity"]
+        )
     return list(lines.values())
 
 
 def _store(
     tables: Tables, content: Content, call: Call, bag: Bag, lines: Iterable[Line]
 ) -> Outcome:
-    """Write the lines of a bag that was taken. Raises Refusal, and writes none, for a fault."""
+    """Write the lines of a bag that was taken. Raises Refusal, and writes none, for a
+    fault.
+    """
     lines = [line for line in lines if line.quantity]
     faults = tuple(_faults(bag, lines, content))
     if faults:
@@ -250,7 +265,7 @@ def _outcome(bag: Bag, content: Content, call: Call) -> Outcome:
     )
 
 
-# -- operations --------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------
 
 _BAG_GUID = Parameter(
     "bagGuid",
@@ -264,7 +279,9 @@ _SELECTOR_PARAMETERS = (
     _BAG_GUID,
 )
 _OPTIONS = Parameter(
-    "bagOptions", Words((PRODUCT_INFO,)), "What to tell beside: of each item its product."
+    "bagOptions",
+    Words((PRODUCT_INFO,)),
+    "What to tell beside: of each item its product.",
 )
 
 
@@ -279,7 +296,15 @@ def _operation(
     """Return an operation with what all four share."""
     parameters = (*parameters, _OPTIONS)
     return Operation(
-        name, path, source, "bag", about, parameters, by_application=True, tagged=True, **more
+        name,
+        path,
+        source,
+        "bag",
+        about,
+        parameters,
+        by_application=True,
+        tagged=True,
+        **more,
     )
 
 
@@ -295,10 +320,11 @@ def _cost(call: Call, keeps_answer: bool) -> int:
 NEW_BAG_ALLOWANCE = Allowance(
     "newBags",
     "new bags",
-    # One address may be a mobile carrier's. This is two or three from each of 120 customers.
+    # One address may be a mobile carrier's. This is two or three from each of 120
+    # customers.
     address=Rate(300, 10),
-    # 14 a second. A bag takes 250 bytes and each item 100, so a full bag takes 10 kB, and one
-    # key fills at most 500 MB an hour.
+    # 14 a second. A bag takes 250 bytes and each item 100, so a full bag takes 10 kB,
+    # and one key fills at most 500 MB an hour.
     application=Rate(50_000, 60),
     cost=_cost,
 )
@@ -349,7 +375,10 @@ OPERATIONS = (
         "order/v1/bags/{bagGuid}/items/{sequenceNumber}",
         FromStore(remove),
         "Take an item out of a shopping bag.",
-        (_BAG_GUID, Parameter("sequenceNumber", Count(), "Number of the item in the bag.")),
+        (
+            _BAG_GUID,
+            Parameter("sequenceNumber", Count(), "Number of the item in the bag."),
+        ),
         method="DELETE",
         body="bag_remove",
         body_optional=True,

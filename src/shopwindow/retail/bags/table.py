@@ -1,7 +1,7 @@
 """Bags and their lines, as rows.
 
-A change takes the bag's row first (`take`), which raises its revision and locks it. So changes
-of one bag follow one another, on SQLite and on PostgreSQL alike.
+A change takes the bag's row first (`take`), which raises its revision and locks it. So
+changes of one bag follow one another, on SQLite and on PostgreSQL alike.
 """
 
 import re
@@ -27,12 +27,16 @@ BAG_LIFETIME = timedelta(days=90)
 _COLUMNS = "guid, bag_id, user_id, revision, last_sequence"
 _FIND = {
     name: f"SELECT {_COLUMNS} FROM bags WHERE {column} = ? AND application = ?"
-    for name, column in (("bagGuid", "guid"), ("bagId", "bag_id"), ("userId", "user_id"))
+    for name, column in (
+        ("bagGuid", "guid"),
+        ("bagId", "bag_id"),
+        ("userId", "user_id"),
+    )
 }
 
 _GUEST_NUMBER = re.compile("[0-9]{1,16}")
-"""At most as many digits as `interface.kinds.MAX_ID` has: a longer number is no guest's, and
-might be too large for the column.
+"""At most as many digits as `interface.kinds.MAX_ID` has: a longer number is no
+guest's, and might be too large for the column.
 """
 
 
@@ -49,8 +53,8 @@ class Line:
 class Bag:
     """A bag.
 
-    Its lines stand by sequence number. ``last`` is the highest number that a line of it ever
-    had: no number is used again. ``revision`` goes up by one with every change.
+    Its lines stand by sequence number. ``last`` is the highest number that a line of it
+    ever had: no number is used again. ``revision`` goes up by one with every change.
     """
 
     guid: str
@@ -62,7 +66,9 @@ class Bag:
 
 
 class Bags:
-    """What may be done with bags. Each belongs to one application and has one guest user."""
+    """What may be done with bags. Each belongs to one application and has one guest
+    user.
+    """
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
@@ -70,7 +76,9 @@ class Bags:
     def make(
         self, application: str, guid: str, bag: int, user: int, at: datetime
     ) -> Bag | None:
-        """Create an empty bag and return it; None if another bag has one of its numbers."""
+        """Create an empty bag and return it; None if another bag has one of its
+        numbers.
+        """
         rows = self._run(
             f"INSERT INTO bags ({_COLUMNS}, application, made, changed) VALUES (?, ?, ?, 1, 0, ?, ?, ?)"
             f" ON CONFLICT DO NOTHING RETURNING {_COLUMNS}",
@@ -79,7 +87,9 @@ class Bags:
         return self._bag(rows)
 
     def find(self, application: str, name: str, value: Any) -> Bag | None:
-        """Return the application's bag by ``name``: `bagGuid`, `bagId` or `userId`; or None."""
+        """Return the application's bag by ``name``: `bagGuid`, `bagId` or `userId`; or
+        None.
+        """
         return self._bag(self._run(_FIND[name], value, application))
 
     def take(self, bag: Bag, at: datetime) -> Bag | None:
@@ -94,17 +104,20 @@ class Bags:
         return self._bag(rows)
 
     def put(self, bag: Bag, lines: Iterable[Line]) -> Bag:
-        """Write the lines of a bag that was taken, and return it with them and no others.
+        """Write the lines of a bag that was taken, and return it with them and no
+        others.
 
-        Only rows that differ are written. Removed lines go first, because a bag holds a UPC
-        once.
+        Only rows that differ are written. Removed lines go first, because a bag holds a
+        UPC once.
         """
         before = {line.sequence: line for line in bag.lines}
         after = {line.sequence: line for line in lines}
 
         for sequence in before.keys() - after.keys():
             self._run(
-                "DELETE FROM bag_lines WHERE bag = ? AND sequence = ?", bag.guid, sequence
+                "DELETE FROM bag_lines WHERE bag = ? AND sequence = ?",
+                bag.guid,
+                sequence,
             )
         for line in after.values():
             if line != before.get(line.sequence):
@@ -116,12 +129,16 @@ class Bags:
 
         last = max([bag.last, *after])
         if last > bag.last:
-            self._run("UPDATE bags SET last_sequence = ? WHERE guid = ?", last, bag.guid)
+            self._run(
+                "UPDATE bags SET last_sequence = ? WHERE guid = ?", last, bag.guid
+            )
         in_order = tuple(after[sequence] for sequence in sorted(after))
         return replace(bag, last=last, lines=in_order)
 
     def _bag(self, rows: list[Row]) -> Bag | None:
-        """Return the bag of the one row that a statement returned, with its lines; or None."""
+        """Return the bag of the one row that a statement returned, with its lines; or
+        None.
+        """
         if not rows:
             return None
         guid, id, user, revision, last = rows[0]
@@ -133,7 +150,9 @@ class Bags:
 
 
 def guest_number(text: str) -> int | None:
-    """Return the number of a guest user from its text; None for any other text (interface 2.7)."""
+    """Return the number of a guest user from its text; None for any other text
+    (interface 2.7).
+    """
     return int(text) if _GUEST_NUMBER.fullmatch(text) else None
 
 
@@ -168,7 +187,8 @@ BAGS = Table(
         ),
     ),
     verbs=Bags,
-    # a request that makes a bag cannot name its guest user: the answer does (wire-shapes 5)
+    # a request that makes a bag cannot name its guest user: the answer does
+    # (wire-shapes 5)
     personal=(
         Personal(
             "bags",
@@ -176,5 +196,7 @@ BAGS = Table(
             called="bags",
         ),
     ),
-    aging=(Aging("bags", ("guid",), "changed", BAG_LIFETIME, called="bags", option="bags"),),
+    aging=(
+        Aging("bags", ("guid",), "changed", BAG_LIFETIME, called="bags", option="bags"),
+    ),
 )

@@ -1,4 +1,6 @@
-"""Issuing codes: many at once into the database, and reading lists that were drawn elsewhere."""
+"""Issuing codes: many at once into the database, and reading lists that were drawn
+elsewhere.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +13,9 @@ from shopwindow.retail.codes.table import SINGLE_USE_CODES
 from shopwindow.retail.codes.text import MAX_CODE_LENGTH, mark, spelling
 
 _CODE = re.compile(r"[A-Za-z0-9]+(?:-+[A-Za-z0-9]+)*", re.ASCII)
-"""What a list may hold: read strictly, since two columns in one line would make a wrong code."""
+"""What a list may hold: read strictly, since two columns in one line would make a wrong
+code.
+"""
 
 _PROMOTION_AND_CODE = re.compile(
     r"([1-9][0-9]{0,15})(?:[ \t]*[,;][ \t]*|[ \t]+)(\S.*)", re.ASCII
@@ -37,8 +41,8 @@ def keep(
         secret: the one that the digests were computed with.
         at: when they were issued.
 
-    Raises CodesExist if some are there already, and Failure if the codes in the database were
-    issued under another secret.
+    Raises CodesExist if some are there already, and Failure if the codes in the
+    database were issued under another secret.
     """
 
     def work(tables: Tables) -> None:
@@ -59,11 +63,13 @@ def keep(
 def read_lines(
     data: bytes, promotion: int | None = None
 ) -> tuple[dict[int, tuple[int, str]], dict[int, str]]:
-    """Read a list of codes. Return (promotion, code) by line number, and messages by line number.
+    """Read a list of codes. Return (promotion, code) by line number, and messages by
+    line number.
 
-    Empty lines are skipped. With ``promotion`` every line is a code of that one; without it a
-    line names its own: `880502 SUMMER-1`, or with a comma. A message says what is wrong with a
-    line. A space within a code is wrong: the line probably has a second column.
+    Empty lines are skipped. With ``promotion`` every line is a code of that one;
+    without it a line names its own: `880502 SUMMER-1`, or with a comma. A message says
+    what is wrong with a line. A space within a code is wrong: the line probably has a
+    second column.
     """
     codes: dict[int, tuple[int, str]] = {}
     bad: dict[int, str] = {}
@@ -78,7 +84,9 @@ def read_lines(
             match = _PROMOTION_AND_CODE.fullmatch(text)
             if match is None:
                 allowed = "a promoId, a comma or blank, and the code; or --promotion ID, which says it for all lines"
-                bad[number] = f"{text[:40]!r} does not say its promotion; allowed: {allowed}"
+                bad[number] = (
+                    f"{text[:40]!r} does not say its promotion; allowed: {allowed}"
+                )
                 continue
             of, text = int(match[1]), match[2]
 

@@ -1,14 +1,14 @@
 """The order host: single-use promotion codes, each expired by one order.
 
-How guessing is slowed down, by three limits. First, an address may send a few wrong codes a
-minute. Second, the more wrong codes an application gets from all addresses together, the fewer
-each address may send. Third, beyond `MAX_WRONG_CODES` the whole application waits: even a
-million addresses try no more than 432,000 codes a day.
+How guessing is slowed down, by three limits. First, an address may send a few wrong
+codes a minute. Second, the more wrong codes an application gets from all addresses
+together, the fewer each address may send. Third, beyond `MAX_WRONG_CODES` the whole
+application waits: even a million addresses try no more than 432,000 codes a day.
 
-A server of the shop's own (SHOPWINDOW_TRUSTED_PROXIES) that names no customer's address speaks
-for all of its customers. Its wrong codes are counted by reservation, a number that the shop
-gives out itself, and the third limit does not apply. So one customer's wrong codes do not slow
-down the next customer.
+A server of the shop's own (SHOPWINDOW_TRUSTED_PROXIES) that names no customer's address
+speaks for all of its customers. Its wrong codes are counted by reservation, a number
+that the shop gives out itself, and the third limit does not apply. So one customer's
+wrong codes do not slow down the next customer.
 
 Source of the rules: interface 2.6 and 4.7, wire-shapes 5.
 """
@@ -34,7 +34,8 @@ from shopwindow.retail.codes.text import digest, mark
 class _Guesses(NamedTuple):
     """How many wrong codes an address may send in how many seconds.
 
-    The limit holds once the application got ``of_application`` wrong codes from all addresses.
+    The limit holds once the application got ``of_application`` wrong codes from all
+    addresses.
     """
 
     of_application: int
@@ -46,8 +47,8 @@ WRONG_CODES_SECONDS = 600
 """An application's wrong codes are added up over this time."""
 
 MAX_WRONG_CODES = 3000
-"""The third limit: an application's wrong codes in that time, 5 a second. A shop with 100,000
-orders a day gets perhaps one mistyped code a minute, which is 10.
+"""The third limit: an application's wrong codes in that time, 5 a second. A shop with
+100,000 orders a day gets perhaps one mistyped code a minute, which is 10.
 """
 
 _GUESSES = (
@@ -56,14 +57,18 @@ _GUESSES = (
     # a person types a code again and again, and several people may share an address
     _Guesses(of_application=0, most=20, seconds=60),
 )
-"""The first two limits, the strictest first: the first whose ``of_application`` is reached holds."""
+"""The first two limits, the strictest first: the first whose ``of_application`` is
+reached holds.
+"""
 
 EXPIRED = Outcome({"success": True})
 """The response to the order that has the code."""
 
 
 class _Counter(NamedTuple):
-    """What a wrong code is counted under, and how many may be counted in how many seconds."""
+    """What a wrong code is counted under, and how many may be counted in how many
+    seconds.
+    """
 
     name: str
     most: int
@@ -73,9 +78,9 @@ class _Counter(NamedTuple):
 def supc(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
     """Give a code to the first order that sends it.
 
-    The order and reservation that have it get the same response again, since a client repeats a
-    request whose response it lost. Whoever guessed too often learns nothing, not even that a
-    code is right; otherwise guessing could go on.
+    The order and reservation that have it get the same response again, since a client
+    repeats a request whose response it lost. Whoever guessed too often learns nothing,
+    not even that a code is right; otherwise guessing could go on.
     """
     body = call.body
     application = str(call.application)
@@ -97,7 +102,9 @@ def supc(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcom
         _check_days(content, code.promotion, moment.now)
         if tables[SINGLE_USE_CODES].use(code_digest, *order, application, moment.now):
             return EXPIRED
-        code = tables[SINGLE_USE_CODES].find(code_digest) or code  # another order was faster
+        code = (
+            tables[SINGLE_USE_CODES].find(code_digest) or code
+        )  # another order was faster
     if (code.order, code.reservation) != order:
         raise _refused("SUPC_USED")
     return EXPIRED
@@ -110,13 +117,19 @@ def _application_counter(tables: Tables, application: str, moment: Moment) -> _C
 
 
 def _sender_counters(
-    tables: Tables, application: str, reservation: str, of_application: _Counter, moment: Moment
+    tables: Tables,
+    application: str,
+    reservation: str,
+    of_application: _Counter,
+    moment: Moment,
 ) -> Sequence[_Counter]:
     """Return what a wrong code of this request's sender is counted under.
 
     The sender is the reservation at a trusted server, else the address and its network.
     """
-    number = tables[LIMITS].number(of_application.name, of_application.seconds, moment.now)
+    number = tables[LIMITS].number(
+        of_application.name, of_application.seconds, moment.now
+    )
     limit = next(guesses for guesses in _GUESSES if number >= guesses.of_application)
 
     def counter(sender: str, times: int = 1) -> _Counter:
@@ -129,13 +142,17 @@ def _sender_counters(
 
 
 def _wrong_code(
-    tables: Tables, counters: Sequence[_Counter], of_application: _Counter, moment: Moment
+    tables: Tables,
+    counters: Sequence[_Counter],
+    of_application: _Counter,
+    moment: Moment,
 ) -> Outcome:
     """Count a wrong code and refuse it.
 
-    The service may itself be wrong: without the secret of the stored codes every code looks
-    wrong. That is a Failure, and the customer's attempt is not counted. The counters are always
-    raised in the same order, or two requests could wait for each other for ever.
+    The service may itself be wrong: without the secret of the stored codes every code
+    looks wrong. That is a Failure, and the customer's attempt is not counted. The
+    counters are always raised in the same order, or two requests could wait for each
+    other for ever.
     """
     database_mark = tables[SINGLE_USE_CODES].mark()
     lacks_secret = not moment.secret or database_mark != mark(moment.secret)
@@ -153,10 +170,11 @@ def _wrong_code(
 
 
 def _check_days(content: Content, id: int, now: datetime) -> None:
-    """Raise Refusal outside the promotion's days, of which the first and last are included.
+    """Raise Refusal outside the promotion's days, of which the first and last are
+    included.
 
-    They are days of site.yaml's time zone. A promotion that is no longer in content may have
-    been withdrawn, so its codes are refused.
+    They are days of site.yaml's time zone. A promotion that is no longer in content may
+    have been withdrawn, so its codes are refused.
     """
     promotion = content.document("promotion", "promoId", id)
     if promotion is None:
@@ -175,7 +193,9 @@ def _refused(reason: str) -> Refusal:
 
 def _too_many(wait: int) -> Refusal:
     return Refusal(
-        "too_many", (Fault("", "TOO_MANY_INVALID_CODES"),), (("Retry-After", str(wait)),)
+        "too_many",
+        (Fault("", "TOO_MANY_INVALID_CODES"),),
+        (("Retry-After", str(wait)),),
     )
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from shopwindow.interface.table import Session, Step, Table, written
 
 CODES_IN_A_STATEMENT = 500
-"""Rows that one INSERT writes, with three parameters each. SQLite takes 32,766 parameters and
-PostgreSQL 65,535; 500 rows keep a statement's text short.
+"""Rows that one INSERT writes, with three parameters each. SQLite takes 32,766
+parameters and PostgreSQL 65,535; 500 rows keep a statement's text short.
 """
 
 
@@ -23,7 +23,9 @@ class SingleUseCode:
 
 @dataclass(frozen=True)
 class Issue:
-    """How many codes a promotion has, how many are used, and when. Times are UTC, ISO 8601."""
+    """How many codes a promotion has, how many are used, and when. Times are UTC, ISO
+    8601.
+    """
 
     promotion: int
     issued: int
@@ -35,7 +37,9 @@ class Issue:
 
 
 class Codes:
-    """What may be done with single-use codes. The database knows them by their digests alone."""
+    """What may be done with single-use codes. The database knows them by their digests
+    alone.
+    """
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
@@ -49,9 +53,12 @@ class Codes:
         return str(rows[0][0]) if rows else None
 
     def claim(self, mark: str) -> str:
-        """Return the mark of the database's secret; if it has none yet, this one becomes it."""
+        """Return the mark of the database's secret; if it has none yet, this one
+        becomes it.
+        """
         self._run(
-            "INSERT INTO code_secrets (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING", mark
+            "INSERT INTO code_secrets (id, mark) VALUES (1, ?) ON CONFLICT DO NOTHING",
+            mark,
         )
         return self.mark() or mark
 
@@ -60,7 +67,9 @@ class Codes:
         existing: set[str] = set()
         for start in range(0, len(digests), CODES_IN_A_STATEMENT):
             batch = digests[start : start + CODES_IN_A_STATEMENT]
-            values = [value for digest in batch for value in (digest, promotion, written(at))]
+            values = [
+                value for digest in batch for value in (digest, promotion, written(at))
+            ]
             added = self._run(
                 "INSERT INTO codes (digest, promotion, issued) VALUES "
                 + ", ".join(["(?, ?, ?)"] * len(batch))
@@ -73,7 +82,8 @@ class Codes:
     def find(self, digest: str) -> SingleUseCode | None:
         """Return the code of a digest, or None."""
         rows = self._run(
-            "SELECT promotion, order_number, reservation FROM codes WHERE digest = ?", digest
+            "SELECT promotion, order_number, reservation FROM codes WHERE digest = ?",
+            digest,
         )
         return SingleUseCode(*rows[0]) if rows else None
 

@@ -15,8 +15,12 @@ from shopwindow.interface.table import Tables
 from shopwindow.retail.consents.table import CONSENTS
 
 
-def mobileoptinout(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
-    """Record a device's choice and keep it in the history, so that consent can be proved."""
+def mobileoptinout(
+    tables: Tables, content: Content, call: Call, moment: Moment
+) -> Outcome:
+    """Record a device's choice and keep it in the history, so that consent can be
+    proved.
+    """
     tables[CONSENTS].record(
         application=str(call.application),
         device=call.body["deviceID"],
@@ -31,15 +35,16 @@ def mobileoptinout(tables: Tables, content: Content, call: Call, moment: Moment)
 OPT_IN_ALLOWANCE = Allowance(
     "optIns",
     "opt-ins",
-    # One address may be a mobile carrier's. This is five from each of 120 customers who are
-    # behind it at that time.
+    # One address may be a mobile carrier's. This is five from each of 120 customers who
+    # are behind it at that time.
     address=Rate(600, 10),
-    # 28 a second. A choice takes some 400 bytes, so one key fills at most 40 MB an hour.
+    # 28 a second. A choice takes some 400 bytes, so one key fills at most 40 MB an
+    # hour.
     application=Rate(100_000, 60),
     cost=lambda call, keeps_answer: 1,
 )
-"""How many choices may be stored, unless site.yaml sets other rates. Each of them stays in the
-history for good, so the rates bound how fast the database grows.
+"""How many choices may be stored, unless site.yaml sets other rates. Each of them stays
+in the history for good, so the rates bound how fast the database grows.
 """
 
 

@@ -1,7 +1,7 @@
 """Opting in and out: the current choices, and the history that proves them.
 
-Each choice is written twice: as a row of the history, which is only ever added to, and as the
-current choice of its application and device.
+Each choice is written twice: as a row of the history, which is only ever added to, and
+as the current choice of its application and device.
 """
 
 from dataclasses import dataclass
@@ -53,7 +53,14 @@ class Consents:
         when = written(at)
         self._run(
             "INSERT INTO consent_history (id, application, device, choice, user_id, at) VALUES (?, ?, ?, ?, ?, ?)",
-            *(f"{at.timestamp() * 1000:.0f}{key}", application, device, choice, user, when),
+            *(
+                f"{at.timestamp() * 1000:.0f}{key}",
+                application,
+                device,
+                choice,
+                user,
+                when,
+            ),
         )
         self._run(
             "INSERT INTO consents (application, device, choice, user_id, at) VALUES (?, ?, ?, ?, ?)"
@@ -122,6 +129,8 @@ CONSENTS = Table(
     verbs=Consents,
     personal=(
         Personal("consent_history", _DEVICE, _USER, called="choices"),
-        Personal("consents", _DEVICE, _USER),  # each of these stands in the history as well
+        Personal(
+            "consents", _DEVICE, _USER
+        ),  # each of these stands in the history as well
     ),
 )

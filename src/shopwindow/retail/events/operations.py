@@ -1,7 +1,9 @@
-"""Store events, in both versions of the interface, from one source (interface 2.4, 2.5).
+"""Store events, in both versions of the interface, from one source (interface 2.4,
+2.5).
 
-Both versions select alike (`_selected`) and differ in the names of parameters and properties.
-An event at several stores is listed once for each of them (interface 4.4, 4.5).
+Both versions select alike (`_selected`) and differ in the names of parameters and
+properties. An event at several stores is listed once for each of them (interface 4.4,
+4.5).
 """
 
 from collections.abc import Callable, Iterable
@@ -42,8 +44,8 @@ def events_v2(content: Content, call: Call) -> Json:
 def _selected(content: Content, call: Call) -> list[tuple[Json, Json]]:
     """Return (event, store) pairs of a Call, by start, id and location number.
 
-    An event counts if it overlaps the range of days; both ends are included. Days are compared
-    as editors wrote them, which is in the zone of the store.
+    An event counts if it overlaps the range of days; both ends are included. Days are
+    compared as editors wrote them, which is in the zone of the store.
     """
     arguments = dict(call.arguments)
     first = arguments.get("startDate") or arguments.get("eventFrom")  # version 1 or 2
@@ -57,7 +59,8 @@ def _selected(content: Content, call: Call) -> list[tuple[Json, Json]]:
         and (last is None or event["start"][:10] <= last)
     ]
     return sorted(
-        pairs, key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"])
+        pairs,
+        key=lambda pair: (pair[0]["start"], pair[0]["id"], pair[1]["locationNumber"]),
     )
 
 
@@ -72,7 +75,8 @@ def _stores(content: Content, arguments: Arguments) -> list[Json]:
     return [
         store
         for store in stores
-        if store is not None and all(store[other] in allowed for other, allowed in others)
+        if store is not None
+        and all(store[other] in allowed for other, allowed in others)
     ]
 
 
@@ -96,16 +100,18 @@ def _version_2(event: Json, store: Json) -> Json:
         "startDate": _date_time(event["start"]),
         "finishDate": _date_time(event["finish"]),
         "attributes": [
-            {"name": name, "values": values} for name, values in _attributes(event).items()
+            {"name": name, "values": values}
+            for name, values in _attributes(event).items()
         ],
     }
 
 
 def _attributes(event: Json) -> dict[str, list[str]]:
-    """Return the attributes as editors wrote them, and after them those they left to the event.
+    """Return the attributes as editors wrote them, and after them those they left to
+    the event.
 
-    These are SHORT_DESC, START_TIME and END_TIME. An event by appointment has no END_TIME: its
-    finish is not a time that a customer should read.
+    These are SHORT_DESC, START_TIME and END_TIME. An event by appointment has no
+    END_TIME: its finish is not a time that a customer should read.
     """
     attributes: dict[str, list[str]] = dict(event.get("attributes", ()))
     attributes.setdefault("SHORT_DESC", [event["shortDesc"]])
@@ -141,7 +147,9 @@ def _twelve_hours(time: str) -> tuple[int, str, str]:
     return hour % 12 or 12, time[3:5], "PM" if hour >= 12 else "AM"
 
 
-_STORE_ID = Parameter("storeId", Ids(), "Store identifiers, comma-separated.", example="101")
+_STORE_ID = Parameter(
+    "storeId", Ids(), "Store identifiers, comma-separated.", example="101"
+)
 _STORE_NUMBER = Parameter(
     "storeNumber", Ids(), "Store numbers (MST), comma-separated.", example="4001"
 )

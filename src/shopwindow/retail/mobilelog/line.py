@@ -1,8 +1,9 @@
 """A line of the mobile log, written and read back exactly (interface 2.3).
 
-A line has six parts between pipes, whatever its values hold. Each value is escaped as inside the
-quotes of a JSON string, and so are the pipe and all that does not print. In platform and device
-id the space is escaped too, because it stands between them. `read` is the inverse of `write`.
+A line has six parts between pipes, whatever its values hold. Each value is escaped as
+inside the quotes of a JSON string, and so are the pipe and all that does not print. In
+platform and device id the space is escaped too, because it stands between them. `read`
+is the inverse of `write`.
 """
 
 import json
@@ -22,7 +23,8 @@ _LINE_PATTERN = re.compile(
 class LogEntry:
     """One entry of the log.
 
-    ``timestamp`` is UTC, ISO 8601 with milliseconds. ``svc_uid`` is empty if there is no user.
+    ``timestamp`` is UTC, ISO 8601 with milliseconds. ``svc_uid`` is empty if there is
+    no user.
     """
 
     timestamp: str
@@ -49,7 +51,9 @@ def write(entry: LogEntry) -> str:
 
 
 def read(line: str) -> LogEntry:
-    """Return the entry that a line was written from. Raises ValueError for any other text."""
+    """Return the entry that a line was written from. Raises ValueError for any other
+    text.
+    """
     match = _LINE_PATTERN.fullmatch(line)
     if match is None:
         raise ValueError("not the six parts of a log entry")
@@ -60,13 +64,16 @@ def read(line: str) -> LogEntry:
 def _escaped(text: str) -> str:
     """Return a text as it stands in a line.
 
-    `isprintable` is false for control characters, for those that turn or hide text, and for
-    every space but the plain one.
+    `isprintable` is false for control characters, for those that turn or hide text, and
+    for every space but the plain one.
     """
     if text.isprintable() and not ("|" in text or "\\" in text or '"' in text):
         return text  # nearly every text: one look instead of one at each character
     return "".join(
-        [char if char.isprintable() and char not in '|\\"' else _escape(char) for char in text]
+        [
+            char if char.isprintable() and char not in '|\\"' else _escape(char)
+            for char in text
+        ]
     )
 
 

@@ -1,9 +1,9 @@
 """The mobile log: entries that an application's loggingInfo admits become lines.
 
-Both operations lead to `_log`, which writes all entries of a request or none. Timestamps are
-parsed first, because a malformed one is the client's fault whether or not the log is enabled.
-An entry that loggingInfo does not admit is no fault: it is counted, and the response says
-success false (interface 2.3, 4.6).
+Both operations lead to `_log`, which writes all entries of a request or none.
+Timestamps are parsed first, because a malformed one is the client's fault whether or
+not the log is enabled. An entry that loggingInfo does not admit is no fault: it is
+counted, and the response says success false (interface 2.3, 4.6).
 """
 
 from collections.abc import Sequence
@@ -31,24 +31,33 @@ from shopwindow.retail.mobilelog import line as logline
 LEVELS = ("ERROR", "INFO", "DEBUG", "WARN")
 
 MAX_LOG_ID, MAX_LOG_PLATFORM, MAX_LOG_MESSAGE = 200, 40, 4000
-"""Characters of an entry's texts in a query; for bodies schemas/requests/mobilelog.json has the
-same limits. They bound the longest line, by which the log's allowance is reckoned.
+"""Characters of an entry's texts in a query; for bodies schemas/requests/mobilelog.json
+has the same limits. They bound the longest line, by which the log's allowance is
+reckoned.
 """
 
 
-def write_one(running: Running, content: Content, call: Call, moment: Moment) -> Outcome:
+def write_one(
+    running: Running, content: Content, call: Call, moment: Moment
+) -> Outcome:
     """Log the entry that the query holds."""
     entry = {name: call[name] for name in call.operation.named}
     return _log(running, content, call, moment, [entry])
 
 
-def write_batch(running: Running, content: Content, call: Call, moment: Moment) -> Outcome:
+def write_batch(
+    running: Running, content: Content, call: Call, moment: Moment
+) -> Outcome:
     """Log the entries of the body."""
     return _log(running, content, call, moment, call.body["entry"])
 
 
 def _log(
-    running: Running, content: Content, call: Call, moment: Moment, entries: Sequence[Json]
+    running: Running,
+    content: Content,
+    call: Call,
+    moment: Moment,
+    entries: Sequence[Json],
 ) -> Outcome:
     """Write all of the entries, or none, so that one `success` is true of each of them."""
     name = str(call.application)
@@ -67,7 +76,9 @@ def _log(
 
 
 def _not_admitted(info: Json, entries: Sequence[Json]) -> str:
-    """Return why loggingInfo does not admit the entries, as a label of a metric; or empty text."""
+    """Return why loggingInfo does not admit the entries, as a label of a metric; or
+    empty text.
+    """
     if info["remoteEnabled"] != "TRUE":
         return "disabled"
     if len(entries) > int(info["maxLogCount"]):
@@ -93,13 +104,16 @@ def _lines(
 ) -> list[str]:
     """Return the lines of entries. Raises Refusal for a timestamp that is no instant.
 
-    With ``trusts_phones`` an entry's own timestamp counts, if it has one; else its arrival does.
+    With ``trusts_phones`` an entry's own timestamp counts, if it has one; else its
+    arrival does.
     """
     arrival = _log_time(moment.now)
     lines, faults = [], []
     for number, entry in enumerate(entries):
         try:
-            own = Instant().parse(entry["timestamp"]) if entry.get("timestamp") else None
+            own = (
+                Instant().parse(entry["timestamp"]) if entry.get("timestamp") else None
+            )
         except ValueError as error:
             faults.append(Fault(f"entry/{number}/timestamp", str(error)))
             continue
@@ -120,10 +134,13 @@ def _lines(
 
 def _log_time(moment: datetime) -> str:
     """Return an instant as a line has it: UTC, ISO 8601 with milliseconds."""
-    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+    return (
+        moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
+        + "Z"
+    )
 
 
-# -- how much may be written -------------------------------------------------------------------
+# -- how much may be written -----------------------------------------------------------
 
 KIBIBYTE = 1024
 
@@ -134,23 +151,26 @@ def _cost(call: Call, keeps_answer: bool) -> int:
     The allowance protects a disk, so long lines count for more.
     """
     entries = call.body["entry"] if call.body else [{"logMessage": call["logMessage"]}]
-    sizes = [len(entry["logMessage"].encode("utf-8", "surrogatepass")) for entry in entries]
+    sizes = [
+        len(entry["logMessage"].encode("utf-8", "surrogatepass")) for entry in entries
+    ]
     return sum(1 + size // KIBIBYTE for size in sizes)
 
 
 LOG_LINE_ALLOWANCE = Allowance(
     "logLines",
     "log lines",
-    # One address may be a mobile carrier's. This is 80 lines from each of 120 customers, or
-    # five phones that were offline for long and send 2,000 lines each.
+    # One address may be a mobile carrier's. This is 80 lines from each of 120
+    # customers, or five phones that were offline for long and send 2,000 lines each.
     address=Rate(10_000, 10),
-    # At the usual 200 bytes a line, this is 40 MB an hour; at the longest lines, 250 MB.
+    # At the usual 200 bytes a line, this is 40 MB an hour; at the longest lines, 250
+    # MB.
     application=Rate(200_000, 60),
     cost=_cost,
 )
 """How many lines may be written, unless site.yaml sets other rates."""
 
-# -- operations --------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------
 
 _REQUIRED = ("deviceId", "platform", "logLevel", "logMessage")
 

@@ -1,9 +1,10 @@
-"""From a search address to a point: stores' own addresses, zip codes, cities, counties, states.
+"""From a search address to a point: stores' own addresses, zip codes, cities, counties,
+states.
 
-Customers type anything: `02116`, `Boston, MA`, `1 Main St, Boston`. `Gazetteer.find` tries one
-reading after another, the most specific first, and takes the first that names a place. A number
-of five digits is a zip code only where a zip code would stand, since it may as well be a
-house's number.
+Customers type anything: `02116`, `Boston, MA`, `1 Main St, Boston`. `Gazetteer.find`
+tries one reading after another, the most specific first, and takes the first that names
+a place. A number of five digits is a zip code only where a zip code would stand, since
+it may as well be a house's number.
 """
 
 import re
@@ -32,13 +33,16 @@ US_STATES = {
 }
 """The two letters of each state, by them and by its name, in lower case."""
 
-_COUNTRIES = re.compile(r"[\s,]+(U\.?S\.?(A\.?)?|United States( of America)?)$", re.IGNORECASE)
+_COUNTRIES = re.compile(
+    r"[\s,]+(U\.?S\.?(A\.?)?|United States( of America)?)$", re.IGNORECASE
+)
 """The country at the end of an address, which tells nothing here."""
 
 
 @dataclass(frozen=True)
 class Gazetteer:
-    """Where places are, by the addresses of the live stores and by the package of zip codes.
+    """Where places are, by the addresses of the live stores and by the package of zip
+    codes.
 
     Without the package (``zip_codes`` is None) the stores' addresses must do.
     """
@@ -49,8 +53,8 @@ class Gazetteer:
     def find(self, text: str) -> Point | None:
         """Return the point of the place that a text names, or None.
 
-        It tries a store's own address, a zip code, a city or county with its state, a state,
-        city or county alone, and a zip code in front of a city, in this order.
+        It tries a store's own address, a zip code, a city or county with its state, a
+        state, city or county alone, and a zip code in front of a city, in this order.
         """
         text = _COUNTRIES.sub("", " ".join(text.split()).strip(" ,."))
         place, code = _split_off_zip(text)
@@ -63,7 +67,9 @@ class Gazetteer:
         )
 
     def _store(self, text: str) -> Point | None:
-        """Return the point of the store whose street begins the text and whose city is in it."""
+        """Return the point of the store whose street begins the text and whose city is
+        in it.
+        """
         folded = text.casefold()
         for store in self.content.documents("store"):
             address = store["address"]
@@ -96,7 +102,8 @@ class Gazetteer:
     def _city_and_state(self, text: str) -> Point | None:
         """`Boston, MA`, `Boston Massachusetts` or `1 Main St, Boston, MA`.
 
-        Where no comma says where the city begins, it is the longest end that is a city's name.
+        Where no comma says where the city begins, it is the longest end that is a
+        city's name.
         """
         for rest, state in _ends_in_state(text):
             words = rest.rpartition(",")[2].split()
@@ -112,8 +119,8 @@ class Gazetteer:
     def _area(self, text: str) -> Point | None:
         """A state, a city or a county alone.
 
-        A name of a state that is also one of its cities is the city, such as New York; two
-        letters are always the state.
+        A name of a state that is also one of its cities is the city, such as New York;
+        two letters are always the state.
         """
         state = _state(text)
         if state is None:
@@ -134,7 +141,9 @@ class Gazetteer:
             for store in self._stores_in("city", city)
             if state in (None, store["address"]["state"])
         ]
-        return (self.zip_codes and self.zip_codes.find_city(city, state)) or _middle(stores)
+        return (self.zip_codes and self.zip_codes.find_city(city, state)) or _middle(
+            stores
+        )
 
     def _stores_in(self, name: str, value: str) -> list[Json]:
         """Return the stores whose address has this value, whatever its case."""
@@ -153,9 +162,9 @@ def find(text: str, content: Content) -> Point | None:
 def _split_off_zip(text: str) -> tuple[str, str]:
     """Return (the text before its zip code, the zip code), or (the text, empty text).
 
-    A zip code follows a state, or stands last in a text that names no state before it. Any
-    other number of five digits may be a house's, a suite's, a box's or a road's, and a zip code
-    of another state by chance.
+    A zip code follows a state, or stands last in a text that names no state before it.
+    Any other number of five digits may be a house's, a suite's, a box's or a road's,
+    and a zip code of another state by chance.
     """
     for match in _ZIP.finditer(text):
         place = text[: match.start()].strip(" ,")
@@ -169,7 +178,8 @@ def _split_off_zip(text: str) -> tuple[str, str]:
 
 
 def _ends_in_state(text: str) -> Iterator[tuple[str, str]]:
-    """Yield (the text before the state, the state) for each state that a text may end with.
+    """Yield (the text before the state, the state) for each state that a text may end
+    with.
 
     `Charleston, West Virginia` may end with two: Virginia and West Virginia.
     """

@@ -1,10 +1,11 @@
-"""Zip codes, cities, counties and states of the United States, from the package zipcodes.
+"""Zip codes, cities, counties and states of the United States, from the package
+zipcodes.
 
-The package is optional: it is imported inside the functions that call it, and `zip_codes`
-returns None where it is not installed. Its data live in its compiled module, and only the
-entries that a search needs become Python values. Two things are added to it here: spellings
-that customers use and post offices do not, and the suburbs that the package lists only under a
-larger city.
+The package is optional: it is imported inside the functions that call it, and
+`zip_codes` returns None where it is not installed. Its data live in its compiled
+module, and only the entries that a search needs become Python values. Two things are
+added to it here: spellings that customers use and post offices do not, and the suburbs
+that the package lists only under a larger city.
 """
 
 import re
@@ -30,24 +31,29 @@ _ABBREVIATIONS = {
 
 
 Entry = Mapping[str, Any]
-"""What the package has of a zip code: zip_code, city, acceptable_cities, county, state, lat, long."""
+"""What the package has of a zip code: zip_code, city, acceptable_cities, county, state,
+lat, long.
+"""
 
 CACHED_NAMES = 4096
-"""Names whose points a process remembers. What people search for is mostly the same few places,
-and an unknown name costs a search through all entries; the bound keeps a client that sends ever
-new names from filling the memory.
+"""Names whose points a process remembers. What people search for is mostly the same few
+places, and an unknown name costs a search through all entries; the bound keeps a client
+that sends ever new names from filling the memory.
 """
 
 
 class ZipCodes:
-    """Where places are, by the package zipcodes. Every method returns the middle of its points."""
+    """Where places are, by the package zipcodes. Every method returns the middle of its
+    points.
+    """
 
     def find_zip(self, code: str) -> Point | None:
         """Return the point of a zip code: five digits, with its leading zero."""
         return _zip(code)
 
     def find_city(self, city: str, state: str | None) -> Point | None:
-        """Return the point of a city; without a state, of the largest city of that name.
+        """Return the point of a city; without a state, of the largest city of that
+        name.
 
         The largest is the one with the most zip codes.
         """
@@ -71,9 +77,11 @@ def zip_codes() -> ZipCodes | None:
 
 
 def load() -> None:
-    """Read what the first search would wait for: the package's data and the names of suburbs.
+    """Read what the first search would wait for: the package's data and the names of
+    suburbs.
 
-    It takes 1.1 s of processor time and 55 MiB in each process, measured with zipcodes 3.
+    It takes 1.1 s of processor time and 55 MiB in each process, measured with zipcodes
+    3.
     """
     _entries_of("00501")
     with _SUBURBS_LOCK:
@@ -82,7 +90,11 @@ def load() -> None:
 
 @lru_cache(maxsize=CACHED_NAMES)
 def _zip(code: str) -> Point | None:
-    return _middle(_entries_of(code)) if re.fullmatch(r"[0-9]{5}", code, re.ASCII) else None
+    return (
+        _middle(_entries_of(code))
+        if re.fullmatch(r"[0-9]{5}", code, re.ASCII)
+        else None
+    )
 
 
 @lru_cache(maxsize=CACHED_NAMES)
@@ -103,18 +115,21 @@ def _city(city: str, state: str | None) -> Point | None:
 
 
 _SUBURBS_LOCK = Lock()
-"""Without it, each thread that needs the suburbs first would read them, all of them slowly."""
+"""Without it, each thread that needs the suburbs first would read them, all of them
+slowly.
+"""
 
 
 @cache
 def _suburbs() -> Mapping[str, list[str]]:
-    """Return zip codes by the name of a place that the package lists under a larger city.
+    """Return zip codes by the name of a place that the package lists under a larger
+    city.
 
     Davie, for example, is among the zip codes of Fort Lauderdale.
 
-    The entries are read in ten parts, by their first digit. All of them at once take 100 MiB as
-    Python values. A thousand parts take four times as long (1.5 s), since the package searches
-    all entries for each part.
+    The entries are read in ten parts, by their first digit. All of them at once take
+    100 MiB as Python values. A thousand parts take four times as long (1.5 s), since
+    the package searches all entries for each part.
     """
     codes: dict[str, list[str]] = {}
     for digit in "0123456789":
@@ -126,7 +141,9 @@ def _suburbs() -> Mapping[str, list[str]]:
 
 def _plain(name: str) -> str:
     """Return a name in lower case without accents."""
-    return "".join(char for char in normalize("NFKD", name.casefold()) if not combining(char))
+    return "".join(
+        char for char in normalize("NFKD", name.casefold()) if not combining(char)
+    )
 
 
 def _letters(name: str) -> str:
@@ -158,7 +175,7 @@ def _spellings(name: str) -> Iterable[str]:
     )
 
 
-# -- the package -------------------------------------------------------------------------------
+# -- the package -----------------------------------------------------------------------
 
 
 def _entries_of(code: str) -> list[Entry]:
@@ -204,7 +221,9 @@ def _middle(entries: list[Entry]) -> Point | None:
 
     872 entries, military ones for example, have no place: theirs is empty or 0, 0.
     """
-    places = ((float(entry["lat"] or 0), float(entry["long"] or 0)) for entry in entries)
+    places = (
+        (float(entry["lat"] or 0), float(entry["long"] or 0)) for entry in entries
+    )
     points = [place for place in places if place != (0, 0)]
     if not points:
         return None

@@ -22,7 +22,11 @@ def days(case: Case, promotion: Document) -> Iterator[Finding]:
             continue
 
         effective, expiry = (case.at(promotion, end) for end in ends)
-        if effective and expiry and date.fromisoformat(effective) > date.fromisoformat(expiry):
+        if (
+            effective
+            and expiry
+            and date.fromisoformat(effective) > date.fromisoformat(expiry)
+        ):
             found = f"expiry {expiry} is before effective {effective}"
             yield Finding("time.order", ends[1], found, "the same day or a later one")
 
@@ -50,11 +54,16 @@ def display(case: Case, promotion: Document) -> Iterator[Finding]:
         last, end = instants["displayEndDate"]
         if start >= end:
             found = f"displayEndDate {last} is not after displayStartDate {first}"
-            yield Finding("time.order", ("coupon", "displayEndDate"), found, "a later time")
+            yield Finding(
+                "time.order", ("coupon", "displayEndDate"), found, "a later time"
+            )
 
 
-def dates(promotion: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, datetime]]:
-    """Yield when a promotion and its coupon begin and end, as (label, instant), for the calendar.
+def dates(
+    promotion: Mapping[str, Any], zone: ZoneInfo
+) -> Iterator[tuple[str, datetime]]:
+    """Yield when a promotion and its coupon begin and end, as (label, instant), for the
+    calendar.
 
     The day of expiry is included, so the end is the first instant of the day after it.
     """

@@ -1,8 +1,8 @@
 """Promotions and coupons (interface 4.10, wire-shapes 4).
 
-Version 3 spells some parameters of version 2 differently, so the table of filters has both
-spellings. A view selects with that table, and renders each promotion with or without its
-coupon.
+Version 3 spells some parameters of version 2 differently, so the table of filters has
+both spellings. A view selects with that table, and renders each promotion with or
+without its coupon.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,7 +37,9 @@ def promotions_v3(content: Content, call: Call) -> Json:
 
 
 def promotions_sorted(content: Content, call: Call) -> Json:
-    """Return promotions by product category; one with several categories stands in each group."""
+    """Return promotions by product category; one with several categories stands in each
+    group.
+    """
     by_category: dict[str, list[Json]] = {}
     for promotion in _selected(content, call):
         for category in promotion["categories"]:
@@ -71,7 +73,9 @@ _PROMOTION_FILTERS: dict[str, Callable[[Json, Any], bool]] = {
     "type": lambda promotion, text: promotion["promotionType"] == text,
     "promo_code": lambda promotion, text: promotion.get("promotionCode") == text,
     "channel": lambda promotion, channel: channel in promotion["channels"],
-    "coupontype": lambda promotion, text: promotion.get("coupon", {}).get("couponType") == text,
+    "coupontype": lambda promotion, text: (
+        promotion.get("coupon", {}).get("couponType") == text
+    ),
     "couponnumber": lambda promotion, text: (
         promotion.get("coupon", {}).get("couponNumber") == text
     ),
@@ -81,7 +85,7 @@ _PROMOTION_FILTERS["promotype"] = _PROMOTION_FILTERS["type"]
 _PROMOTION_FILTERS["promocode"] = _PROMOTION_FILTERS["promo_code"]
 
 
-# -- the response ------------------------------------------------------------------------------
+# -- the response ----------------------------------------------------------------------
 
 
 def _answer(rendered: Sequence[Json]) -> Json:
@@ -136,7 +140,9 @@ def _present(source: Json, *names: str) -> dict[str, Json]:
 
     The order of ``names`` is the order in the response (wire-shapes 1).
     """
-    return {name: source[name] for name in names if name in source and source[name] != []}
+    return {
+        name: source[name] for name in names if name in source and source[name] != []
+    }
 
 
 def _day(name: str, text: str | None) -> dict[str, int]:
@@ -145,13 +151,18 @@ def _day(name: str, text: str | None) -> dict[str, int]:
     return {f"{name}Day": day, f"{name}Month": month, f"{name}Year": year}
 
 
-# -- operations --------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------
 
 _PROMOTION_IDS = Parameter(
-    "promoid", Ids(), "Only the promotions with these ids, comma-separated.", example="880102"
+    "promoid",
+    Ids(),
+    "Only the promotions with these ids, comma-separated.",
+    example="880102",
 )
 _GLOBAL = Parameter(
-    "global", Word(("Y", "N")), "Only promotions that are global (Y), or that are not (N)."
+    "global",
+    Word(("Y", "N")),
+    "Only promotions that are global (Y), or that are not (N).",
 )
 _CHANNEL = Parameter("channel", Word(CHANNELS), "Only promotions of this channel.")
 _SOURCE, _TYPE, _CODE = Word(("B", "Z", "D")), Text(), Text()
@@ -166,10 +177,17 @@ OPERATIONS = (
         (
             _PROMOTION_IDS,
             _GLOBAL,
-            Parameter("sourcecode", _SOURCE, "Only promotions from this source.", example="Z"),
-            Parameter("type", _TYPE, "Only promotions of this type.", example="PERCENT_OFF"),
             Parameter(
-                "promo_code", _CODE, "Only the promotion with this code.", example="SAVE10"
+                "sourcecode", _SOURCE, "Only promotions from this source.", example="Z"
+            ),
+            Parameter(
+                "type", _TYPE, "Only promotions of this type.", example="PERCENT_OFF"
+            ),
+            Parameter(
+                "promo_code",
+                _CODE,
+                "Only the promotion with this code.",
+                example="SAVE10",
             ),
             CALLBACK,
         ),
@@ -197,13 +215,22 @@ OPERATIONS = (
             _PROMOTION_IDS,
             _GLOBAL,
             Parameter(
-                "promotionsourcecode", _SOURCE, "Only promotions from this source.", example="Z"
+                "promotionsourcecode",
+                _SOURCE,
+                "Only promotions from this source.",
+                example="Z",
             ),
             Parameter(
-                "promotype", _TYPE, "Only promotions of this type.", example="PERCENT_OFF"
+                "promotype",
+                _TYPE,
+                "Only promotions of this type.",
+                example="PERCENT_OFF",
             ),
             Parameter(
-                "promocode", _CODE, "Only the promotion with this code.", example="SAVE10"
+                "promocode",
+                _CODE,
+                "Only the promotion with this code.",
+                example="SAVE10",
             ),
             _CHANNEL,
             Parameter(

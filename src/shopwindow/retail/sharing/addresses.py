@@ -1,21 +1,22 @@
-"""E-mail addresses, checked and brought into one spelling by the package email-validator.
+"""E-mail addresses, checked and brought into one spelling by the package
+email-validator.
 
-No name is looked up in the DNS: a request would wait for it, and a domain that has no server
-today may have one when the mail is sent.
+No name is looked up in the DNS: a request would wait for it, and a domain that has no
+server today may have one when the mail is sent.
 """
 
 MAX_LOCAL_PART = 64
-"""Octets before the `@` (RFC 5321 §4.5.3.1.1). Servers need not take more. It is checked here,
-because email-validator checks it only in its strict mode.
+"""Octets before the `@` (RFC 5321 §4.5.3.1.1). Servers need not take more. It is
+checked here, because email-validator checks it only in its strict mode.
 """
 
 
 def address(text: str) -> str:
     """Return an address in its one spelling, all ASCII (RFC 5321 §4.1.2, IDNA).
 
-    Raises ValueError for any other text. Letters beyond ASCII may stand in the domain, but not
-    before the `@`: such mail needs SMTPUTF8 (RFC 6531) at every server on the way, and comes back
-    from one that lacks it.
+    Raises ValueError for any other text. Letters beyond ASCII may stand in the domain,
+    but not before the `@`: such mail needs SMTPUTF8 (RFC 6531) at every server on the
+    way, and comes back from one that lacks it.
     """
     local = text.rpartition("@")[0].strip()
     if len(local) > MAX_LOCAL_PART:
@@ -26,11 +27,17 @@ def address(text: str) -> str:
     from email_validator import EmailNotValidError, validate_email
 
     try:
-        validated = validate_email(text, check_deliverability=False, allow_smtputf8=False)
+        validated = validate_email(
+            text, check_deliverability=False, allow_smtputf8=False
+        )
     except EmailNotValidError as error:
-        raise ValueError(f"must be an e-mail address, not {text[:60]!r}: {error}") from None
+        raise ValueError(
+            f"must be an e-mail address, not {text[:60]!r}: {error}"
+        ) from None
     spelling = validated.ascii_email
-    if spelling is None or "=?" in spelling:  # a mail program would decode `=?` (RFC 2047)
+    if (
+        spelling is None or "=?" in spelling
+    ):  # a mail program would decode `=?` (RFC 2047)
         raise ValueError(f"must be an e-mail address, not {text[:60]!r}")
     return spelling
 

@@ -1,7 +1,9 @@
-"""The mail that shares a promotion or coupon: its templates are share.txt and share.html.
+"""The mail that shares a promotion or coupon: its templates are share.txt and
+share.html.
 
-`outbox_document` is what the operation promises. `letter` is what a sender renders from it later.
-The two stand side by side, because a row of the outbox may wait for days between them.
+`outbox_document` is what the operation promises. `letter` is what a sender renders from
+it later. The two stand side by side, because a row of the outbox may wait for days
+between them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,8 +48,9 @@ def outbox_document(
 ) -> Json:
     """Return what the outbox holds of one shared promotion.
 
-    ``sent_by`` (the shop) and ``sender`` (the customer) have an ``address`` and a ``name``.
-    ``coupon`` is None where the promotion itself is shared; ``link`` may be empty.
+    ``sent_by`` (the shop) and ``sender`` (the customer) have an ``address`` and a
+    ``name``. ``coupon`` is None where the promotion itself is shared; ``link`` may be
+    empty.
     """
     return {
         "from": dict(sent_by),
@@ -71,8 +74,9 @@ def _fields(source: Json, names: Sequence[str]) -> dict[str, Json]:
 def letter(document: Json) -> Letter:
     """Return the mail of a document.
 
-    The mail is from the shop, and its answers go to the customer. Templates see the customer's
-    message, name and address unlinked: an address, too, may begin with `www.`.
+    The mail is from the shop, and its answers go to the customer. Templates see the
+    customer's message, name and address unlinked: an address, too, may begin with
+    `www.`.
     """
     sent_by, sender = document["from"], document["sender"]
     variables: dict[str, Any] = {

@@ -1,9 +1,9 @@
 """Sharing a promotion or coupon by mail (interface 2.8, 4.10, wire-shapes 4).
 
-The action checks the people and the promotion, counts the mails against four limits, and puts a
-row for each recipient into the outbox. The service's worker renders and sends them later
-(`mail` says how). Nothing else of this interface reaches strangers, so the limits matter most
-here.
+The action checks the people and the promotion, counts the mails against four limits,
+and puts a row for each recipient into the outbox. The service's worker renders and
+sends them later (`mail` says how). Nothing else of this interface reaches strangers, so
+the limits matter most here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,24 +34,28 @@ class Limit(NamedTuple):
 
 
 MAIL_LIMITS = {
-    # A person shares with a few friends. A network address is all that an abuser has to pay for.
+    # A person shares with a few friends. A network address is all that an abuser has to
+    # pay for.
     "address": Limit(10, 60),
-    # Anybody may name any sender, from any network address: this protects the one who is named.
+    # Anybody may name any sender, from any network address: this protects the one who
+    # is named.
     "sender": Limit(20, 60),
     # More would be a nuisance to whoever gets them, whoever sends them.
     "recipient": Limit(10, 24 * 60),
     # So many a mail server sends for a shop without taking it for an open relay.
     "application": Limit(1000, 60),
 }
-"""How many mails in how many minutes, unless site.yaml sets other limits; counted in this order.
+"""How many mails in how many minutes, unless site.yaml sets other limits; counted in
+this order.
 
-A refusal takes back what was counted before it. So one network address uses up no more of the
-application's limit than its own 10: it takes a hundred of them to use it up for all customers.
+A refusal takes back what was counted before it. So one network address uses up no more
+of the application's limit than its own 10: it takes a hundred of them to use it up for
+all customers.
 """
 
 MAX_RECIPIENTS = 10
-"""Recipients of one request, unless site.yaml says otherwise: what the limit of a network address
-admits in an hour.
+"""Recipients of one request, unless site.yaml says otherwise: what the limit of a
+network address admits in an hour.
 """
 
 
@@ -68,10 +72,14 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
     """Put a mail for each recipient into the outbox: for all of them, or for none."""
     body = {name: text for name, text in call.body.items() if text.strip()}
     settings = content.setting("share") or {}
-    own_limits = {kind: Limit(**limit) for kind, limit in settings.get("limits", {}).items()}
+    own_limits = {
+        kind: Limit(**limit) for kind, limit in settings.get("limits", {}).items()
+    }
     limits = MAIL_LIMITS | own_limits
     # a request with more recipients than a limit would be refused at any time
-    most = min(limits["application"].most, limits["sender"].most, limits["address"].most)
+    most = min(
+        limits["application"].most, limits["sender"].most, limits["address"].most
+    )
     people = _people(body, min(most, settings.get("maxRecipients", MAX_RECIPIENTS)))
 
     today = moment.now.astimezone(zone(content.setting("time_zone"))).date().isoformat()
@@ -86,7 +94,9 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
         promotion=promotion,
         coupon=coupon,
         link=settings.get("link", ""),
-        unsubscribe=settings.get("unsubscribe", f"mailto:{sent_by['address']}?subject=stop"),
+        unsubscribe=settings.get(
+            "unsubscribe", f"mailto:{sent_by['address']}?subject=stop"
+        ),
     )
     outbox = tables[OUTBOX]
     for recipient in people.recipients:
@@ -98,7 +108,8 @@ def share(tables: Tables, content: Content, call: Call, moment: Moment) -> Outco
 def _sent_by(content: Content, settings: Mapping[str, Any]) -> dict[str, str]:
     """Return address and name of the shop, whom the mail is from.
 
-    A receiver would refuse the customer's own address from the shop's server (DMARC, RFC 7489).
+    A receiver would refuse the customer's own address from the shop's server (DMARC,
+    RFC 7489).
     """
     host = urlsplit(content.setting("base_url")).hostname
     return {
@@ -107,7 +118,7 @@ def _sent_by(content: Content, settings: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-# -- who ---------------------------------------------------------------------------------------
+# -- who -------------------------------------------------------------------------------
 
 
 def _people(body: Mapping[str, str], most: int) -> _People:
@@ -115,8 +126,12 @@ def _people(body: Mapping[str, str], most: int) -> _People:
     faults: list[Fault] = []
     sender, recipients = "", list[str]()
     name = body.get("senderName", "").strip()
-    if not name.isprintable():  # it stands in a header, where a line end would begin another
-        faults.append(Fault("senderName", "must be of characters that print, in one line"))
+    if (
+        not name.isprintable()
+    ):  # it stands in a header, where a line end would begin another
+        faults.append(
+            Fault("senderName", "must be of characters that print, in one line")
+        )
     try:
         sender = address(body.get("senderEmailAddress", "").strip())
     except ValueError as error:
@@ -153,14 +168,17 @@ def _count_mails(
 ) -> None:
     """Count the mails of the address, the sender, each recipient and the application.
 
-    Always in the same order, or two requests could wait for each other for ever. Raises Refusal
-    for one mail too many.
+    Always in the same order, or two requests could wait for each other for ever. Raises
+    Refusal for one mail too many.
     """
     number = len(people.recipients)
     counts = [
-        _CountedMail("address", origin, "", times) for origin, times in origins(moment.address)
+        _CountedMail("address", origin, "", times)
+        for origin, times in origins(moment.address)
     ] * number
-    counts += [_CountedMail("sender", people.sender.lower(), "senderEmailAddress")] * number
+    counts += [
+        _CountedMail("sender", people.sender.lower(), "senderEmailAddress")
+    ] * number
     counts += [
         _CountedMail("recipient", recipient, "recipientEmailAddress")
         for recipient in sorted(map(str.lower, people.recipients))
@@ -173,17 +191,21 @@ def _count_mails(
         if wait := tables[LIMITS].count(name, most, minutes * 60, moment.now):
             limited = kind if times == 1 else "network"
             message = f"at most {most} mails in {minutes} minutes for one {limited}"
-            raise Refusal("too_many", (Fault(where, message),), (("Retry-After", str(wait)),))
+            raise Refusal(
+                "too_many", (Fault(where, message),), (("Retry-After", str(wait)),)
+            )
 
 
-# -- what --------------------------------------------------------------------------------------
+# -- what ------------------------------------------------------------------------------
 
 
-def _shared(content: Content, body: Mapping[str, str], today: str) -> tuple[Json, Json | None]:
+def _shared(
+    content: Content, body: Mapping[str, str], today: str
+) -> tuple[Json, Json | None]:
     """Return the promotion that is shared, and its coupon if that is shared.
 
-    Raises Refusal if there is no such promotion or coupon, or if it is not shared today. The
-    order of the checks decides which of several faults a client learns of.
+    Raises Refusal if there is no such promotion or coupon, or if it is not shared
+    today. The order of the checks decides which of several faults a client learns of.
     """
     promotion, coupon = _look_up(content, body)
     channel = body.get("channel", "SITE")
@@ -192,8 +214,12 @@ def _shared(content: Content, body: Mapping[str, str], today: str) -> tuple[Json
     _check_days(promotion, "promoId", today)
     if coupon is not None:
         _check_days(coupon, "couponId", today)
-    if "promoCode" in body and body["promoCode"].strip() != promotion.get("promotionCode"):
-        raise Refusal("invalid", (Fault("promoCode", "is not the code of the promotion"),))
+    if "promoCode" in body and body["promoCode"].strip() != promotion.get(
+        "promotionCode"
+    ):
+        raise Refusal(
+            "invalid", (Fault("promoCode", "is not the code of the promotion"),)
+        )
     return promotion, coupon
 
 
@@ -220,7 +246,9 @@ def _look_up(content: Content, body: Mapping[str, str]) -> tuple[Json, Json | No
 
 
 def _check_days(document: Json, where: str, today: str) -> None:
-    """Raise Refusal outside the days of a promotion or coupon; the first and last are included."""
+    """Raise Refusal outside the days of a promotion or coupon; the first and last are
+    included.
+    """
     if today < document["effective"]:
         raise _not_found(where, f"begins on {document['effective']} only")
     if today > document.get("expiry", today):
@@ -232,7 +260,9 @@ def _not_found(where: str, words: str) -> Refusal:
 
 
 def sharing_customer(call: Call) -> Sender:
-    """Return the mail address of who shares; spellings that differ in case are one address."""
+    """Return the mail address of who shares; spellings that differ in case are one
+    address.
+    """
     address = call.body["senderEmailAddress"].strip().lower()
     return Sender(name=f"mail {address}")
 

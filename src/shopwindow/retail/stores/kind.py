@@ -34,7 +34,9 @@ def opening_hours(case: Case, store: Document) -> Iterator[Finding]:
             continue
         if date in dates:
             found = f"the day {date} a second time"
-            yield Finding("unique", ("exceptions", index, "date"), found, "each day once")
+            yield Finding(
+                "unique", ("exceptions", index, "date"), found, "each day once"
+            )
         dates.add(date)
 
 
@@ -42,7 +44,9 @@ def _in_order(pointer: Pointer, hours: Mapping[str, str]) -> Iterator[Finding]:
     """Times are HH:MM, so text compares as time does."""
     if {"open", "close"} <= hours.keys() and hours["open"] >= hours["close"]:
         found = f"close {hours['close']} is not after open {hours['open']}"
-        yield Finding("time.order", (*pointer, "close"), found, "a later time of the same day")
+        yield Finding(
+            "time.order", (*pointer, "close"), found, "a later time of the same day"
+        )
 
 
 STORE = Kind(

@@ -1,8 +1,8 @@
 """The search for stores: by number, or near a place (interface 4.11, wire-shapes 3).
 
-A store is passed along as (distance, store) until it is rendered, because only a search near a
-place knows distances. Features filter after that. With `upcNumber` or `productId` each store
-also says what it has of those articles.
+A store is passed along as (distance, store) until it is rendered, because only a search
+near a place knows distances. Features filter after that. With `upcNumber` or
+`productId` each store also says what it has of those articles.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,12 @@ from shopwindow.interface.operation import (
     Together,
 )
 from shopwindow.problems import Fault, Refusal
-from shopwindow.retail.articles import CATALOG_INDEX, articles_of, products_of_upcs, upcs
+from shopwindow.retail.articles import (
+    CATALOG_INDEX,
+    articles_of,
+    products_of_upcs,
+    upcs,
+)
 from shopwindow.retail.places import search as places
 from shopwindow.retail.places.distance import Point
 from shopwindow.retail.storefront import attributes, days, events_by_store, hours, near
@@ -41,8 +46,8 @@ STORE_FEATURES = (
     "PERSONAL_SHOPPER",
     "RESTAURANT",
 )
-"""What a client may filter by (interface 4.11). HAS_EVENTS is not written: it follows from the
-events.
+"""What a client may filter by (interface 4.11). HAS_EVENTS is not written: it follows
+from the events.
 """
 
 StoreAway = tuple[float | None, Json]
@@ -50,7 +55,9 @@ StoreAway = tuple[float | None, Json]
 
 
 def stores_by_location(content: Content, call: Call) -> Json:
-    """Return the stores with the location numbers of the path, in the order of the path."""
+    """Return the stores with the location numbers of the path, in the order of the
+    path.
+    """
     stores_away = (
         (None, store)
         for number in call["locationNumber"]
@@ -81,7 +88,8 @@ def stores(content: Content, call: Call) -> Json:
 
 
 def _place(content: Content, call: Call) -> Point | None:
-    """Return the point that a search is about, or None. Raises Refusal for an unknown place.
+    """Return the point that a search is about, or None. Raises Refusal for an unknown
+    place.
 
     Coordinates come before a search address.
     """
@@ -98,13 +106,15 @@ def _place(content: Content, call: Call) -> Point | None:
     return point
 
 
-# -- features ----------------------------------------------------------------------------------
+# -- features --------------------------------------------------------------------------
 
 
 def _with_features(
     content: Content, stores_away: Iterable[StoreAway], wanted: tuple[str, ...] | None
 ) -> Iterable[StoreAway]:
-    """Return the stores that have all of the wanted features; all stores if none is wanted."""
+    """Return the stores that have all of the wanted features; all stores if none is
+    wanted.
+    """
     if not wanted:
         return stores_away
     return (
@@ -115,16 +125,20 @@ def _with_features(
 
 
 def _features(content: Content, store: Json) -> list[str]:
-    """Return a store's features as editors wrote them, and HAS_EVENTS if it has live events."""
+    """Return a store's features as editors wrote them, and HAS_EVENTS if it has live
+    events.
+    """
     has_events = store["locationNumber"] in content.derived(events_by_store)
     return [*store.get("features", ()), *(["HAS_EVENTS"] if has_events else ())]
 
 
-# -- the response ------------------------------------------------------------------------------
+# -- the response ----------------------------------------------------------------------
 
 
 def _answer(content: Content, call: Call, stores_away: Iterable[StoreAway]) -> Json:
-    """Return `{stores: {store: […]}}`, or `{stores: {}}` if there are none (wire-shapes 3)."""
+    """Return `{stores: {store: […]}}`, or `{stores: {}}` if there are none (wire-shapes
+    3).
+    """
     upcs_shown = _upcs_shown(content, call)
     listed = list(stores_away)
     if not listed:
@@ -141,7 +155,8 @@ def _answer(content: Content, call: Call, stores_away: Iterable[StoreAway]) -> J
 
 
 def _upcs_shown(content: Content, call: Call) -> list[str]:
-    """Return the UPCs whose availability the client wants: the one it names, or a product's.
+    """Return the UPCs whose availability the client wants: the one it names, or a
+    product's.
 
     What the catalog does not have is left out; without a catalog there are none.
     """
@@ -165,7 +180,9 @@ def _inventories(
     """Yield, for each location in turn, what it has of some UPCs."""
     availability = articles_of(content).availability(upcs_shown, locations)
     for location in locations:
-        statuses = [availability.get((upc, location), "UNAVAILABLE") for upc in upcs_shown]
+        statuses = [
+            availability.get((upc, location), "UNAVAILABLE") for upc in upcs_shown
+        ]
         yield [
             {"storeInventory": {"upcNumber": int(upc), "storeAvailability": status}}
             for upc, status in zip(upcs_shown, statuses, strict=True)
@@ -187,14 +204,15 @@ def _store(content: Content, store: Json, distance: float | None) -> Json:
         "features": {"feature": features} if features else {},
         "attributes": {
             "attribute": [
-                {"name": name, "values": values} for name, values in attributes(store).items()
+                {"name": name, "values": values}
+                for name, values in attributes(store).items()
             ]
         },
         "schedule": {"workingHours": hours(store, content.derived_whole(days), "date")},
     }
 
 
-# -- operations --------------------------------------------------------------------------------
+# -- operations ------------------------------------------------------------------------
 
 _FEATURE = Parameter(
     "feature",
@@ -226,7 +244,10 @@ OPERATIONS = (
         "Stores by location number.",
         (
             Parameter(
-                "locationNumber", Ids(), "Location numbers, comma-separated.", example="10118"
+                "locationNumber",
+                Ids(),
+                "Location numbers, comma-separated.",
+                example="10118",
             ),
             _FEATURE,
             FIELDS,
@@ -244,7 +265,10 @@ OPERATIONS = (
         "Stores; without a place, all of them.",
         (
             Parameter(
-                "storeNumber", Ids(), "Store numbers (MST), comma-separated.", example="4001"
+                "storeNumber",
+                Ids(),
+                "Store numbers (MST), comma-separated.",
+                example="4001",
             ),
             Parameter(
                 "searchAddress",

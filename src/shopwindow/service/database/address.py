@@ -1,9 +1,10 @@
 """Addresses of databases: how one is read, and how messages speak of one.
 
-How this works. An address may hold a password in several places, and people mistype addresses. So
-what cannot be read for certain is never shown, not even in part: a message quotes the scheme, the
-host and the name of a database, and nothing else. libpq's own messages about an address quote all
-of it; they are replaced here before anybody sees them.
+How this works. An address may hold a password in several places, and people mistype
+addresses. So what cannot be read for certain is never shown, not even in part: a
+message quotes the scheme, the host and the name of a database, and nothing else.
+libpq's own messages about an address quote all of it; they are replaced here before
+anybody sees them.
 """
 
 import os
@@ -29,30 +30,34 @@ _POSTGRESQL_URL = re.compile(
     r"(?:\?(?P<query>[^#\s]*))?",
     re.IGNORECASE,
 )
-"""An address that libpq reads as this program does (its manual, 34.1.1.2). libpq accepts more, and
-there it may take for a host what is the end of a password.
+"""An address that libpq reads as this program does (its manual, 34.1.1.2). libpq
+accepts more, and there it may take for a host what is the end of a password.
 """
 
 _SHOWABLE = re.compile(
     rf"(?P<scheme>(?:jdbc:)?[a-z][a-z0-9]{{0,20}})://(?P<place>{_HOST}(?:/[A-Za-z0-9_.-]*)?)",
     re.I,
 )
-"""An address without its person and query, where nothing of it could be part of a password."""
+"""An address without its person and query, where nothing of it could be part of a
+password.
+"""
 
 _SQLITE_URL = re.compile(r"sqlite:///(?P<path>.*)", re.IGNORECASE | re.DOTALL)
 
 MIN_HIDDEN_SECRET = 4
-"""Characters of a password that is cut out of messages. A shorter one also stands in words that
-have nothing to do with it.
+"""Characters of a password that is cut out of messages. A shorter one also stands in
+words that have nothing to do with it.
 """
 
 
 def sqlite_path(address: str) -> Path | None:
     """Return the file that a database's address names, or None for a PostgreSQL server.
 
-    Links are followed, so that a database has one place for its locks whatever name it goes by.
+    Links are followed, so that a database has one place for its locks whatever name it
+    goes by.
 
-    Raises Failure where the address is of neither form, in one sentence that shows no password.
+    Raises Failure where the address is of neither form, in one sentence that shows no
+    password.
     """
     if file := _SQLITE_URL.fullmatch(address):
         return _path(file["path"])
@@ -88,7 +93,8 @@ def _path(text: str) -> Path:
 
 
 def server_address(address: str) -> str:
-    """Return a PostgreSQL server's address as libpq takes it: with the scheme in lower case.
+    """Return a PostgreSQL server's address as libpq takes it: with the scheme in lower
+    case.
 
     Raises Failure where libpq cannot read it.
     """
@@ -117,7 +123,9 @@ def shown(address: str) -> str:
     before_query = re.split(r"[?#]", address, maxsplit=1)[0]
     scheme, separator, rest = before_query.partition("://")
     place = _SHOWABLE.fullmatch(f"{scheme}{separator}{rest.rpartition('@')[2]}")
-    is_ambiguous = address.count("@") > 1 or ("@" in address and "@" not in before_query)
+    is_ambiguous = address.count("@") > 1 or (
+        "@" in address and "@" not in before_query
+    )
     return "…" if place is None or is_ambiguous else place[0]
 
 
@@ -126,7 +134,8 @@ _QUOTES = (('"', '"'), ("'", "'"), ("»", "«"), ("„", "“"), ("“", "”"),
 
 
 def without_secrets(message: str, address: str) -> str:
-    """Return a message of libpq or of a server without the user and password of an address.
+    """Return a message of libpq or of a server without the user and password of an
+    address.
 
     ``message`` is about a connection to ``address``, a PostgreSQL server's.
     """
@@ -141,7 +150,9 @@ def without_secrets(message: str, address: str) -> str:
     user = str(parts.get("user") or "")
     if user and user not in (parts.get("dbname"), parts.get("host")):
         for opening, closing in _QUOTES:
-            message = message.replace(f"{opening}{user}{closing}", f"{opening}…{closing}")
+            message = message.replace(
+                f"{opening}{user}{closing}", f"{opening}…{closing}"
+            )
     return _without_users(message)
 
 
@@ -150,7 +161,8 @@ def _without_users(message: str) -> str:
 
 
 def hide_users(record: LogRecord) -> bool:
-    """Take the user's name out of a log record: psycopg's pool logs what a server answered.
+    """Take the user's name out of a log record: psycopg's pool logs what a server
+    answered.
 
     A filter of Python's logging, which lets every record through.
     """

@@ -1,10 +1,10 @@
 """The time of a database's server, known without a query each time.
 
-How this works. Hosts that share a database may disagree about the time, so whatever they count,
-lease or store together goes by the server's clock. Each new connection asks the server for its
-time once. From then on the host's monotonic clock is added, which nobody can set. A pool renews
-its connections within the hour (psycopg_pool's max_lifetime), and in an hour such a clock drifts
-by less than 0.2 s.
+How this works. Hosts that share a database may disagree about the time, so whatever
+they count, lease or store together goes by the server's clock. Each new connection asks
+the server for its time once. From then on the host's monotonic clock is added, which
+nobody can set. A pool renews its connections within the hour (psycopg_pool's
+max_lifetime), and in an hour such a clock drifts by less than 0.2 s.
 """
 
 import sys
@@ -14,8 +14,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 MAX_CLOCK_DIFFERENCE = timedelta(seconds=1)
-"""A host whose clock is further off reports it. NTP leaves far less, and every limit and every
-lease lasts far longer.
+"""A host whose clock is further off reports it. NTP leaves far less, and every limit
+and every lease lasts far longer.
 """
 
 
@@ -48,10 +48,11 @@ class ServerClock:
     def set(self, server: datetime, asked: float) -> None:
         """Take over the server's time, which has just arrived.
 
-        ``asked`` is the time.monotonic() at which the server was asked. Half of what the way took
-        is added, for the server read its clock somewhere in between.
+        ``asked`` is the time.monotonic() at which the server was asked. Half of what
+        the way took is added, for the server read its clock somewhere in between.
 
-        A host that is off by more than MAX_CLOCK_DIFFERENCE reports it on standard error, once.
+        A host that is off by more than MAX_CLOCK_DIFFERENCE reports it on standard
+        error, once.
         """
         arrived = time.monotonic()
         way = timedelta(seconds=arrived - asked)

@@ -1,7 +1,7 @@
 """The port of a database: what every engine does, and how one is opened by its address.
 
-`Database` is the protocol that SQLite, PostgreSQL and the stand-in for one that is out of reach
-implement. The rest of the service knows this module and no engine.
+`Database` is the protocol that SQLite, PostgreSQL and the stand-in for one that is out
+of reach implement. The rest of the service knows this module and no engine.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,18 +16,21 @@ from shopwindow.service.database.migrate import HOW_TO_MIGRATE, missing, reached
 from shopwindow.service.database.tables import TablesByName, declared
 
 RETRY_AFTER = (("Retry-After", "1"),)
-"""The header of a response while a database cannot be used (RFC 9110 §10.2.3). One second: a busy
-disk or a restarted server is soon back, and a refusal costs next to nothing.
+"""The header of a response while a database cannot be used (RFC 9110 §10.2.3). One
+second: a busy disk or a restarted server is soon back, and a refusal costs next to
+nothing.
 """
 
 DATABASE_SECONDS = 10.0
-"""How long a request waits for a database that does not answer, before it is refused. nginx waits
-longer (edge.nginx.SERVICE_TIMEOUT_SECONDS), so the client gets this program's own response.
+"""How long a request waits for a database that does not answer, before it is refused.
+nginx waits longer (edge.nginx.SERVICE_TIMEOUT_SECONDS), so the client gets this
+program's own response.
 """
 
 MAX_CONNECTIONS = 16
-"""Connections of one process to a server, unless `--connections` says otherwise. PostgreSQL admits
-100 in all by default (max_connections), which a few workers may share.
+"""Connections of one process to a server, unless `--connections` says otherwise.
+PostgreSQL admits 100 in all by default (max_connections), which a few workers may
+share.
 """
 
 OUTCOME_UNKNOWN = "it is not known whether this was kept"
@@ -38,9 +41,9 @@ OUTCOME_UNKNOWN = "it is not known whether this was kept"
 class Load:
     """How much a process waits for its database.
 
-    ``waiting`` counts the actions that wait for the writer thread or for a connection, or are
-    being written; ``oldest`` is for how many seconds the first of them has waited. ``used`` and
-    ``idle`` count connections to a database server.
+    ``waiting`` counts the actions that wait for the writer thread or for a connection,
+    or are being written; ``oldest`` is for how many seconds the first of them has
+    waited. ``used`` and ``idle`` count connections to a database server.
     """
 
     waiting: int = 0
@@ -93,13 +96,16 @@ class Database(Protocol):
         """The tables that it was opened for, the engine's own among them."""
         ...
 
-    def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
-        """Run ``work`` in a transaction, and return what it returns once its writes are durable.
+    def write(
+        self, work: Callable[[Tables], Result], *, repeatable: bool = False
+    ) -> Result:
+        """Run ``work`` in a transaction, and return what it returns once its writes are
+        durable.
 
-        What ``work`` raises rolls its writes back, and is raised here. ``work`` is called again
-        where its transaction is certain to be rolled back. With ``repeatable`` it is also called
-        again where its transaction may have been committed: such work does no harm the second
-        time.
+        What ``work`` raises rolls its writes back, and is raised here. ``work`` is
+        called again where its transaction is certain to be rolled back. With
+        ``repeatable`` it is also called again where its transaction may have been
+        committed: such work does no harm the second time.
 
         Raises Refusal ``unavailable`` where the database cannot store anything now.
         """
@@ -113,7 +119,8 @@ class Database(Protocol):
         ...
 
     def migrate(self) -> list[str]:
-        """Bring the database to the form of its tables: all steps or none. Return those taken.
+        """Bring the database to the form of its tables: all steps or none. Return those
+        taken.
 
         Raises Failure.
         """
@@ -140,9 +147,11 @@ class Database(Protocol):
 
 
 def lacking(database: Database) -> str:
-    """Return what a database lacks for this program, in words; empty where it lacks nothing.
+    """Return what a database lacks for this program, in words; empty where it lacks
+    nothing.
 
-    A newer database lacks nothing, for steps never take away what an older program uses.
+    A newer database lacks nothing, for steps never take away what an older program
+    uses.
 
     Raises Refusal ``unavailable``.
     """
@@ -151,7 +160,8 @@ def lacking(database: Database) -> str:
     except Refusal:
         raise
     except Exception as error:
-        # not even the table of steps is there, which each engine reports with its own exception
+        # not even the table of steps is there, which each engine reports with its own
+        # exception
         return f"{database.fault() or error}; {HOW_TO_MIGRATE}"
     behind = missing(steps, database.tables)
     return f"in the database {', '.join(behind)}; {HOW_TO_MIGRATE}" if behind else ""
@@ -165,8 +175,8 @@ def open_database(
 ) -> Database:
     """Return the database of a URL: `sqlite:///path` or `postgresql://…`.
 
-    ``tables`` are what actions write there (Interface.tables); the engine's own are added.
-    ``connections`` is the most that this process opens to a server.
+    ``tables`` are what actions write there (Interface.tables); the engine's own are
+    added. ``connections`` is the most that this process opens to a server.
 
     Raises Failure where the address is malformed, or the database cannot be opened.
     """
@@ -186,7 +196,7 @@ def open_database(
 
 
 def unavailable(reason: str) -> Refusal:
-    """Return the refusal of a request that the client may repeat soon: no database can be used
-    now.
+    """Return the refusal of a request that the client may repeat soon: no database can
+    be used now.
     """
     return Refusal("unavailable", (Fault("", reason),), RETRY_AFTER)

@@ -1,7 +1,7 @@
 """A person's rows, removed from every table that says which of its rows are a person's.
 
-Tables say that themselves (`interface.table.Personal`), so this module names none of them but the
-stored answers: an answer may name a person although the request did not.
+Tables say that themselves (`interface.table.Personal`), so this module names none of
+them but the stored answers: an answer may name a person although the request did not.
 """
 
 from collections import Counter
@@ -23,12 +23,14 @@ ANSWERS = RETRIES.personal[0].called
 """What removed answers are reported as."""
 
 
-def forget(database: Database, by: By, person: str, at: datetime, id: str) -> dict[str, int]:
+def forget(
+    database: Database, by: By, person: str, at: datetime, id: str
+) -> dict[str, int]:
     """Remove a person's rows from all tables of a database, in one transaction.
 
-    ``person`` is the id of a device or a user, as ``by`` says. A note that rows were removed is
-    left under ``id``, which is unique and cannot be guessed, with the instant ``at``; it does not
-    say whose they were.
+    ``person`` is the id of a device or a user, as ``by`` says. A note that rows were
+    removed is left under ``id``, which is unique and cannot be guessed, with the
+    instant ``at``; it does not say whose they were.
 
     Returns how many rows were removed, by what each table calls them.
     """
@@ -41,12 +43,16 @@ def forget(database: Database, by: By, person: str, at: datetime, id: str) -> di
     return database.write(work)
 
 
-def _remove(tables: Tables, declared: TablesByName, by: By, person: str) -> dict[str, int]:
+def _remove(
+    tables: Tables, declared: TablesByName, by: By, person: str
+) -> dict[str, int]:
     removed: Counter[str] = Counter()
     for table in declared.values():
         for personal in table.personal:
             column = personal.column(by)
-            number = _remove_rows(tables, personal.rows, column, person) if column else 0
+            number = (
+                _remove_rows(tables, personal.rows, column, person) if column else 0
+            )
             if personal.called:
                 removed[personal.called] += number
             if column and column.quoted:
@@ -59,12 +65,16 @@ def _remove_rows(tables: Tables, rows: str, column: Column, person: str) -> int:
     if value is None:
         return 0
     return len(
-        tables.session.run(f"DELETE FROM {rows} WHERE {column.name} = ? RETURNING 1", value)
+        tables.session.run(
+            f"DELETE FROM {rows} WHERE {column.name} = ? RETURNING 1", value
+        )
     )
 
 
 def _remove_answers(tables: Tables, column: Column, person: str) -> int:
-    """Remove stored answers that name a person where the request did not; return how many."""
+    """Remove stored answers that name a person where the request did not; return how
+    many.
+    """
     value = column.value(person)
     if value is None:
         return 0

@@ -1,10 +1,10 @@
 """A database that may be out of reach when the service starts.
 
-How this works. A service whose database is away still has most of its work to do: it answers
-reads from its release. So it is handed a stand-in, which refuses what needs the database. A
-thread of the stand-in tries again and again to open the database, and once it has, the stand-in
-passes everything on. Only what waiting cannot repair ends the service: a malformed address, or a
-database that is newer than this program.
+How this works. A service whose database is away still has most of its work to do: it
+answers reads from its release. So it is handed a stand-in, which refuses what needs the
+database. A thread of the stand-in tries again and again to open the database, and once
+it has, the stand-in passes everything on. Only what waiting cannot repair ends the
+service: a malformed address, or a database that is newer than this program.
 """
 
 import threading
@@ -28,8 +28,8 @@ from shopwindow.service.database.database import (
 from shopwindow.service.database.tables import TablesByName, declared
 
 TRY_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0)
-"""Seconds before each try; the last value is repeated. A host that restarts its database is back
-within a minute, so longer pauses would only make the outage longer.
+"""Seconds before each try; the last value is repeated. A host that restarts its
+database is back within a minute, so longer pauses would only make the outage longer.
 """
 
 
@@ -43,9 +43,9 @@ def late_database(
 ) -> Database:
     """Return the database of a URL, opened now, or as soon as it can be reached.
 
-    ``tables`` are what actions write there (Interface.tables), and ``connections`` is the most
-    that this process opens to a server. With ``migrate``, the database is brought to their form
-    before it is used.
+    ``tables`` are what actions write there (Interface.tables), and ``connections`` is
+    the most that this process opens to a server. With ``migrate``, the database is
+    brought to their form before it is used.
 
     Raises Failure for what waiting does not repair: a malformed URL, a newer database.
     """
@@ -85,12 +85,15 @@ def _migrate(database: Database) -> None:
 
 
 class Late:
-    """The stand-in: a Database that refuses everything until its thread has opened the real one.
+    """The stand-in: a Database that refuses everything until its thread has opened the
+    real one.
 
     ``open`` opens that one; ``reason`` is why it could not be opened so far.
     """
 
-    def __init__(self, open: Callable[[], Database], tables: TablesByName, reason: str) -> None:
+    def __init__(
+        self, open: Callable[[], Database], tables: TablesByName, reason: str
+    ) -> None:
         self.tables = tables
         self._open = open
         self._reason = reason
@@ -102,7 +105,9 @@ class Late:
         )
         threading.Thread(target=self._run, name="late-database", daemon=True).start()
 
-    def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
+    def write(
+        self, work: Callable[[Tables], Result], *, repeatable: bool = False
+    ) -> Result:
         return self._ready().write(work, repeatable=repeatable)
 
     def read(self, work: Callable[[Tables], Result]) -> Result:

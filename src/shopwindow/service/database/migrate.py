@@ -1,11 +1,12 @@
 """The steps that bring a database to the form of its tables.
 
-How this works. Each table numbers its steps, and `table_steps` holds which of them a database has
-taken. Steps go forward only, and one `migrate` takes all that are lacking in one transaction.
+How this works. Each table numbers its steps, and `table_steps` holds which of them a
+database has taken. Steps go forward only, and one `migrate` takes all that are lacking
+in one transaction.
 
-Until form 5 all tables shared one list of numbers, in `migrations`. Such a database is taken
-over: a step that says which number it had (Step.formerly) counts as taken where the list has that
-number. The list stays as it is, because older programs read it.
+Until form 5 all tables shared one list of numbers, in `migrations`. Such a database is
+taken over: a step that says which number it had (Step.formerly) counts as taken where
+the list has that number. The list stays as it is, because older programs read it.
 """
 
 import re
@@ -20,14 +21,14 @@ HOW_TO_MIGRATE = "`shopwindow migrate` brings the database to this program's for
 
 STEPS_TABLE, FORMER_TABLE = "table_steps", "migrations"
 LAST_FORMER_NUMBER = 5
-"""The last number that a step had while all tables shared one list. No program wrote a higher
-one.
+"""The last number that a step had while all tables shared one list. No program wrote a
+higher one.
 """
 
 
 class Inspected(Session, Protocol):
-    """A transaction that can say which SQL tables there are, which each engine is asked in its
-    own words.
+    """A transaction that can say which SQL tables there are, which each engine is asked
+    in its own words.
     """
 
     def has_table(self, name: str) -> bool:
@@ -38,8 +39,9 @@ class Inspected(Session, Protocol):
 def migrate(session: Inspected, tables: TablesByName) -> list[str]:
     """Take every step that the database lacks, and return these.
 
-    The caller holds the database's lock, and commits: either all steps are taken or none. A step
-    is returned as `bags 1`, and one that the former list says was taken as `bags 1 (taken over)`.
+    The caller holds the database's lock, and commits: either all steps are taken or
+    none. A step is returned as `bags 1`, and one that the former list says was taken as
+    `bags 1 (taken over)`.
 
     Raises Failure where the database is newer than this program.
     """
@@ -74,7 +76,9 @@ def former_steps(session: Inspected) -> Mapping[int, str]:
     """
     if not session.has_table(FORMER_TABLE):
         return {}
-    former: dict[int, str] = dict(session.run(f"SELECT number, name FROM {FORMER_TABLE}"))
+    former: dict[int, str] = dict(
+        session.run(f"SELECT number, name FROM {FORMER_TABLE}")
+    )
     newest = max(former, default=0)
     if newest > LAST_FORMER_NUMBER:
         raise Failure(
@@ -87,7 +91,9 @@ def former_steps(session: Inspected) -> Mapping[int, str]:
 def reached(session: Session) -> dict[str, int]:
     """Return the number of the last step that the database has taken of each table."""
     return dict(
-        session.run(f"SELECT name, max(step) FROM {STEPS_TABLE} GROUP BY name ORDER BY name")
+        session.run(
+            f"SELECT name, max(step) FROM {STEPS_TABLE} GROUP BY name ORDER BY name"
+        )
     )
 
 

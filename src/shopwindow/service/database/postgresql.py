@@ -1,15 +1,18 @@
-"""PostgreSQL: a pool of connections, and transactions that are repeated where that is safe.
+"""PostgreSQL: a pool of connections, and transactions that are repeated where that is
+safe.
 
-How this works. Actions run SERIALIZABLE, so they may be written as if each were alone; the server
-refuses some of those that run beside others, and expects them to be repeated. A transaction that
-is certain to be rolled back is repeated until the request's time is over. One whose COMMIT was
-sent and not answered may have been committed: it is repeated only where the caller says that this
-does no harm, and is answered as unknown otherwise.
+How this works. Actions run SERIALIZABLE, so they may be written as if each were alone;
+the server refuses some of those that run beside others, and expects them to be
+repeated. A transaction that is certain to be rolled back is repeated until the
+request's time is over. One whose COMMIT was sent and not answered may have been
+committed: it is repeated only where the caller says that this does no harm, and is
+answered as unknown otherwise.
 
-Three sorts of outages end in time. A server that refuses or drops connections: the pool finds
-none. A server that stands still, whose kernel keeps TCP alive: WatchedConnection hears nothing.
-A standby that takes no writes: its connection is closed, for the next one may lead to the new
-primary. While the database has been out of reach of late, requests wait for a moment only.
+Three sorts of outages end in time. A server that refuses or drops connections: the pool
+finds none. A server that stands still, whose kernel keeps TCP alive: WatchedConnection
+hears nothing. A standby that takes no writes: its connection is closed, for the next
+one may lead to the new primary. While the database has been out of reach of late,
+requests wait for a moment only.
 """
 
 import logging
@@ -52,33 +55,34 @@ from shopwindow.service.database.migrate import STEPS_TABLE, migrate, reached
 from shopwindow.service.database.tables import TablesByName
 
 MAX_RACES = 20
-"""How many times one transaction may meet a row that another has inserted meanwhile. A statement
-that inserts the same row every time is a bug, and must not be repeated until the time is over.
+"""How many times one transaction may meet a row that another has inserted meanwhile. A
+statement that inserts the same row every time is a bug, and must not be repeated until
+the time is over.
 """
 
 CONCURRENT_ATTEMPTS = 3
-"""How many times a transaction is tried beside others. After that it takes turns with others that
-have failed so many times, so that each of them succeeds.
+"""How many times a transaction is tried beside others. After that it takes turns with
+others that have failed so many times, so that each of them succeeds.
 """
 
 OUTAGE_WAIT_SECONDS = 0.5
-"""How long a request waits while the database has been out of reach of late. It is short, because
-threads that wait cannot answer reads.
+"""How long a request waits while the database has been out of reach of late. It is
+short, because threads that wait cannot answer reads.
 """
 
 SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0
-"""After so long a server that sends nothing is given up. One that is at work has reported by then
-that a statement took too long (statement_timeout, 10 s).
+"""After so long a server that sends nothing is given up. One that is at work has
+reported by then that a statement took too long (statement_timeout, 10 s).
 """
 
 RECONNECT_SECONDS = 2.0
-"""After so long the pool gives up making a connection. The next request makes it try again at
-once, while the pool itself would pause longer each time.
+"""After so long the pool gives up making a connection. The next request makes it try
+again at once, while the pool itself would pause longer each time.
 """
 
 MIGRATION_LOCK = 0x76697472
-"""The number of the advisory lock (pg_advisory_xact_lock) with which one program at a time
-migrates. Older programs use the same.
+"""The number of the advisory lock (pg_advisory_xact_lock) with which one program at a
+time migrates. Older programs use the same.
 """
 
 _LIBPQ: dict[str, Any] = {
@@ -89,8 +93,9 @@ _LIBPQ: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
-"""Connection parameters (libpq's manual, 34.1.2). A host that is gone is noticed after 10 + 3 * 3 s
-on an idle connection, and after 15 s (milliseconds here) where something was sent.
+"""Connection parameters (libpq's manual, 34.1.2). A host that is gone is noticed after
+10 + 3 * 3 s on an idle connection, and after 15 s (milliseconds here) where something
+was sent.
 """
 
 _CONFIGURE = """
@@ -100,34 +105,41 @@ UNION ALL
 SELECT set_config('statement_timeout', '10s', false)
 WHERE current_setting('statement_timeout') = '0'
 """
-"""What each connection sets. A response promises that a write is durable, whatever the server's
-default is. And no request waits for a lock for ever, unless an operator has set another limit.
+"""What each connection sets. A response promises that a write is durable, whatever the
+server's default is. And no request waits for a lock for ever, unless an operator has
+set another limit.
 """
 
-_STATEMENT_TIMEOUT = "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
-"""Milliseconds that a statement may take; an operator may have set more than this program does."""
+_STATEMENT_TIMEOUT = (
+    "SELECT setting::int FROM pg_settings WHERE name = 'statement_timeout'"
+)
+"""Milliseconds that a statement may take; an operator may have set more than this
+program does.
+"""
 
 
 class WatchedConnection(psycopg.Connection[Row]):
     """A connection that is closed when its server falls silent.
 
-    A server that is stopped, or hangs, ends no statement by statement_timeout, and its kernel
-    keeps TCP alive. So the bytes that arrive are watched: ``patience`` is for how many seconds
-    none may arrive while something is expected.
+    A server that is stopped, or hangs, ends no statement by statement_timeout, and its
+    kernel keeps TCP alive. So the bytes that arrive are watched: ``patience`` is for
+    how many seconds none may arrive while something is expected.
     """
 
     patience = SERVER_SILENCE_SECONDS
     fell_silent = False
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
-        """Do what psycopg does here, with a watch: all traffic with the server passes through."""
+        """Do what psycopg does here, with a watch: all traffic with the server passes
+        through.
+        """
         return super().wait(self._watched(gen), *arguments, **named)
 
     def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         """Do what ``gen`` does, until the server is silent for too long.
 
-        psycopg resumes the generator when its socket is ready; and each tenth of a second with
-        nothing ready, which is when this looks at the time.
+        psycopg resumes the generator when its socket is ready; and each tenth of a
+        second with nothing ready, which is when this looks at the time.
         """
         try:
             wanted = next(gen)
@@ -148,7 +160,9 @@ class WatchedConnection(psycopg.Connection[Row]):
             return end.value
 
     def probe(self, patience: float) -> None:
-        """Send an empty statement; raise OperationalError where no answer comes in so long."""
+        """Send an empty statement; raise OperationalError where no answer comes in so
+        long.
+        """
         usual, self.patience = self.patience, patience
         self.autocommit = True
         self.execute("")
@@ -163,8 +177,8 @@ class _OutcomeUnknown(Exception):
 
 
 _READ_ONLY = (ReadOnlySqlTransaction, FeatureNotSupported)
-"""A server that takes no writes: because it is configured so, or because it is a standby, which
-supports nothing SERIALIZABLE.
+"""A server that takes no writes: because it is configured so, or because it is a
+standby, which supports nothing SERIALIZABLE.
 """
 
 
@@ -172,8 +186,9 @@ supports nothing SERIALIZABLE.
 def _translated(sql: str) -> bytes:
     """A statement with psycopg's placeholders.
 
-    No statement of a table holds `?` or `%` for anything else (interface.table.Step). WITHOUT
-    ROWID is SQLite's, and says how it stores the rows; PostgreSQL has nothing of that kind.
+    No statement of a table holds `?` or `%` for anything else (interface.table.Step).
+    WITHOUT ROWID is SQLite's, and says how it stores the rows; PostgreSQL has nothing
+    of that kind.
     """
     return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()
 
@@ -185,10 +200,11 @@ def _gives_rows(sql: str) -> bool:
 
 
 class _ServerSession:
-    """An open transaction on one connection (interface.table.Session, migrate.Inspected).
+    """An open transaction on one connection (interface.table.Session,
+    migrate.Inspected).
 
-    Within a pipeline, a statement that returns no rows is sent along with the next one, and its
-    error is raised then.
+    Within a pipeline, a statement that returns no rows is sent along with the next one,
+    and its error is raised then.
     """
 
     def __init__(self, connection: psycopg.Connection[Row]) -> None:
@@ -205,8 +221,8 @@ class _ServerSession:
 class PostgreSQL:
     """A Database on a server.
 
-    ``url`` is its address (`address.server_address`), and ``connections`` the most that this
-    process opens.
+    ``url`` is its address (`address.server_address`), and ``connections`` the most that
+    this process opens.
     """
 
     def __init__(
@@ -229,23 +245,31 @@ class PostgreSQL:
     def _start(self) -> None:
         self._opening = threading.Lock()
         self._opened: Pool | None = None
-        self._away_until = 0.0  # until then requests wait for a moment only (time.monotonic)
-        self._waiting: dict[object, float] = {}  # since when each thread waits for a connection
+        self._away_until = (
+            0.0  # until then requests wait for a moment only (time.monotonic)
+        )
+        self._waiting: dict[
+            object, float
+        ] = {}  # since when each thread waits for a connection
 
     def _after_fork(self) -> None:
-        """Begin again in a child process, which has none of the pool's threads and must not use
-        its parent's connections.
+        """Begin again in a child process, which has none of the pool's threads and must
+        not use its parent's connections.
         """
         if self._opened is not None:
             _PARENTS_POOLS.append(self._opened)
         self._start()
 
-    # -- the protocol Database -----------------------------------------------------------------
+    # -- the protocol Database ---------------------------------------------------------
 
-    def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
+    def write(
+        self, work: Callable[[Tables], Result], *, repeatable: bool = False
+    ) -> Result:
         started = time.perf_counter()
         try:
-            result = self._transact(partial(self._run_writing, work), repeatable=repeatable)
+            result = self._transact(
+                partial(self._run_writing, work), repeatable=repeatable
+            )
         except _GivenUp as given_up:
             self._meter.failed(1)
             raise given_up.refusal from given_up.__cause__
@@ -305,15 +329,16 @@ class PostgreSQL:
             if self._opened is not None:
                 self._opened.close()
 
-    # -- transactions --------------------------------------------------------------------------
+    # -- transactions ------------------------------------------------------------------
 
     def _transact(
         self, run: Callable[[WatchedConnection, bool], Result], *, repeatable: bool
     ) -> Result:
-        """Return what ``run`` returns, which is tried until it succeeds or the time is over.
+        """Return what ``run`` returns, which is tried until it succeeds or the time is
+        over.
 
-        ``run`` gets a connection, and whether it has failed so many times that it takes turns
-        with others. Raises _GivenUp, and what ``run`` raises.
+        ``run`` gets a connection, and whether it has failed so many times that it takes
+        turns with others. Raises _GivenUp, and what ``run`` raises.
         """
         now = time.monotonic()
         is_away = now < self._away_until
@@ -330,8 +355,8 @@ class PostgreSQL:
             except (SerializationFailure, DeadlockDetected) as error:
                 last: Exception = error  # it is certain to be rolled back
             except UniqueViolation as error:
-                # of two transactions that insert the same row, the server may report the second
-                # row before it notices that the transactions conflict
+                # of two transactions that insert the same row, the server may report
+                # the second row before it notices that the transactions conflict
                 if attempt == MAX_RACES:
                     raise
                 last = error
@@ -341,7 +366,11 @@ class PostgreSQL:
                     raise _GivenUp(self._refusal(error, OUTCOME_UNKNOWN)) from error
             except PoolClosed as error:
                 raise _GivenUp(unavailable("the service is stopping")) from error
-            except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+            except (
+                psycopg.OperationalError,
+                psycopg.InterfaceError,
+                PoolTimeout,
+            ) as error:
                 last = error  # nothing was committed: COMMIT had not been sent
             else:
                 self._away_until = 0.0
@@ -354,35 +383,44 @@ class PostgreSQL:
                 raise _GivenUp(self._refusal(last, reason)) from last
 
     def _run_reading(
-        self, work: Callable[[Tables], Result], connection: WatchedConnection, in_turn: bool
+        self,
+        work: Callable[[Tables], Result],
+        connection: WatchedConnection,
+        in_turn: bool,
     ) -> Result:
         _begin(connection, IsolationLevel.REPEATABLE_READ, reads=True)
         return work(Tables(_ServerSession(connection), self.tables))
 
     def _run_writing(
-        self, work: Callable[[Tables], Result], connection: WatchedConnection, in_turn: bool
+        self,
+        work: Callable[[Tables], Result],
+        connection: WatchedConnection,
+        in_turn: bool,
     ) -> Result:
         """Run an action in a transaction, and commit it.
 
-        A pipeline (libpq's manual, 34.5) sends BEGIN together with the statements that return
-        nothing: an opt-in takes two round trips instead of four. The pipeline ends before COMMIT
-        is sent, so that whatever fails until then is certain not to be committed.
+        A pipeline (libpq's manual, 34.5) sends BEGIN together with the statements that
+        return nothing: an opt-in takes two round trips instead of four. The pipeline
+        ends before COMMIT is sent, so that whatever fails until then is certain not to
+        be committed.
         """
         _begin(connection, IsolationLevel.SERIALIZABLE, reads=False)
         with connection.pipeline():
             if in_turn:  # before the first query, which takes the snapshot
-                connection.execute(f"LOCK TABLE {STEPS_TABLE} IN SHARE ROW EXCLUSIVE MODE")
+                connection.execute(
+                    f"LOCK TABLE {STEPS_TABLE} IN SHARE ROW EXCLUSIVE MODE"
+                )
             result = work(Tables(_ServerSession(connection), self.tables))
         with _committing():
             connection.commit()
         return result
 
-    # -- connections ---------------------------------------------------------------------------
+    # -- connections -------------------------------------------------------------------
 
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[WatchedConnection]:
-        """A connection of the pool, which goes back rolled back. Raises _GivenUp for a server that
-        takes no writes, and what the pool raises.
+        """A connection of the pool, which goes back rolled back. Raises _GivenUp for a
+        server that takes no writes, and what the pool raises.
         """
         pool = self._pool()
         waiting = object()
@@ -410,7 +448,9 @@ class PostgreSQL:
             pool.putconn(connection)
 
     def _pool(self) -> Pool:
-        """The pool. The first request that needs it opens it, in the process that uses it."""
+        """The pool. The first request that needs it opens it, in the process that uses
+        it.
+        """
         pool = self._opened
         if pool is None:
             with self._opening:
@@ -460,16 +500,20 @@ class _GivenUp(Exception):
 
 
 _PARENTS_POOLS: list[Pool] = []
-"""Pools of a parent process. They are referred to here so that Python never closes them, which
-would end the parent's sessions.
+"""Pools of a parent process. They are referred to here so that Python never closes
+them, which would end the parent's sessions.
 """
 
 
-def _begin(connection: WatchedConnection, level: IsolationLevel, *, reads: bool) -> None:
+def _begin(
+    connection: WatchedConnection, level: IsolationLevel, *, reads: bool
+) -> None:
     """Set how the next statement begins a transaction."""
     if connection.autocommit:
         connection.autocommit = False
-    read_only = True if reads else None  # None: the server's default, for it may be a standby
+    read_only = (
+        True if reads else None
+    )  # None: the server's default, for it may be a standby
     if connection.read_only is not read_only or connection.isolation_level is not level:
         connection.read_only = read_only
         connection.isolation_level = level
@@ -487,10 +531,12 @@ def _committing() -> Iterator[None]:
 
 
 def _rolled_back(error: psycopg.Error) -> bool:
-    """Whether an error says that the transaction failed, by its SQLSTATE (the manual, appendix A).
+    """Whether an error says that the transaction failed, by its SQLSTATE (the manual,
+    appendix A).
 
-    Errors of the connection (08), of the system (58) and internal ones (XX) do not say it, nor
-    that the server shuts down (57P), which it may report after it has committed.
+    Errors of the connection (08), of the system (58) and internal ones (XX) do not say
+    it, nor that the server shuts down (57P), which it may report after it has
+    committed.
     """
     state = error.sqlstate
     return state is not None and not state.startswith(("08", "57P", "58", "XX"))

@@ -12,8 +12,8 @@ from shopwindow.service.database.database import Database
 from shopwindow.service.database.tables import TablesByName
 
 BATCH_ROWS = 500
-"""Rows that one transaction removes. That takes some milliseconds, and a request that waits for it
-does not notice.
+"""Rows that one transaction removes. That takes some milliseconds, and a request that
+waits for it does not notice.
 """
 
 
@@ -22,8 +22,8 @@ def prune(
 ) -> Iterator[tuple[str, int]]:
     """Remove all rows of all tables that are too old at an instant.
 
-    ``chosen`` says for how long rows stay, by the option of their Aging, where an operator wants
-    another time than their table has.
+    ``chosen`` says for how long rows stay, by the option of their Aging, where an
+    operator wants another time than their table has.
 
     Yields what was removed, as the table calls it, and how many rows of it.
 
@@ -39,9 +39,11 @@ def prune(
             yield aging.called, total
 
 
-def lifetimes(declared: TablesByName, chosen: Mapping[str, timedelta]) -> dict[str, timedelta]:
-    """Return for how long rows stay, by the option of their Aging: as ``chosen`` says, or else as
-    their table does.
+def lifetimes(
+    declared: TablesByName, chosen: Mapping[str, timedelta]
+) -> dict[str, timedelta]:
+    """Return for how long rows stay, by the option of their Aging: as ``chosen`` says,
+    or else as their table does.
 
     Raises Failure where no rows go by a name in ``chosen``.
     """
@@ -50,9 +52,12 @@ def lifetimes(declared: TablesByName, chosen: Mapping[str, timedelta]) -> dict[s
     for name in chosen:
         if name not in usual:
             allowed = (
-                ", ".join(sorted(usual)) or "none; all rows of this interface have a fixed time"
+                ", ".join(sorted(usual))
+                or "none; all rows of this interface have a fixed time"
             )
-            raise Failure(f"--keep {name}=…: no rows go by that name; allowed: {allowed}")
+            raise Failure(
+                f"--keep {name}=…: no rows go by that name; allowed: {allowed}"
+            )
     return {**usual, **chosen}
 
 

@@ -1,7 +1,7 @@
 """Notes that a person's rows were removed, and when. The engine's own table.
 
-Nothing in a note says whose rows they were. `optins forget` writes it, so that an operator can
-show that a request was carried out.
+Nothing in a note says whose rows they were. `optins forget` writes it, so that an
+operator can show that a request was carried out.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,9 @@ class Removals:
         self._run = session.run
 
     def add(self, id: str, by: str, removed: Mapping[str, int], at: datetime) -> None:
-        """Add a note. ``id`` is unique and tells nobody the person, ``by`` says whether an operator
-        named a `device` or a `user`, and ``removed`` counts the rows by what each table calls them.
+        """Add a note. ``id`` is unique and tells nobody the person, ``by`` says whether
+        an operator named a `device` or a `user`, and ``removed`` counts the rows by
+        what each table calls them.
         """
         text = orjson.dumps(removed).decode()
         self._run(

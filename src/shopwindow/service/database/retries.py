@@ -1,8 +1,9 @@
 """Answers that are stored for repeated requests. The engine's own table.
 
-How this works. A client that got no answer repeats its request under the same Idempotency-Key.
-The action of the first request and its answer are stored in one transaction, so a repetition
-finds either both or neither: it gets the stored answer, or it is carried out as the first.
+How this works. A client that got no answer repeats its request under the same
+Idempotency-Key. The action of the first request and its answer are stored in one
+transaction, so a repetition finds either both or neither: it gets the stored answer, or
+it is carried out as the first.
 """
 
 import re
@@ -13,12 +14,21 @@ import orjson
 
 from shopwindow.content.yaml import Json
 from shopwindow.interface.operation import Outcome
-from shopwindow.interface.table import Aging, Column, Personal, Session, Step, Table, written
+from shopwindow.interface.table import (
+    Aging,
+    Column,
+    Personal,
+    Session,
+    Step,
+    Table,
+    written,
+)
 from shopwindow.problems import Fault, Refusal
 
 ANSWERS_STORED_FOR = timedelta(hours=24)
-"""How long an answer is stored. A key that is older counts as new, whether or not its answer has
-been pruned; so what a client sees does not depend on when an operator prunes.
+"""How long an answer is stored. A key that is older counts as new, whether or not its
+answer has been pruned; so what a client sees does not depend on when an operator
+prunes.
 """
 
 
@@ -26,11 +36,11 @@ been pruned; so what a client sees does not depend on when an operator prunes.
 class Retry:
     """A request that may be repeated.
 
-    ``key`` is its Idempotency-Key and ``digest`` one of its contents. ``device`` and ``user``
-    are the person that the request names, so that the answer can be removed with the person's
-    rows. ``sender`` is a digest of whom the key holds for: the same key of somebody else is
-    another one. It is stored in the key's column, before the key, because older programs that
-    know no sender use the same table during an update.
+    ``key`` is its Idempotency-Key and ``digest`` one of its contents. ``device`` and
+    ``user`` are the person that the request names, so that the answer can be removed
+    with the person's rows. ``sender`` is a digest of whom the key holds for: the same
+    key of somebody else is another one. It is stored in the key's column, before the
+    key, because older programs that know no sender use the same table during an update.
     """
 
     application: str
@@ -56,10 +66,12 @@ class Retries:
         self._run = session.run
 
     def begin(self, retry: Retry, at: datetime) -> Outcome | None:
-        """Return the stored answer, or None where this is the first request under its key.
+        """Return the stored answer, or None where this is the first request under its
+        key.
 
-        In that case the row is locked: a repetition that comes meanwhile waits for the end of
-        this transaction. Raises Refusal where the key was used for another request.
+        In that case the row is locked: a repetition that comes meanwhile waits for the
+        end of this transaction. Raises Refusal where the key was used for another
+        request.
         """
         scope = retry.scope
         new = self._run(
@@ -139,7 +151,9 @@ RETRIES = Table(
         ),
     ),
     verbs=Retries,
-    personal=(Personal("retries", Column("device"), Column("user_id"), called="kept answers"),),
+    personal=(
+        Personal("retries", Column("device"), Column("user_id"), called="kept answers"),
+    ),
     aging=(
         Aging(
             "retries",

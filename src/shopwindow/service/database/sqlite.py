@@ -1,14 +1,16 @@
 """SQLite: one writer thread a process runs all actions that wait, in one transaction.
 
-How this works. A request puts its action into a queue and waits. The writer thread waits for its
-process's turn (a lock file, `sqlite_file.Locks`), takes what is in the queue by then, and commits
-all of it at once. A commit costs one fdatasync, however many actions it holds, so whoever waits
-while one commit runs shares the next one. Each action runs once, under a savepoint of its own:
-what it raises takes back its own writes and nothing else.
+How this works. A request puts its action into a queue and waits. The writer thread
+waits for its process's turn (a lock file, `sqlite_file.Locks`), takes what is in the
+queue by then, and commits all of it at once. A commit costs one fdatasync, however many
+actions it holds, so whoever waits while one commit runs shares the next one. Each
+action runs once, under a savepoint of its own: what it raises takes back its own writes
+and nothing else.
 
-A request that waits looks now and then whether there is still a writer thread. It is refused when
-its patience is over: as not stored while its action is in the queue; as unknown once the writer
-has begun with it and does not come back, as on a disk that hangs.
+A request that waits looks now and then whether there is still a writer thread. It is
+refused when its patience is over: as not stored while its action is in the queue; as
+unknown once the writer has begun with it and does not come back, as on a disk that
+hangs.
 
 Reads go past the queue: each takes an open connection of its own, or opens one.
 """
@@ -36,39 +38,45 @@ from shopwindow.service.database.database import (
     unavailable,
 )
 from shopwindow.service.database.migrate import migrate, reached
-from shopwindow.service.database.sqlite_file import Locks, SQLiteSession, make, refuse_network
+from shopwindow.service.database.sqlite_file import (
+    Locks,
+    SQLiteSession,
+    make,
+    refuse_network,
+)
 from shopwindow.service.database.tables import TablesByName
 
 BATCH_ACTIONS = 256
-"""Actions of one transaction at most: as many as a worker may have threads, so that no request
-waits for a second turn.
+"""Actions of one transaction at most: as many as a worker may have threads, so that no
+request waits for a second turn.
 """
 
 WRITER_CHECK_SECONDS = 1.0
 """How often a request that waits looks whether there is a writer thread at all."""
 
 UNKNOWN_AFTER = 2
-"""After so many times its patience a write that has begun is answered as unknown, whatever the
-disk does. With 10 s that is before nginx gives up (edge.nginx.SERVICE_TIMEOUT_SECONDS, 30 s),
-whose answer would say less.
+"""After so many times its patience a write that has begun is answered as unknown,
+whatever the disk does. With 10 s that is before nginx gives up
+(edge.nginx.SERVICE_TIMEOUT_SECONDS, 30 s), whose answer would say less.
 """
 
 BUSY_MILLISECONDS = 5000
-"""How long SQLite itself waits for a lock. Processes of this program take turns; but whoever writes
-beside them, as in the sqlite3 shell, knows nothing of turns.
+"""How long SQLite itself waits for a lock. Processes of this program take turns; but
+whoever writes beside them, as in the sqlite3 shell, knows nothing of turns.
 """
 
 ERRORS_OF_ONE_ACTION = {1, 18, 19, 20, 21, 25}
-"""SQLite's result codes ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE and RANGE (sqlite.org/rescode)
-concern one action. Any other, such as FULL or IOERR, ends the whole transaction.
+"""SQLite's result codes ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE and RANGE
+(sqlite.org/rescode) concern one action. Any other, such as FULL or IOERR, ends the
+whole transaction.
 """
 
 
 class _Waiting:
     """An action that waits for the writer thread.
 
-    ``done`` is released once ``result`` or ``error`` holds what became of it; ``since`` is when
-    it came (time.monotonic).
+    ``done`` is released once ``result`` or ``error`` holds what became of it; ``since``
+    is when it came (time.monotonic).
     """
 
     __slots__ = ("done", "error", "result", "since", "work")
@@ -119,17 +127,20 @@ class SQLite:
     def _after_fork(self) -> None:
         """Begin again in a child process.
 
-        A child has none of the threads, and must neither use nor close its parent's connections
-        (sqlite.org/faq). The actions that wait are the parent's, and the parent does them.
+        A child has none of the threads, and must neither use nor close its parent's
+        connections (sqlite.org/faq). The actions that wait are the parent's, and the
+        parent does them.
         """
         if not self._closed:
             _PARENTS_READERS.append(self._readers)
             self._locks = self._locks.reopened()
             self._begin()
 
-    # -- the protocol Database -----------------------------------------------------------------
+    # -- the protocol Database ---------------------------------------------------------
 
-    def write(self, work: Callable[[Tables], Result], *, repeatable: bool = False) -> Result:
+    def write(
+        self, work: Callable[[Tables], Result], *, repeatable: bool = False
+    ) -> Result:
         waiting = _Waiting(work)
         with self._wake:
             if self._closing:
@@ -169,8 +180,8 @@ class SQLite:
 
     def migrate(self) -> list[str]:
         try:
-            # connecting within the turn: SQLite does not wait for a lock (busy_timeout) when it
-            # changes a new file to a write-ahead log
+            # connecting within the turn: SQLite does not wait for a lock (busy_timeout)
+            # when it changes a new file to a write-ahead log
             with self._locks.turn(), closing(self._connect()) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 steps = migrate(SQLiteSession(connection), self.tables)
@@ -212,20 +223,22 @@ class SQLite:
             self._closed = True
             self._locks.close()
 
-    # -- the threads of requests ---------------------------------------------------------------
+    # -- the threads of requests -------------------------------------------------------
 
     def _ensure_writer(self) -> None:
         """Start the writer thread where there is none; called with ``_wake`` held.
 
-        A writer thread ends only by a bug of this program. Whether the actions that it had taken
-        are stored is unknown then, and their clients learn that; the queue goes to the new
-        thread. Raises Refusal where none can be started.
+        A writer thread ends only by a bug of this program. Whether the actions that it
+        had taken are stored is unknown then, and their clients learn that; the queue
+        goes to the new thread. Raises Refusal where none can be started.
         """
         if self._thread is not None:
             if self._thread.is_alive():
                 return
             self._abandon_batch()
-        thread = threading.Thread(target=self._serve, name="database-writer", daemon=True)
+        thread = threading.Thread(
+            target=self._serve, name="database-writer", daemon=True
+        )
         try:
             thread.start()
         except RuntimeError as error:
@@ -245,8 +258,8 @@ class SQLite:
             waiting.done.release()
 
     def _wait_for(self, waiting: _Waiting) -> None:
-        """Return once it is certain what became of an action. Raises Refusal where that takes too
-        long.
+        """Return once it is certain what became of an action. Raises Refusal where that
+        takes too long.
         """
         pause = min(WRITER_CHECK_SECONDS, self._patience)
         while not waiting.done.acquire(timeout=pause):
@@ -265,7 +278,9 @@ class SQLite:
                     self._queue.remove(waiting)
             if is_queued:
                 self._meter.failed(1)
-                raise self._unavailable(TimeoutError("no turn to write in time"), "written to")
+                raise self._unavailable(
+                    TimeoutError("no turn to write in time"), "written to"
+                )
             if waited >= UNKNOWN_AFTER * self._patience:
                 self._meter.failed(1)
                 journal.error(
@@ -274,7 +289,7 @@ class SQLite:
                 )
                 raise unavailable(OUTCOME_UNKNOWN)
 
-    # -- the writer thread ---------------------------------------------------------------------
+    # -- the writer thread -------------------------------------------------------------
 
     def _serve(self) -> None:
         """Commit what waits, batch by batch, until the database is closed.
@@ -305,7 +320,9 @@ class SQLite:
             connection.close()
 
     def _has_work(self) -> bool:
-        """Wait for an action, and return True; False once the database is closed and none waits."""
+        """Wait for an action, and return True; False once the database is closed and
+        none waits.
+        """
         with self._wake:
             while not self._queue and not self._closing:
                 self._wake.wait()
@@ -328,7 +345,9 @@ class SQLite:
             waiting.done.release()
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Waiting]) -> None:
-        """Run all actions in one transaction. What one raises takes back only its own writes."""
+        """Run all actions in one transaction. What one raises takes back only its own
+        writes.
+        """
         if not batch:
             return
         tables = Tables(SQLiteSession(connection), self.tables)
@@ -346,8 +365,8 @@ class SQLite:
         connection.execute("COMMIT")
 
     def _fail(self, batch: list[_Waiting], error: BaseException) -> None:
-        """Refuse every action of a transaction that was not committed, also those that had
-        succeeded by themselves.
+        """Refuse every action of a transaction that was not committed, also those that
+        had succeeded by themselves.
         """
         if not isinstance(error, sqlite3.Error | OSError):
             journal.failure(error)
@@ -358,7 +377,9 @@ class SQLite:
 
     def _connect(self, *more: str) -> sqlite3.Connection:
         make(self._path)
-        connection = sqlite3.connect(self._path, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            self._path, isolation_level=None, check_same_thread=False
+        )
         pragmas = (
             "journal_mode = WAL",
             "synchronous = FULL",
@@ -377,8 +398,8 @@ class SQLite:
 
 
 _PARENTS_READERS: list[deque[sqlite3.Connection]] = []
-"""Connections of a parent process. They are referred to here so that Python never closes them,
-which would release the parent's locks.
+"""Connections of a parent process. They are referred to here so that Python never
+closes them, which would release the parent's locks.
 """
 
 

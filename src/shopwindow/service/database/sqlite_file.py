@@ -1,12 +1,13 @@
 """The file of a SQLite database: where it may lie, who holds it, copies of it.
 
-How this works. Processes agree about a database by two lock files beside it. Who writes holds
-`.lock`, so that writers take turns; who has the database open shares `.held`, so that `restore`
-can be alone with it. Both are flock(2) locks, which the system releases when a process ends in
-whatever way.
+How this works. Processes agree about a database by two lock files beside it. Who writes
+holds `.lock`, so that writers take turns; who has the database open shares `.held`, so
+that `restore` can be alone with it. Both are flock(2) locks, which the system releases
+when a process ends in whatever way.
 
-A copy, and a database that is restored, is written to a draft beside its place, synced, and then
-renamed. So whenever the process is killed, one intact database is there: the old or the new one.
+A copy, and a database that is restored, is written to a draft beside its place, synced,
+and then renamed. So whenever the process is killed, one intact database is there: the
+old or the new one.
 """
 
 import fcntl
@@ -21,15 +22,21 @@ from pathlib import Path
 
 from shopwindow.interface.table import Row
 from shopwindow.problems import Failure
-from shopwindow.service.database.migrate import STEPS_TABLE, former_steps, reached, refuse_newer
+from shopwindow.service.database.migrate import (
+    STEPS_TABLE,
+    former_steps,
+    reached,
+    refuse_newer,
+)
 from shopwindow.service.database.tables import TablesByName
 
 NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d?|smbfs|9p|afs|ceph|lustre|gpfs|beegfs|gfs2|ocfs2|ncpfs|coda|orangefs|virtiofs"
     r"|fuse\.(sshfs|glusterfs|ceph|s3fs|rclone|davfs2?|juicefs|gcsfuse|blobfuse2?|mount-s3|goofys|nfs)"
 )
-"""File systems that several hosts may share. SQLite's locks and its shared memory do not reach
-across hosts (sqlite.org/wal.html: WAL does not work over a network file system).
+"""File systems that several hosts may share. SQLite's locks and its shared memory do
+not reach across hosts (sqlite.org/wal.html: WAL does not work over a network file
+system).
 """
 
 SIBLING_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".held")
@@ -37,16 +44,20 @@ SIBLING_ENDINGS = ("-wal", "-shm", "-journal", ".lock", ".held")
 
 
 COPY_BUSY_SECONDS = 30
-"""How long a copy waits for a lock of SQLite's. An operator waits for it, and no request does."""
+"""How long a copy waits for a lock of SQLite's. An operator waits for it, and no
+request does.
+"""
 
 
-# -- where it may lie --------------------------------------------------------------------------
+# -- where it may lie ------------------------------------------------------------------
 
 
 def refuse_network(path: Path) -> None:
     """Raise Failure where a file would lie on a network file system."""
     try:
-        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        mounts = Path("/proc/self/mountinfo").read_text(
+            encoding="utf-8", errors="replace"
+        )
     except OSError:  # not Linux
         return
     kind = file_system(mounts, str(path.absolute().parent.resolve()))
@@ -58,10 +69,11 @@ def refuse_network(path: Path) -> None:
 
 
 def file_system(mounts: str, folder: str) -> str:
-    """Return the type of the file system that holds a folder; empty where it is unknown.
+    """Return the type of the file system that holds a folder; empty where it is
+    unknown.
 
-    ``mounts`` is the text of /proc/self/mountinfo (proc(5)). The longest mount point above the
-    folder decides, and the last of these where one was mounted over another.
+    ``mounts`` is the text of /proc/self/mountinfo (proc(5)). The longest mount point
+    above the folder decides, and the last of these where one was mounted over another.
     """
     kind = longest = ""
     for line in mounts.splitlines():
@@ -77,23 +89,26 @@ def file_system(mounts: str, folder: str) -> str:
 def make(path: Path) -> None:
     """Make an empty file that nobody but its owner may read, where there is none.
 
-    SQLite itself would make it with the mode of the umask; what it puts beside the file gets the
-    file's mode. An error is not raised here, for SQLite reports it when it opens the file.
+    SQLite itself would make it with the mode of the umask; what it puts beside the file
+    gets the file's mode. An error is not raised here, for SQLite reports it when it
+    opens the file.
     """
     with suppress(OSError):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600
+        )
         _hand_over(descriptor, path.parent)
         os.close(descriptor)
 
 
 def _hand_over(descriptor: int, beside: Path) -> None:
-    """Give a new file to the owner of what it lies beside, or of the folder where that is not
-    there yet.
+    """Give a new file to the owner of what it lies beside, or of the folder where that
+    is not there yet.
 
-    Operators call `migrate` and `restore` as root; the service runs as another user, and must be
-    able to open what they leave. SQLite does the same with what it puts beside a database. Only
-    an empty file that has no other name is given away, because the owner of the folder might have
-    put a link there to a file of root's.
+    Operators call `migrate` and `restore` as root; the service runs as another user,
+    and must be able to open what they leave. SQLite does the same with what it puts
+    beside a database. Only an empty file that has no other name is given away, because
+    the owner of the folder might have put a link there to a file of root's.
     """
     if os.geteuid() != 0:
         return
@@ -106,15 +121,15 @@ def _hand_over(descriptor: int, beside: Path) -> None:
         os.fchown(descriptor, owner.st_uid, owner.st_gid)
 
 
-# -- who holds it ------------------------------------------------------------------------------
+# -- who holds it ----------------------------------------------------------------------
 
 
 class Locks:
-    """The lock files of an open database: `.lock`, whose turn it is to write; `.held`, who has it
-    open.
+    """The lock files of an open database: `.lock`, whose turn it is to write; `.held`,
+    who has it open.
 
-    Raises Failure while the database is being restored. A forked child shares its parent's locks
-    (flock(2)), so it must open files of its own by `reopened`.
+    Raises Failure while the database is being restored. A forked child shares its
+    parent's locks (flock(2)), so it must open files of its own by `reopened`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -150,7 +165,9 @@ class Locks:
 def _open_lock(path: Path, kind: str) -> int:
     """Open a lock file beside a database, and make it where it is not there."""
     lock = Path(f"{path}.{kind}")
-    descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(
+        lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+    )
     _hand_over(descriptor, path)
     return descriptor
 
@@ -177,11 +194,12 @@ def _locked(file: int, operation: int) -> bool:
     return True
 
 
-# -- copies ------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------
 
 
 def backup(path: Path, target: Path, tables: TablesByName) -> int:
-    """Write a consistent copy of a database, which may be in use, to a file; return its bytes.
+    """Write a consistent copy of a database, which may be in use, to a file; return its
+    bytes.
 
     The copy takes the place of a file of that name. Raises Failure.
     """
@@ -195,7 +213,9 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
                 closing(sqlite3.connect(part, isolation_level=None)) as copy,
             ):
                 source.backup(copy)
-                copy.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
+                copy.execute(
+                    "PRAGMA journal_mode = DELETE"
+                )  # one file, with nothing beside it
             _check(part, tables)
             _sync(part)
             _put(part, target)
@@ -207,9 +227,9 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
 def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     """Put a backup in a database's place.
 
-    Returns where the former database is kept; None where there was none. Raises Failure, also
-    while the database is in use. If this is killed, an intact database is there in any case: the
-    old one or the new one.
+    Returns where the former database is kept; None where there was none. Raises
+    Failure, also while the database is in use. If this is killed, an intact database is
+    there in any case: the old one or the new one.
     """
     _check(copy, tables)
     _refuse_special(path)
@@ -239,7 +259,8 @@ def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
 def _replaceable(target: Path, path: Path) -> Iterator[None]:
     """Hold a target in whose place a copy of a database may be put.
 
-    Raises Failure where the target belongs to the database, or is a database in use itself.
+    Raises Failure where the target belongs to the database, or is a database in use
+    itself.
     """
     siblings = [Path(f"{path}{ending}") for ending in SIBLING_ENDINGS]
     is_database = target.exists() and target.samefile(path)
@@ -264,7 +285,9 @@ def _refuse_special(path: Path) -> None:
 
 @contextmanager
 def _draft(path: Path) -> Iterator[Path]:
-    """Make an empty draft beside a path, in whose place it is to be put; remove what is left."""
+    """Make an empty draft beside a path, in whose place it is to be put; remove what is
+    left.
+    """
     part = path.with_name(path.name + ".part")
     part.unlink(missing_ok=True)
     descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -290,7 +313,9 @@ def _empty_log(path: Path) -> None:
 
 
 def _check(path: Path, tables: TablesByName) -> None:
-    """Raise Failure unless a file is an intact database of a form that this program knows."""
+    """Raise Failure unless a file is an intact database of a form that this program
+    knows.
+    """
     if not path.exists():
         raise Failure(f"{path} is not there")
     try:
@@ -310,7 +335,9 @@ def _check(path: Path, tables: TablesByName) -> None:
 
 
 class SQLiteSession:
-    """An open transaction on one connection (interface.table.Session, migrate.Inspected)."""
+    """An open transaction on one connection (interface.table.Session,
+    migrate.Inspected).
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -320,7 +347,9 @@ class SQLiteSession:
 
     def has_table(self, name: str) -> bool:
         return bool(
-            self.run("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name)
+            self.run(
+                "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name
+            )
         )
 
 
@@ -329,8 +358,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _keep(path: Path, second: Path) -> None:
-    """Give a file that is about to be replaced a second name; a copy, where the file system has no
-    hard links.
+    """Give a file that is about to be replaced a second name; a copy, where the file
+    system has no hard links.
     """
     try:
         os.link(path, second)
@@ -343,7 +372,9 @@ def _keep(path: Path, second: Path) -> None:
 
 
 def _put(part: Path, target: Path) -> None:
-    """Rename a synced draft, and sync the folder: then the new name is on the disk, too."""
+    """Rename a synced draft, and sync the folder: then the new name is on the disk,
+    too.
+    """
     os.replace(part, target)
     _sync(target.parent)
 

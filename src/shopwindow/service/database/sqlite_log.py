@@ -10,8 +10,8 @@ from shopwindow.service.database.sqlite import BUSY_MILLISECONDS
 def empty(path: Path) -> bool:
     """Write the log of a database into its file, and cut the log off.
 
-    The log holds pages as they were before rows were removed from them, so a person's rows are
-    gone from the disk only now.
+    The log holds pages as they were before rows were removed from them, so a person's
+    rows are gone from the disk only now.
 
     Returns whether that could be done; a reader that takes long prevents it.
     """

@@ -1,4 +1,6 @@
-"""The tables of a database: the engine's own, and those of the Interface that it is opened for."""
+"""The tables of a database: the engine's own, and those of the Interface that it is
+opened for.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,8 +12,8 @@ from shopwindow.service.database.removals import REMOVALS
 from shopwindow.service.database.retries import RETRIES
 
 ENGINE_TABLES = (RETRIES, LIMITS, RATES, REMOVALS)
-"""What the engine writes, whatever Interface it serves. `optins forget` and `prune-database`
-report these tables first, in this order.
+"""What the engine writes, whatever Interface it serves. `optins forget` and
+`prune-database` report these tables first, in this order.
 """
 
 TablesByName = Mapping[str, Table[Any]]
