@@ -89,12 +89,12 @@ class Existing:
     def _nested(self, kind: Kind) -> tuple[str, ...]:
         """Return the properties whose items are documents of the same schema."""
         properties = self.schemas[kind.schema].get("properties", {})
-        items = {name: place.get("items") for name, place in properties.items()}
-        return tuple(
-            name
-            for name, item in items.items()
-            if isinstance(item, dict) and item.get("$ref") == "#"
-        )
+        return tuple(name for name, place in properties.items() if _is_nested(place))
+
+
+def _is_nested(place: Json) -> bool:
+    items = place.get("items") if isinstance(place, dict) else None
+    return isinstance(items, dict) and items.get("$ref") == "#"
 
 
 def existing(folder: Path, kinds: Sequence[Kind], schemas: Schemas) -> Existing:

@@ -101,8 +101,9 @@ def _direct(requirements: Iterable[str]) -> Iterator[str]:
 
 
 def _required() -> list[str]:
-    """Return the requirements of the program, those of its extras among them: as it was
-    installed, or as a checkout says, whose installation may be older.
+    """Return the requirements of the program; those of its extras may be among them.
+
+    They are as it was installed, or as a checkout declares, whose installation may be older.
     """
     project = Path(__file__).parents[3] / "pyproject.toml"
     if _inside().is_file() or not project.is_file():

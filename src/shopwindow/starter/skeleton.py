@@ -7,6 +7,7 @@ schema's example, or a placeholder. A placeholder breaks the schema on purpose, 
 begins with `#` and no space: without the `#` it is a line of the document.
 """
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from shopwindow.problems import Pointer
 from shopwindow.starter import written
 
 PLACEHOLDER = "TODO"
-"""Where something else than text is wanted, `check` says so of this."""
+"""What stands where something else than text is wanted: `check` says that it is none."""
 
 WIDTH = 100
 """Columns of a comment."""
@@ -213,9 +214,25 @@ def example(place: Places) -> Json:
         return place.keyword("const")
     if place.type == "boolean":
         return False
-    if place.type == "string" and place.keyword("minLength"):
-        return ""
-    return PLACEHOLDER
+    if place.type != "string":
+        return PLACEHOLDER
+    return "" if _refuses_empty(place) else None
+
+
+def _refuses_empty(place: Places) -> bool:
+    """Return whether an empty text breaks the rules of a place; where it does not, only null is
+    sure to be reported.
+    """
+    pattern = place.keyword("pattern")
+    by_form = place.keyword("format") is not None
+    return bool(place.keyword("minLength")) or by_form or not _matches(pattern, "")
+
+
+def _matches(pattern: Any, text: str) -> bool:
+    try:
+        return not isinstance(pattern, str) or re.search(pattern, text) is not None
+    except re.error:
+        return True  # none of Python's: then it is not known
 
 
 def _is_object(place: Places) -> bool:
