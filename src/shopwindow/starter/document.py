@@ -22,12 +22,15 @@ from shopwindow.starter.skeleton import UNSTATED, Places, skeleton
 LONGEST_NAME = 60
 """Characters of a file's name that are made from a document's: enough to know it by."""
 
-_FILE_NAME = re.compile("[A-Za-z0-9_][A-Za-z0-9._-]*")
+_NAME_OF_A_FILE = re.compile("[A-Za-z0-9_][A-Za-z0-9._-]*")
 
 USUAL_TITLES = ("name", "title", "headline", "label")
 """Properties that people call a document by, where its kind does not say which."""
 
-ABOUT = "Fill in what follows. A line such as `#key: value` may be left out; remove its # to use it."
+ABOUT = (
+    "Fill in what follows. A line such as `#key: value` may be left out;"
+    " remove its # to use it."
+)
 
 
 @dataclass(frozen=True)
@@ -191,7 +194,7 @@ class _OwnValues:
             raise Misuse(
                 "", f"a new {self._kind.name} needs its {identity}{about} as NAME"
             )
-        if self._kind.named_by_file and not _FILE_NAME.fullmatch(text):
+        if self._kind.named_by_file and not _NAME_OF_A_FILE.fullmatch(text):
             raise Misuse(
                 "",
                 f"{text!r}: a {self._kind.name} is named by its file: letters, digits, . _ -",

@@ -44,14 +44,15 @@ def wheel_of(text: str) -> Wheel:
 def requirements(wheel: Wheel | None) -> str:
     """Return the text of requirements.txt; without a wheel its line is a comment."""
     about = [
-        "# The program, and everything that it needs: each in one version and with its hashes, so that no run installs",
-        "# other code than the one that was tried.",
+        "# The program, and everything that it needs: each in one version and with its",
+        "# hashes, so that no run installs other code than the one that was tried.",
     ]
     if wheel is not None:
         program = [f"{PROGRAM} @ {wheel.url} --hash=sha256:{wheel.sha256}"]
     else:
         program = [
-            "# The next line is to name the wheel: its address, and the hash that `sha256sum` prints. Take the # away.",
+            "# The next line is to name the wheel: its address, and the hash that",
+            "# `sha256sum` prints. Take the # away.",
             f"# {PROGRAM} @ https://files.example/{PROGRAM}.whl --hash=sha256:",
         ]
     return "\n".join([*about, *program, *_pinned()]) + "\n"
