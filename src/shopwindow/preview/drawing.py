@@ -12,9 +12,9 @@ import orjson
 from shopwindow.content import schedule
 from shopwindow.content.documents import Document, at
 from shopwindow.content.kinds import Kind, Reference, values_at
+from shopwindow.content.places import Files, layers_stating
 from shopwindow.content.schedule import BEGINNING, END, Window
 from shopwindow.content.yaml import Json
-from shopwindow.preview.workspace import Files, sayers
 from shopwindow.problems import Pointer, pointer_text
 
 MAX_ROWS = 400
@@ -78,7 +78,7 @@ def _row(
 ) -> ValueRow:
     places = [
         (layer.path, place.line if (place := files.place(layer, pointer)) else 0)
-        for layer in sayers(document, pointer)
+        for layer in layers_stating(document, pointer)
     ]
     path, line = places[0] if places else ("", 0)
     holds_others = isinstance(value, dict | list)
@@ -121,7 +121,7 @@ def sourced(
         value = at(document.value, pointer)
     except (KeyError, IndexError):
         return None
-    layer = next(sayers(document, pointer), None)
+    layer = next(layers_stating(document, pointer), None)
     place = files.place(layer, pointer) if layer else None
     return Sourced(
         text_of(value),

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content import schedule
 from shopwindow.content.documents import Content
-from shopwindow.preview.workspace import Files, Released, Snapshot, Workspace
+from shopwindow.content.places import Files
+from shopwindow.preview.workspace import Released, Snapshot, Workspace
 from shopwindow.problems import Failure
 
 DAYS_AHEAD = 90

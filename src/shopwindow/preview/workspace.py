@@ -3,32 +3,26 @@
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from shopwindow import library
-from shopwindow.content import tree
 from shopwindow.content.check import Checked
 from shopwindow.content.documents import (
     Content,
     Document,
     Documents,
-    Layer,
-    at,
     boundaries,
     live,
 )
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import Source
 from shopwindow.content.remembered import RememberedFiles
-from shopwindow.content.yaml import Malformed, Spot, spot
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Failure, Misuse, Place, Pointer
+from shopwindow.problems import Failure, Misuse
 from shopwindow.release.changes import content_of
 from shopwindow.release.publish import Releases
 from shopwindow.release.stored import interface_of
@@ -201,71 +195,3 @@ class Workspace:
             while len(self._contents) > CONTENTS_KEPT:
                 self._contents.popitem(last=False)
         return self._contents[key]
-
-
-@dataclass
-class Files:
-    """Where values stand in the files of the content folder, as one snapshot read them.
-
-    Files are read again when a page asks for their places: a page shows a few of them,
-    and reading one takes a millisecond.
-    """
-
-    folder: Path
-    sources: dict[str, Source]
-    _spots: dict[str, dict[Pointer, Spot]] = field(default_factory=dict)
-
-    def place(self, layer: Layer, pointer: Pointer) -> Place | None:
-        """Return where a layer says the value at ``pointer``; None where it cannot be
-        read.
-        """
-        spots = self._of(layer.path)
-        whole = pointer if layer.index is None else (layer.index, *pointer)
-        found = spot(spots, whole)
-        if found is None:
-            return None
-        return found.key or found.value
-
-    def line(self, document: Document) -> int:
-        """Return the line at which a document begins in its own file, from 1."""
-        layer = document.layers[-1]
-        if layer.index is None:
-            return 1
-        place = self.place(layer, ())
-        return place.line if place else 1
-
-    def excerpt(self, path: str, line: int, around: int = 2) -> list[tuple[int, str]]:
-        """Return the lines around a line, with their numbers; nothing of a file that is
-        gone.
-        """
-        if path not in self.sources and not (self.folder / path).is_file():
-            return []
-        try:
-            text = (self.folder / path).read_text(encoding="utf-8", errors="replace")
-        except OSError:
-            return []
-        lines = text.split("\n")
-        first = max(1, line - around)
-        return list(enumerate(lines[first - 1 : line + around], first))
-
-    def _of(self, path: str) -> dict[Pointer, Spot]:
-        if path not in self._spots:
-            try:
-                self._spots[path] = tree.spots_of(self.folder, self.sources[path])
-            except (
-                KeyError,
-                Malformed,
-                OSError,
-            ):  # changed or removed since it was checked
-                self._spots[path] = {}
-        return self._spots[path]
-
-
-def sayers(document: Document, pointer: Pointer) -> Iterator[Layer]:
-    """Yield the layers that say the value at ``pointer``, the one that counts first."""
-    for layer in reversed(document.layers):
-        try:
-            at(layer.value, pointer)
-        except (KeyError, IndexError):
-            continue
-        yield layer

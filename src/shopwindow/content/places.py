@@ -1,0 +1,85 @@
+"""Where the values of documents stand in their files, for whoever shows or edits them.
+
+A check looks up the places of its findings by itself (`locating`). This module answers
+for any value: which layers of a document state it, and at which line each does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from shopwindow.content import tree
+from shopwindow.content.documents import Document, Layer, at
+from shopwindow.content.listing import Source
+from shopwindow.content.yaml import Malformed, Spot, spot
+from shopwindow.problems import Place, Pointer
+
+
+@dataclass
+class Files:
+    """Where values stand in the files of a content folder, as one check read them.
+
+    ``sources``: its files by path. A file is read when somebody asks for a place in it:
+    few files are asked for, and reading one takes a millisecond.
+    """
+
+    folder: Path
+    sources: dict[str, Source]
+    _spots: dict[str, dict[Pointer, Spot]] = field(default_factory=dict)
+
+    def spot(self, layer: Layer, pointer: Pointer) -> Spot | None:
+        """Return where a layer states the value at ``pointer``; None where its file
+        cannot be read.
+        """
+        whole = pointer if layer.index is None else (layer.index, *pointer)
+        return spot(self.spots(layer.path), whole)
+
+    def place(self, layer: Layer, pointer: Pointer) -> Place | None:
+        """Return where a person looks for the value at ``pointer``: at its key, else at
+        the value.
+        """
+        stated = self.spot(layer, pointer)
+        return (stated.key or stated.value) if stated else None
+
+    def line(self, document: Document) -> int:
+        """Return the line at which a document begins in its own file, from 1."""
+        layer = document.layers[-1]
+        if layer.index is None:
+            return 1
+        place = self.place(layer, ())
+        return place.line if place else 1
+
+    def excerpt(self, path: str, line: int, around: int = 2) -> list[tuple[int, str]]:
+        """Return the lines around a line, with their numbers; nothing of a file that is
+        gone.
+        """
+        if path not in self.sources and not (self.folder / path).is_file():
+            return []
+        try:
+            text = (self.folder / path).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return []
+        lines = text.split("\n")
+        first = max(1, line - around)
+        return list(enumerate(lines[first - 1 : line + around], first))
+
+    def spots(self, path: str) -> dict[Pointer, Spot]:
+        """Return where every value of a file stands; nothing where the file was changed
+        or removed since the check.
+        """
+        if path not in self._spots:
+            try:
+                self._spots[path] = tree.spots_of(self.folder, self.sources[path])
+            except (KeyError, Malformed, OSError):
+                self._spots[path] = {}
+        return self._spots[path]
+
+
+def layers_stating(document: Document, pointer: Pointer) -> Iterator[Layer]:
+    """Yield the layers that state the value at ``pointer``, the one that counts first."""
+    for layer in reversed(document.layers):
+        try:
+            at(layer.value, pointer)
+        except (KeyError, IndexError):
+            continue
+        yield layer
