@@ -151,7 +151,33 @@ def test_an_answer_is_that_of_show(sample: Preview, chromium: Browser, form: str
         page.get_by_role("button", name="Ask").click()
         expect(page.get_by_role("heading", name="Answer: 200")).to_be_visible()
         expect(page.get_by_label("The same request for a terminal")).to_contain_text(request)
-        assert re.sub(r"\s+", "", page.get_by_label("The answer's body").inner_text()) == said
+        assert re.sub(r"\s+", "", page.get_by_label("The answer's body").text_content() or "") == said
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
+def test_beside_an_answer_stand_the_documents_that_it_reads(sample: Preview, chromium: Browser, script: bool) -> None:
+    asked = f"{sample.address}/ask?operation=events_v2&p.storeId=101&send=1&at={AT}"
+    with opened(chromium, script=script) as page:
+        page.goto(asked)
+        sources = page.get_by_role("region", name="Made from")
+        names = [name.split()[0] for name in sources.get_by_role("heading").all_inner_texts()]
+        assert names == ["Made", "site", "store", "event"]
+        files = {line.strip() for line in sources.locator("a.file").all_inner_texts()}
+        assert {"site.yaml:1", "stores/foundry-square.yaml:1"} <= files
+
+        body = page.get_by_role("region", name="The answer's body")
+        folded = body.locator("details:not([open])").first
+        first = folded.locator("div.json").first
+        expect(first).not_to_be_visible()
+        folded.locator("summary").first.press("Enter")
+        expect(body.locator("details[open] details[open] details[open] > div.json").first).to_be_visible()
+
+
+def test_beside_an_answer_of_the_catalog_stand_its_products(sample: Preview, chromium: Browser) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{sample.address}/ask?operation=search&p.searchphrase=Stride+Running+Tight&send=1&at={AT}")
+        sources = page.get_by_role("region", name="Made from")
+        expect(sources).to_contain_text("catalog/products/active.yaml:3")
 
 
 def test_releases_name_the_current_one_and_the_way_back(sample: Preview, chromium: Browser) -> None:

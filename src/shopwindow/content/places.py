@@ -4,15 +4,22 @@ A check looks up the places of its findings by itself (`locating`). This module 
 for any value: which layers of a document state it, and at which line each does.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from shopwindow.content import tree
 from shopwindow.content.documents import Document, Layer, at
+from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import Source
 from shopwindow.content.yaml import Malformed, Spot, spot
 from shopwindow.problems import Place, Pointer
+
+MAX_SEARCHED = 4_000_000
+"""Bytes of a file of streamed documents in which a page searches for one of them: at
+least a thousand products, and a search that no visitor waits for.
+"""
 
 
 @dataclass
@@ -26,6 +33,7 @@ class Files:
     folder: Path
     sources: dict[str, Source]
     _spots: dict[str, dict[Pointer, Spot]] = field(default_factory=dict)
+    _lines: dict[str, list[str]] = field(default_factory=dict)
 
     def spot(self, layer: Layer, pointer: Pointer) -> Spot | None:
         """Return where a layer states the value at ``pointer``; None where its file
@@ -48,6 +56,33 @@ class Files:
             return 1
         place = self.place(layer, ())
         return place.line if place else 1
+
+    def streamed(self, kind: Kind, id: str) -> tuple[str, int]:
+        """Return the file and line of a streamed document.
+
+        No check remembers where one stands, so the files of its kind are searched for
+        the line that states its identity. Where none does, such as of a compressed
+        feed, that is the kind's folder and line 0.
+        """
+        name, value = kind.identity, re.escape(id)
+        begins = r"(?:^[\s-]*|[{,]\s*)"
+        stated = re.compile(rf"""{begins}["']?{name}["']?\s*:\s*["']?{value}(?!\w)""")
+        for source in self.sources.values():
+            if source.kind.name != kind.name or source.size > MAX_SEARCHED:
+                continue
+            for number, line in enumerate(self._lines_of(source.path), 1):
+                if id in line and stated.search(line):
+                    return source.path, number
+        return kind.folder, 0
+
+    def _lines_of(self, path: str) -> list[str]:
+        if path not in self._lines:
+            try:
+                text = (self.folder / path).read_text("utf-8", errors="replace")
+            except OSError:
+                text = ""
+            self._lines[path] = text.split("\n")
+        return self._lines[path]
 
     def excerpt(self, path: str, line: int, around: int = 2) -> list[tuple[int, str]]:
         """Return the lines around a line, with their numbers; nothing of a file that is

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
 
+import orjson
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -173,6 +174,7 @@ class _Drawing:
         self.templates.filters["time_there"] = time_there
         self.templates.filters["moment"] = datetime.fromisoformat
         self.templates.filters["field"] = field
+        self.templates.filters["json"] = json_text
 
     def endpoint(self, page: PageOf) -> Callable[[Request], Any]:
         """Return what answers requests for a page. Pages are drawn in a thread: one may
@@ -294,6 +296,11 @@ def time_of_day(moment: datetime, zone: ZoneInfo) -> str:
     """Return the time of an instant on a zone's clocks: 6:00 AM."""
     local = moment.astimezone(zone)
     return f"{local.hour % 12 or 12}:{local:%M %p}"
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON."""
+    return orjson.dumps(value).decode()
 
 
 def time_there(moment: datetime, zone: str) -> str:

@@ -7,7 +7,7 @@ view reads names the documents (`reads`).
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,19 @@ from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Failure, Pointer
 from shopwindow.release import manifest
+from shopwindow.release.documents_read import (
+    SITE_DOCUMENT,
+    DocumentsRead,
+    Named,
+    by_identity,
+)
 from shopwindow.release.manifest import Manifest, ManifestEntry
-from shopwindow.release.reads import Read, Recorded, returned
 from shopwindow.release.stored import interface_of
-
-SITE_DOCUMENT = ("site", "site.yaml")
 
 DETAILED = 1000
 """Documents of an index that are compared value by value. Of the others only the names
 are listed: a million prices may change in one night, and nobody reads a million lines.
 """
-
-Named = tuple[str, str]
-"""A document: its kind's name and its identity, as text."""
 
 Leaf = tuple[Pointer, Json, Json]
 """A place in a document, and its values in the old and in the new release."""
@@ -158,7 +158,7 @@ def differences(
         if before != after:
             yield SITE_DOCUMENT, ((title,), before, after)
     for kind in _kinds(old, new):
-        old_ones, new_ones = _by_identity(old, kind.name), _by_identity(new, kind.name)
+        old_ones, new_ones = by_identity(old, kind.name), by_identity(new, kind.name)
         ids = old_ones.keys() | new_ones.keys()
         for id in sorted(ids, key=lambda id: (isinstance(id, str), id)):
             yield from _of_document(
@@ -179,10 +179,6 @@ def _kinds(old: Content, new: Content) -> list[Kind]:
     One of the contents may have collections that the other lacks.
     """
     return [kind for kind in {**old.kinds, **new.kinds}.values() if not kind.streamed]
-
-
-def _by_identity(content: Content, kind: str) -> dict[Any, Json]:
-    return dict(zip(content.identities(kind), content.documents(kind), strict=True))
 
 
 def _of_document(
@@ -251,7 +247,7 @@ def documents_changed(
         if old.clocks.get(name) != new.clocks.get(name) and name in new.clocks:
             changed[title] = [new.clocks[name]]
     for kind in _kinds(old, new):
-        before, after = _by_identity(old, kind.name), _by_identity(new, kind.name)
+        before, after = by_identity(old, kind.name), by_identity(new, kind.name)
         ids = [
             str(id)
             for id in before.keys() | after.keys()
@@ -299,39 +295,19 @@ def _urls(old: OpenedRelease, new: OpenedRelease) -> Mapping[Named, set[str]]:
 
 
 class _Readers:
-    """Finds out which documents the answer in a file of one release reads.
-
-    Views are handed the very documents of the content, which stay alive meanwhile. So a
-    document that is met in what a view read is recognized by its Python id.
-    """
+    """Finds out which documents the answer in a file of one release reads."""
 
     def __init__(self, release: OpenedRelease) -> None:
-        content = release.content
-        self._content = content
         self._interface = release.interface
-        self._named: dict[int, Named] = {}
-        self._from_indexes: set[Named] = set()
-        for kind in content.kinds.values():
-            if not kind.streamed:
-                for identity, document in _by_identity(content, kind.name).items():
-                    self._named[id(document)] = kind.name, str(identity)
-        self._recorded = Recorded(content.with_indexes(self._indexes(release.folder)))
-
-    def _indexes(self, release: Path) -> dict[str, Any]:
-        def handed_out(kind: str, identity: str) -> None:
-            self._from_indexes.add((kind, identity))
-
-        indexes = _indexes(release, self._interface)
-        return {
-            index.name: index.open(release / index.file, handed_out)
-            for index in indexes
+        self._documents = DocumentsRead(release.content)
+        indexes = {
+            index.name: index.open(release.folder / index.file, self._documents.note)
+            for index in _indexes(release.folder, release.interface)
         }
+        self._recorded = self._documents.recorded(indexes)
 
     def documents(self, entry: ManifestEntry) -> set[Named]:
-        """Return the documents that the answer in a file reads.
-
-        site.yaml is always among them, for its base_url is in every URL.
-        """
+        """Return the documents that the answer in a file reads."""
         operation = self._interface.operation.get(entry["operation"])
         if operation is None:
             return set()
@@ -339,31 +315,6 @@ class _Readers:
             name: operation.named[name].kind.parse(text)
             for name, text in entry["arguments"].items()
         }
-        self._recorded.seen, self._from_indexes = set(), set()
-        value_of(
-            make(operation, JSON, arguments, entry.get("application")), self._recorded
-        )
-        named = {SITE_DOCUMENT} | self._from_indexes
-        for read in self._recorded.seen:
-            named |= self._of_read(read)
-        return named
-
-    def _of_read(self, read: Read) -> set[Named]:
-        """Return the documents that a Read returned."""
-        verb, *arguments = read
-        if verb in ("documents", "document"):
-            return self._among(returned(self._content, read))
-        if verb in ("derived", "has"):
-            return self._among(returned(self._content, ("derived", *arguments)))
-        if verb == "table":
-            return {
-                named
-                for value in returned(self._content, read).values()
-                for named in self._among(value)
-            }
-        return set()
-
-    def _among(self, value: Any) -> set[Named]:
-        """Return the documents that a value is, or is a list of."""
-        values: Sequence[Any] = value if isinstance(value, list | tuple) else [value]
-        return {self._named[id(each)] for each in values if id(each) in self._named}
+        call = make(operation, JSON, arguments, entry.get("application"))
+        value_of(call, self._recorded)
+        return self._documents.take()

@@ -19,7 +19,7 @@ import orjson
 
 from shopwindow.content.documents import Content
 from shopwindow.content.scratch import scratch
-from shopwindow.interface.index import Index
+from shopwindow.interface.index import HandedOut, Index
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.stage import Stage
 
@@ -140,11 +140,12 @@ def temporary(
     feeds: Mapping[str, Any],
     content: Content,
     jobs: int | None = None,
+    handed_out: HandedOut | None = None,
 ) -> Iterator[Content]:
     """Yield content that answers from its indexes without a release.
 
-    ``feeds``: what each index is built from, by its name. The files are deleted at the
-    end.
+    ``feeds``: what each index is built from, by its name. ``handed_out`` is called with
+    each document that an index returns. The files are deleted at the end.
     """
     with scratch() as folder:
         opened = {}
@@ -152,5 +153,5 @@ def temporary(
             if index.name in feeds:
                 path = folder / index.file
                 index.build(feeds[index.name], content, path, jobs=jobs)
-                opened[index.name] = index.open(path)
+                opened[index.name] = index.open(path, handed_out)
         yield content.with_indexes(opened)

@@ -24,6 +24,7 @@ from shopwindow.interface.formats import Format
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.operation import FromContent
 from shopwindow.problems import Misuse, Refusal
+from shopwindow.release.documents_read import DocumentsRead
 from shopwindow.release.indexes import temporary
 
 
@@ -35,13 +36,15 @@ def show(
     request: str,
     application: str | None,
     format: Format,
+    reads: DocumentsRead | None = None,
 ) -> Response:
     """Return the response to a request; a Refusal becomes the response that a client
     would get.
 
     ``content`` holds those of ``documents`` that are live. ``request`` is a path and
-    query below the base URL, or a whole URL. Raises Misuse for an operation that only
-    the running service answers, and for a URL of another host.
+    query below the base URL, or a whole URL. ``reads``, of the same content, learns which
+    documents the view reads. Raises Misuse for an operation that only the running
+    service answers, and for a URL of another host.
     """
     path, _, query = _below_base_url(
         request, interface, documents.site.value
@@ -56,13 +59,22 @@ def show(
         with ExitStack() as stack:
 
             def opened(name: str) -> Any:
-                indexed = temporary(interface.indexes, documents.feeds, content)
+                handed_out = reads.note if reads else None
+                indexed = temporary(
+                    interface.indexes,
+                    documents.feeds,
+                    content,
+                    handed_out=handed_out,
+                )
                 return stack.enter_context(indexed).index(name)
 
             indexes = {
                 name: _BuiltWhenAsked(partial(opened, name)) for name in documents.feeds
             }
-            return answer(call, content.with_indexes(indexes), schemas)
+            indexed_content = (
+                reads.recorded(indexes) if reads else content.with_indexes(indexes)
+            )
+            return answer(call, indexed_content, schemas)
     except Refusal as refusal:
         return refuse(refusal, format, schemas)
 

@@ -3,22 +3,33 @@ made from.
 """
 
 import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from shopwindow import library
+import orjson
+
+from shopwindow.content.kinds import titled
 from shopwindow.interface.answer import API_KEY_HEADER, Response
-from shopwindow.interface.formats import RESPONSE_FORMATS, indented
+from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
 from shopwindow.interface.operation import FromContent, Operation, Parameter
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
+from shopwindow.release.documents_read import DocumentsRead, Named
+from shopwindow.release.show import show
 
 FIELD_PREFIX = "p."
 """Before the names of an operation's parameters in the page's own query."""
 
 MAX_SHOWN = 200_000
 """Characters of an answer that the page shows: some 5,000 lines."""
+
+MAX_SOURCES = 50
+"""Documents of one kind that stand beside an answer: a list of all stores reads all of
+them, and nobody looks for one among a thousand lines.
+"""
 
 
 @dataclass(frozen=True)
@@ -35,17 +46,48 @@ class Field:
 
 
 @dataclass(frozen=True)
+class SourceDocument:
+    """A document that an answer reads: its name, and where it stands.
+
+    ``line`` is 0 where only the file is sure; ``has_card``: it has a page of its own.
+    """
+
+    kind: str
+    id: str
+    title: str
+    path: str
+    line: int
+    has_card: bool
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """The documents of one kind that an answer reads: ``count``, of which some are
+    shown.
+    """
+
+    name: str
+    count: int
+    shown: tuple[SourceDocument, ...]
+
+
+@dataclass(frozen=True)
 class Answer:
     """An answer: its status and headers, its body for reading, and the same request for
     curl.
+
+    ``value`` is the body as a JSON value, to be folded; None for other formats, and for
+    one that is too long. ``sources`` are the documents that it reads.
     """
 
     request: str
     status: int
     headers: tuple[tuple[str, str], ...]
     body: str
+    value: Any
     is_cut: bool
     curl: str
+    sources: tuple[SourceKind, ...]
 
 
 def page(visit: Visit) -> Page:
@@ -103,37 +145,74 @@ def _request(operation: Operation, fields: list[Field]) -> str:
 
 
 def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
-    documents = visit.snapshot.documents
-    assert documents is not None  # nosec B101 # `page` asks only where there are some
+    documents, content = visit.snapshot.documents, visit.content
+    # `page` asks only where there are some
+    assert documents is not None  # nosec B101
+    assert content is not None  # nosec B101
     request = _request(operation, fields)
-    response = library.show(
-        visit.workspace.interface,
-        visit.workspace.folder,
+    format = next(each for each in RESPONSE_FORMATS if each.name == visit.format)
+    reads = DocumentsRead(content)
+    response = show(
+        visit.snapshot.interface,
+        visit.snapshot.declared.schemas,
         documents,
+        content,
         request,
-        at=visit.moment.isoformat(),
-        app=visit.app,
-        form=visit.format,
+        visit.app,
+        format,
+        reads,
     )
     text = indented(response.body, response.media_type)
-    site = documents.site.value
-    base = site["order_base_url" if operation.order_host else "base_url"]
-    accept = next(
-        each.media_type for each in RESPONSE_FORMATS if each.name == visit.format
-    )
-    curl = (
-        f"curl {shlex.quote(f'{base}/{request}')} -H {shlex.quote(f'Accept: {accept}')}"
-    )
-    if visit.snapshot.interface.applications:
-        curl += f" -H '{API_KEY_HEADER}: YOUR-KEY'"
+    is_cut = len(text) > MAX_SHOWN
+    folds = response.media_type == JSON.media_type and not is_cut
     return Answer(
         request,
         response.status,
         _headers(response),
         text[:MAX_SHOWN],
-        len(text) > MAX_SHOWN,
-        curl,
+        orjson.loads(response.body) if folds else None,
+        is_cut,
+        _curl(visit, operation, request, format.media_type),
+        tuple(_sources(visit, reads.take())),
     )
+
+
+def _curl(visit: Visit, operation: Operation, request: str, accept: str) -> str:
+    """Return the same request, to the real service, as a line for a terminal."""
+    assert visit.snapshot.documents is not None  # nosec B101 # as in `_answer`
+    site = visit.snapshot.documents.site.value
+    base = site["order_base_url" if operation.order_host else "base_url"]
+    address, header = shlex.quote(f"{base}/{request}"), shlex.quote(f"Accept: {accept}")
+    key = f" -H '{API_KEY_HEADER}: YOUR-KEY'"
+    has_keys = visit.snapshot.interface.applications
+    return f"curl {address} -H {header}{key if has_keys else ''}"
+
+
+def _sources(visit: Visit, named: Iterable[Named]) -> Iterator[SourceKind]:
+    """Yield the documents of an answer by kind, in the order of the kinds."""
+    by_kind: dict[str, list[str]] = defaultdict(list)
+    for kind, id in named:
+        by_kind[kind].append(id)
+    order = [kind.name for kind in visit.snapshot.interface.kinds]
+    for kind in sorted(
+        by_kind, key=lambda kind: order.index(kind) if kind in order else -1
+    ):
+        ids = sorted(by_kind[kind], key=lambda id: (len(id), id))
+        shown = tuple(_source(visit, kind, id) for id in ids[:MAX_SOURCES])
+        yield SourceKind(kind, len(ids), shown)
+
+
+def _source(visit: Visit, kind: str, id: str) -> SourceDocument:
+    described = visit.snapshot.interface.kind.get(kind)
+    if described is None:
+        return SourceDocument(kind, id, "", id, 1, has_card=False)
+    document = visit.snapshot.by_id.get(kind, {}).get(id)
+    if document is None:
+        path, line = visit.files.streamed(described, id)
+        return SourceDocument(kind, id, "", path, line, has_card=False)
+    line, path = visit.files.line(document), document.layers[-1].path
+    title = titled(described, document.value)
+    return SourceDocument(kind, id, title, path, line, has_card=True)
 
 
 def _headers(response: Response) -> tuple[tuple[str, str], ...]:
