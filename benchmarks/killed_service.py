@@ -41,7 +41,8 @@ from shops import ORDERS, PHONE, SECRET, SECRET_TEXT, UNLIMITED
 from shops import release as shop_release
 from shopwindow.retail.codes.issuing import keep
 from shopwindow.retail.codes.text import digest
-from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 CHECKOUT = Path(__file__).resolve().parents[1]

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from shopwindow.interface.operation import Outcome
 from shopwindow.interface.table import Tables
 from shopwindow.retail.consents.table import CONSENTS, Choice
-from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.retries import RETRIES, Retry
 from shopwindow.shop import INTERFACE
 

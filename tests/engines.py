@@ -21,7 +21,8 @@ import pytest
 
 from children import ends_with_us
 from nginx import ADDRESS, free_port
-from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 ENGINES = ("sqlite", "postgresql")

@@ -13,8 +13,8 @@ from served import SOURCES, granian
 from shopwindow.interface.call import Request
 from shopwindow.interface.loading import load as load_interface
 from shopwindow.interface.loading import program_schemas
-from shopwindow.service.database.database import open_database
 from shopwindow.service.database.forget import forget
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.exchange import exchange
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import load

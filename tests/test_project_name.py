@@ -16,7 +16,8 @@ from shopwindow.release.verify import verify
 from shopwindow.renamed import refuse_former_variables
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import lacking, open_database
+from shopwindow.service.database.database import lacking
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.wsgi import make
 from shopwindow.shop import INTERFACE
 

@@ -13,7 +13,7 @@ import pytest
 from actions import release
 from served import environment
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import open_database
+from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 ENV = {"SHOPWINDOW_ACTOR": "alex", "SHOPWINDOW_CODE_SECRET": "c" * 64}

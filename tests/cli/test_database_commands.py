@@ -18,7 +18,8 @@ from releases import Ran, shopwindow
 from shopwindow.cli.optins import NOT_REACHED
 from shopwindow.problems import Failure
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.retries import RETRIES, Retry
 from shopwindow.service.database.sqlite_file import NETWORK, file_system
 from shopwindow.service.proxies import LOOPBACK, proxies

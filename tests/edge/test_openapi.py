@@ -17,7 +17,7 @@ from served import called
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.operation import FromContent
-from shopwindow.service.database.database import open_database
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Serving, load

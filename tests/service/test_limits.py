@@ -193,7 +193,7 @@ def test_a_service_without_a_database_limits_its_log_by_itself(narrow: Path, sch
 
 
 def test_a_log_goes_on_while_the_database_is_away(narrow: Path, schemas: Schemas, tmp_path: Path) -> None:
-    from shopwindow.service.database.database import open_database
+    from shopwindow.service.database.opening import open_database
 
     (tmp_path / "folder.sqlite").mkdir()  # which no database can be opened at
     database = open_database(f"sqlite:///{tmp_path}/folder.sqlite", INTERFACE.tables)

@@ -19,9 +19,10 @@ from shopwindow.interface.table import Aging, Personal, Session, Step, Table, Ta
 from shopwindow.problems import Failure
 from shopwindow.retail.bags.table import BAGS
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import Database, lacking, open_database
+from shopwindow.service.database.database import Database, lacking
 from shopwindow.service.database.forget import By, forget
 from shopwindow.service.database.migrate import left_alone, reached, statements
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.prune import prune
 from shopwindow.service.database.retries import RETRIES, Retry
 from shopwindow.service.database.tables import ENGINE_TABLES, declared

@@ -145,7 +145,7 @@ from pathlib import Path
 from shopwindow.service import metrics
 from shopwindow.service.logfile import LogFile
 from shopwindow.interface.running import LogKeeping
-from shopwindow.service.database.database import open_database
+from shopwindow.service.database.opening import open_database
 from shopwindow.retail.consents.table import CONSENTS
 from shopwindow.shop import INTERFACE
 

@@ -15,7 +15,8 @@ from engines import FAST, IMMEDIATE, PostgresServer, postgresql_server
 from served import granian, within
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS
-from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.opening import open_database
 from shopwindow.shop import INTERFACE
 
 PROMOTIONS, KEY = "/v2/promotions", {"x-svc-webservice-client-id": PHONE}

@@ -15,7 +15,8 @@ from engines import IMMEDIATE, Engine, postgresql_server
 from mails import command, counts, plain, promise, sending, surroundings
 from mailserver import MailServer, mail_server
 from served import within
-from shopwindow.service.database.database import Database, open_database
+from shopwindow.service.database.database import Database
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.mail import Patience
 from shopwindow.shop import INTERFACE
 

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 from conformance import PHONE
 from releases import Json, shopwindow
 from shopwindow.content.schema import Schemas
-from shopwindow.service.database.database import open_database
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
 from shopwindow.service.serving import Serving, load

@@ -280,7 +280,7 @@ def _promotions(ids: Sequence[int], out: str) -> dict[int, str]:
 def _open(url: str) -> Database:
     """Return the database, brought to this program's form. Raises Failure."""
     from shopwindow.retail.codes.table import SINGLE_USE_CODES
-    from shopwindow.service.database.database import open_database
+    from shopwindow.service.database.opening import open_database
 
     database = open_database(url, interface().tables)
     require(database, SINGLE_USE_CODES)

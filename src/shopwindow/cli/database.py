@@ -39,8 +39,9 @@ def opened(url: str) -> Iterator[Database]:
     """Yield the database, which is there and of this program's form. Raises Failure."""
     from shopwindow.problems import Failure
     from shopwindow.service.database.address import sqlite_path
-    from shopwindow.service.database.database import lacking, open_database
+    from shopwindow.service.database.database import lacking
     from shopwindow.service.database.migrate import STEPS_TABLE, reached, refuse_newer
+    from shopwindow.service.database.opening import open_database
 
     path = sqlite_path(url)
     if path and not path.exists():
@@ -90,8 +91,8 @@ def migrate(database: str) -> None:
     All steps are done, or none. An older program may go on serving meanwhile. A
     database that is not there yet is made.
     """
-    from shopwindow.service.database.database import open_database
     from shopwindow.service.database.migrate import left_alone
+    from shopwindow.service.database.opening import open_database
 
     data = open_database(database, interface().tables)
     try:

@@ -4,16 +4,15 @@
 of reach implement. The rest of the service knows this module and no engine.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
-from shopwindow.interface.table import Result, Table, Tables
-from shopwindow.problems import Failure, Fault, Refusal
-from shopwindow.service.database.address import server_address, sqlite_path
+from shopwindow.interface.table import Result, Tables
+from shopwindow.problems import Fault, Refusal
 from shopwindow.service.database.migrate import HOW_TO_MIGRATE, missing, reached
-from shopwindow.service.database.tables import TablesByName, declared
+from shopwindow.service.database.tables import TablesByName
 
 RETRY_AFTER = (("Retry-After", "1"),)
 """The header of a response while a database cannot be used (RFC 9110 §10.2.3). One
@@ -165,34 +164,6 @@ def lacking(database: Database) -> str:
         return f"{database.fault() or error}; {HOW_TO_MIGRATE}"
     behind = missing(steps, database.tables)
     return f"in the database {', '.join(behind)}; {HOW_TO_MIGRATE}" if behind else ""
-
-
-def open_database(
-    url: str,
-    tables: Iterable[Table[Any]],
-    meter: Meter | None = None,
-    connections: int = MAX_CONNECTIONS,
-) -> Database:
-    """Return the database of a URL: `sqlite:///path` or `postgresql://…`.
-
-    ``tables`` are what actions write there (Interface.tables); the engine's own are
-    added. ``connections`` is the most that this process opens to a server.
-
-    Raises Failure where the address is malformed, or the database cannot be opened.
-    """
-    named = declared(tables)
-    if path := sqlite_path(url):
-        from shopwindow.service.database.sqlite import SQLite
-
-        return SQLite(path, named, meter or Unmetered())
-    try:
-        from shopwindow.service.database.postgresql import PostgreSQL
-    except ModuleNotFoundError as error:
-        install = "install shopwindow with the extra postgresql, as the README says"
-        raise Failure(
-            f"{error.name} is not installed, and PostgreSQL needs it: {install}"
-        ) from None
-    return PostgreSQL(server_address(url), named, meter or Unmetered(), connections)
 
 
 def unavailable(reason: str) -> Refusal:

@@ -22,9 +22,9 @@ from shopwindow.service.database.database import (
     Database,
     Load,
     Meter,
-    open_database,
     unavailable,
 )
+from shopwindow.service.database.opening import open_database
 from shopwindow.service.database.tables import TablesByName, declared
 
 TRY_AGAIN_SECONDS = (1.0, 2.0, 5.0, 10.0)
