@@ -24,7 +24,7 @@ PATIENCE = 60
 
 @cache
 def installed() -> Path:
-    """Return the server's program. Skips the test where it cannot be had."""
+    """Return the server's program. Skips the test where it cannot be installed."""
     named = os.environ.get("SHOPWINDOW_YAML_LANGUAGE_SERVER")
     if named:
         return Path(named)

@@ -203,7 +203,7 @@ def test_a_build_beside_a_damaged_catalog_makes_it_anew_or_says_so(
     harm(path)
     ran = build(changed(small, PHONE), out)
     if path.exists():
-        assert (ran.status, "--no-cache writes every file anew" in ran.err) == (4, True)
+        assert (ran.status, "--no-cache writes every file again" in ran.err) == (4, True)
         ran = build(small, out, "--no-cache")
     assert ran.status == 0, ran
     assert shopwindow("verify", "--out", out).status == 0

@@ -58,12 +58,12 @@ def test_only_what_json_has_is_no_text(text: str, value: Any) -> None:
     assert json.dumps(yaml.load(text)) == json.dumps(value)  # 1 is not true, nor 1.0
 
 
-COLON = "one `key: value` a line, indented like its neighbours; text that holds a colon and a blank in quotes"
-ENTRY = "the first `- ` on a line of its own below its key; text that begins with a hyphen and a blank in quotes"
+COLON = "one `key: value` a line, indented like its neighbours; text that holds a colon and a space in quotes"
+ENTRY = "the first `- ` on a line of its own below its key; text that begins with a hyphen and a space in quotes"
 KEYS = "the same indentation for all keys of a block"
 AFTER = "nothing after a closing quote or bracket; a quote within single quotes twice: 'it''s'"
 ALONE = "one document a file, its keys at the same indentation"
-BLANKS = "blanks for indentation"
+SPACES = "spaces for indentation"
 QUOTES = "such text in quotes"
 SLASHES = "two backslashes for one; or single quotes, in which a backslash is only itself"
 DIGITS = "at most 18 digits; text in quotes"
@@ -71,7 +71,7 @@ PRINTABLE = "printable text; other characters as escapes in double quotes"
 NO_TAGS = "no tags; text that begins with ! in quotes"
 CLOSING = "a closing quote like the opening one"
 SPACED = "`key: value`; text that holds a colon in quotes"
-NO_BLANK = "a colon without a blank after it"
+NO_SPACE = "a colon without a space after it"
 MERGE = "the keys themselves; for applications, `extends`"
 LATE = CLOSING + "; a quote within single quotes twice: 'it''s'"
 CONFLICT = "a mark of git's: two versions of these lines are in conflict"
@@ -81,21 +81,21 @@ BLOCK = "the text of a block on the lines below; " + QUOTES
 # The text, with a mark where the fault is; the rule, what is found, what is allowed.
 REFUSED: list[tuple[str, str, str, str]] = [
     # syntax
-    ("a: b‸: c", "yaml.syntax", "a colon and a blank stand within a text", COLON),
-    ("a: 1\n  b‸: 2", "yaml.syntax", "a colon and a blank stand within a text", COLON),
+    ("a: b‸: c", "yaml.syntax", "a colon and a space stand within a text", COLON),
+    ("a: 1\n  b‸: 2", "yaml.syntax", "a colon and a space stand within a text", COLON),
     ("a: 1\n‸b\nc: 2", "yaml.syntax", "a key without a colon", "`key: value`"),
     ("a:\n  b: 1\n  ‸c\nd: 2", "yaml.syntax", "a key without a colon", "`key: value`"),
     ("a:\n  b: 1\n ‸c: 2", "yaml.syntax", "this line does not fit into the block around it", KEYS),
     ("a:\n- b\n‸c", "yaml.syntax", "a key without a colon", "`key: value`"),
-    ("a: 1\n‸b:2\nc: 3", "yaml.syntax", NO_BLANK, SPACED),
-    ("a: 1\n‸b:\u00a02\nc: 3", "yaml.syntax", NO_BLANK, SPACED),
+    ("a: 1\n‸b:2\nc: 3", "yaml.syntax", NO_SPACE, SPACED),
+    ("a: 1\n‸b:\u00a02\nc: 3", "yaml.syntax", NO_SPACE, SPACED),
     ("a: 1\n‸http://b\nc: 3", "yaml.syntax", "a key without a colon", "`key: value`"),
     # such a line makes one text with those below it: the colon that ends it is not at fault
-    ("# x\n\n‸a:1\nb: 2", "yaml.syntax", NO_BLANK, SPACED),
+    ("# x\n\n‸a:1\nb: 2", "yaml.syntax", NO_SPACE, SPACED),
     ("‸a 1\n\nb: 2", "yaml.syntax", "a key without a colon", "`key: value`"),
-    ("- a: 1\n- ‸a:1\n  b: 2", "yaml.syntax", NO_BLANK, SPACED),
-    ("a:\n  ‸b:1\n  c 2\n  d: 3", "yaml.syntax", NO_BLANK, SPACED),
-    ("a: b\n  c\n  d‸: e", "yaml.syntax", "a colon and a blank stand within a text", COLON),
+    ("- a: 1\n- ‸a:1\n  b: 2", "yaml.syntax", NO_SPACE, SPACED),
+    ("a:\n  ‸b:1\n  c 2\n  d: 3", "yaml.syntax", NO_SPACE, SPACED),
+    ("a: b\n  c\n  d‸: e", "yaml.syntax", "a colon and a space stand within a text", COLON),
     (
         "- a\n‸b: c",
         "yaml.syntax",
@@ -150,15 +150,15 @@ REFUSED: list[tuple[str, str, str, str]] = [
     (
         "a: [b‸:, c]",
         "yaml.syntax",
-        "a colon without a blank, within brackets or braces",
+        "a colon without a space, within brackets or braces",
         "`key: value`; text that holds a colon in quotes",
     ),
     ("a: [‸, b]", "yaml.syntax", "a value is missing before ','", "a value; text with ',' in quotes"),
     ("a: ‸]", "yaml.syntax", "a value is missing before ']'", "a value; text with ']' in quotes"),
-    ("‸\ta: 1", "yaml.syntax", "a tab in the indentation", BLANKS),
-    ("a:\n‸\tb: 1", "yaml.syntax", "a tab in the indentation", BLANKS),
-    ("a: 1\n‸\tb: 2", "yaml.syntax", "a tab in the indentation", BLANKS),
-    ("a: |\n‸\tb", "yaml.syntax", "a tab in the indentation", BLANKS),
+    ("‸\ta: 1", "yaml.syntax", "a tab in the indentation", SPACES),
+    ("a:\n‸\tb: 1", "yaml.syntax", "a tab in the indentation", SPACES),
+    ("a: 1\n‸\tb: 2", "yaml.syntax", "a tab in the indentation", SPACES),
+    ("a: |\n‸\tb", "yaml.syntax", "a tab in the indentation", SPACES),
     ("a: ‸@home", "yaml.syntax", "a text that begins with @", QUOTES),
     ("a: ‸`b`", "yaml.syntax", "a text that begins with `", QUOTES),
     ("a: ‸%b", "yaml.syntax", "a text that begins with %", QUOTES),

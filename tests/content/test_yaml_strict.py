@@ -7,13 +7,13 @@ import pytest
 from shopwindow.content import yaml
 from shopwindow.content.yaml import Malformed
 
-COMMENT = "a comment without a blank before it"
+COMMENT = "a comment without a space before it"
 QUESTION = "text that begins with ?, in brackets or braces"
 HYPHEN = "a hyphen alone, in brackets or braces"
-ANCHOR = "a sign directly behind the name of an anchor or alias"
+ANCHOR = "a character directly behind the name of an anchor or alias"
 OUTDENTED = "a line within brackets, braces or quotes that is not indented"
-BLANKS = "a block text that ends with blanks and no line end"
-EMPTY = "empty lines with more blanks than the text below them"
+SPACES = "a block text that ends with spaces and no line end"
+EMPTY = "empty lines with more spaces than the text below them"
 
 # A text, and the line, column, pointer and words of its one fault.
 REFUSED: list[tuple[str, str, tuple[str | int, ...], str]] = [
@@ -24,10 +24,10 @@ REFUSED: list[tuple[str, str, tuple[str | int, ...], str]] = [
     ("a: {b: 1, ?foo: bar}\n", "1:11", ("a",), QUESTION),
     ("[?x]\n", "1:2", (0,), QUESTION),
     ("[a, ?x: y]\n", "1:5", (1,), QUESTION),
-    ("a: |\n  x\n   ", "1:4", (), BLANKS),
-    ("a: >\n  x\n\n ", "1:4", (), BLANKS),
-    ("- |+\n   ", "1:3", (), BLANKS),
-    ("a: |\r\n  x\r\n   ", "1:4", (), BLANKS),
+    ("a: |\n  x\n   ", "1:4", (), SPACES),
+    ("a: >\n  x\n\n ", "1:4", (), SPACES),
+    ("- |+\n   ", "1:3", (), SPACES),
+    ("a: |\r\n  x\r\n   ", "1:4", (), SPACES),
     # lines in brackets that are not indented, or by a tab
     ("list: [one,\ntwo]\n", "2:1", ("list", 1), OUTDENTED),
     ("- a: {b: 1,\n  c: 2}\n", "2:3", (0, "a"), OUTDENTED),
@@ -116,7 +116,7 @@ READ: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("text", "value"), READ, ids=[repr(text) for text, _ in READ])
 def test_what_looks_alike_is_read(text: str, value: Any) -> None:
     if value is None and text.endswith("x\n  "):
-        assert malformed(text).found == BLANKS  # though its value would be the same
+        assert malformed(text).found == SPACES  # though its value would be the same
     elif value is None:
         assert yaml.load(text)["url"] == "https://a.example/?b=c#d"
     else:

@@ -567,7 +567,7 @@ def test_a_line_that_says_no_promotion_of_the_release_is_bad(
     file = tmp_path / "codes.txt"
     file.write_text("1 GOOD-1\nGOOD-2\n77 GOOD-3\n1 GOOD 4\n4 good1\n0 GOOD-5\n")
     ran = command("import", str(file))
-    unsaid = "allowed: a promoId, a comma or blank, and the code; or --promotion ID, which says it for all lines"
+    unsaid = "allowed: a promoId, a comma or space, and the code; or --promotion ID, which says it for all lines"
     known = "those with single-use codes are 1, 2, 3, 4"
     assert (ran.status, ran.err) == (1, "5 bad lines; nothing is imported\n")
     assert ran.out.splitlines() == [

@@ -205,7 +205,7 @@ def test_why_the_server_cannot_be_had_is_said_without_an_address(
         first, last = ran.stderr.splitlines()
         port = env["SHOPWINDOW_SMTP_PORT"]
         line = json.loads(first)
-        said = f"the mail server {ADDRESS}:{port} cannot be had: {reason}"
+        said = f"the mail server {ADDRESS}:{port} cannot be used: {reason}"
         assert (line["level"], line["event"], line["message"].startswith(said)) == ("error", "mail_server", True), first
         assert (ran.returncode, last) == (
             4,

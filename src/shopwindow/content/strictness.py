@@ -55,27 +55,27 @@ _HEADER = re.compile(r"[|>]([-+0-9]*)(\#)?[^\r\n]*(?:\r\n|\n|\r)?")
 _LINE = re.compile(r"([ ]*)([^\r\n]*)(?:\r\n|\n|\r|\Z)")
 _YAML_COMMENT = re.compile(r"\#[^\r\n]*")
 
-_NO_SPACE = (
-    "a comment without a blank before it",
-    "a blank before #; text that holds # in quotes",
+_COMMENT_WITHOUT_SPACE = (
+    "a comment without a space before it",
+    "a space before #; text that holds # in quotes",
 )
 _QUESTION = ("text that begins with ?, in brackets or braces", "such text in quotes")
 _HYPHEN = ("a hyphen alone, in brackets or braces", '"-" in quotes')
 _ANCHOR = (
-    "a sign directly behind the name of an anchor or alias",
-    "a blank behind the name; other text in quotes",
+    "a character directly behind the name of an anchor or alias",
+    "a space behind the name; other text in quotes",
 )
 _OUTDENTED = (
     "a line within brackets, braces or quotes that is not indented",
-    "more blanks than its key has before each line; blanks, not tabs",
+    "more spaces than its key has before each line; spaces, not tabs",
 )
-_LAST_BLANKS = (
-    "a block text that ends with blanks and no line end",
+_LAST_SPACES = (
+    "a block text that ends with spaces and no line end",
     "a line end behind the last line of the text",
 )
 _EMPTY_LINES = (
-    "empty lines with more blanks than the text below them",
-    "empty lines without blanks",
+    "empty lines with more spaces than the text below them",
+    "empty lines without spaces",
 )
 
 
@@ -108,7 +108,7 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
         before = text[: directive.start(1)]
         line = before.count("\n") + 1
         column = directive.start(1) - (before.rfind("\n") + 1) + 1
-        yield *_NO_SPACE, Place(line, column, line, column + 1), ()
+        yield *_COMMENT_WITHOUT_SPACE, Place(line, column, line, column + 1), ()
     levels: list[_OpenLevel] = []
     end = None  # where the event before ends
     last: Any = None
@@ -124,7 +124,7 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
         pointer = tuple(level.key for level in levels if level.key is not None)
         is_end = kind in (events.MappingEndEvent, events.SequenceEndEvent)
         if end is not None and (at := _glued(text, end, start.index)) is not None:
-            yield *_NO_SPACE, _after(text, end, at), pointer
+            yield *_COMMENT_WITHOUT_SPACE, _after(text, end, at), pointer
             end = None
         indent = next(
             (level.column for level in reversed(levels) if not level.in_brackets), -1
@@ -162,13 +162,13 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
             )
             end = event.end_mark if event.flow_style else end
     if end is not None and (at := _glued(text, end, len(text))) is not None:
-        yield *_NO_SPACE, _after(text, end, at), ()
+        yield *_COMMENT_WITHOUT_SPACE, _after(text, end, at), ()
     if (
         last is not None
         and getattr(last, "style", None) in ("|", ">")
-        and _ends_with_blanks(text, last)
+        and _ends_with_spaces(text, last)
     ):
-        yield *_LAST_BLANKS, _place(last.start_mark), ()
+        yield *_LAST_SPACES, _place(last.start_mark), ()
 
 
 def _count(levels: list[_OpenLevel], value: str) -> None:
@@ -226,8 +226,8 @@ def _indented(text: str, start: Any, indent: int) -> bool:
     line.
     """
     before = text[start.index - start.column : start.index]
-    blanks = len(before) - len(before.lstrip(" "))
-    return bool(before.strip(" \t")) or blanks > indent
+    spaces = len(before) - len(before.lstrip(" "))
+    return bool(before.strip(" \t")) or spaces > indent
 
 
 def _scalar(
@@ -261,7 +261,7 @@ def _block(text: str, event: Any, indent: int, pointer: Pointer) -> Iterator[Yam
             event.start_mark.column + (header.start(2) - event.start_mark.index) + 1
         )
         line = event.start_mark.line + 1
-        yield *_NO_SPACE, Place(line, column, line, column + 1), pointer
+        yield *_COMMENT_WITHOUT_SPACE, Place(line, column, line, column + 1), pointer
     if any(sign.isdigit() for sign in header[1]):
         return
     longest = where = 0
@@ -292,7 +292,7 @@ def _sign_behind(text: str, start: int) -> bool:
     )
 
 
-def _ends_with_blanks(text: str, event: Any) -> bool:
+def _ends_with_spaces(text: str, event: Any) -> bool:
     """Return whether a block text is the last value, and only spaces follow its last
     line end.
     """

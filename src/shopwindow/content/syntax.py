@@ -11,7 +11,7 @@ from shopwindow.problems import Place
 _INDICATORS = frozenset("*&!|>%@`")
 
 NO_VALUE = "did not find expected node content"
-_INDENTED = "blanks for indentation"
+_INDENTED = "spaces for indentation"
 _IN_QUOTES = "such text in quotes"
 
 _COLON = "mapping values are not allowed in this context"
@@ -20,8 +20,8 @@ _NO_KEY = "could not find expected ':'"
 # libyaml's problem → what was found, what is allowed. {char} stands at the place.
 _PLACED_MESSAGES = {
     _COLON: (
-        "a colon and a blank stand within a text",
-        "one `key: value` a line, indented like its neighbours; text that holds a colon and a blank in quotes",
+        "a colon and a space stand within a text",
+        "one `key: value` a line, indented like its neighbours; text that holds a colon and a space in quotes",
     ),
     "mapping keys are not allowed in this context": (
         "a text that begins with ?",
@@ -29,10 +29,10 @@ _PLACED_MESSAGES = {
     ),
     "block sequence entries are not allowed in this context": (
         "a list entry stands where no list can be",
-        "the first `- ` on a line of its own below its key; text that begins with a hyphen and a blank in quotes",
+        "the first `- ` on a line of its own below its key; text that begins with a hyphen and a space in quotes",
     ),
     "found unexpected ':'": (
-        "a colon without a blank, within brackets or braces",
+        "a colon without a space, within brackets or braces",
         "`key: value`; text that holds a colon in quotes",
     ),
     NO_VALUE: (
@@ -74,8 +74,8 @@ _WHERE_IT_BEGAN = {
     ),
 }
 
-_NO_BLANK = (
-    "a colon without a blank after it",
+_COLON_WITHOUT_SPACE = (
+    "a colon without a space after it",
     "`key: value`; text that holds a colon in quotes",
 )
 _LATE_END = (
@@ -93,9 +93,9 @@ _SECOND_BOM = (
 _CONFLICT_MARK = re.compile("^<{7} ", re.MULTILINE)
 _PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _KEY_END = re.compile(":(?:[ \t]|$)")
-_KEY_NO_BLANK = re.compile(
+_KEY_WITHOUT_SPACE = re.compile(
     r"[ ]*(?:-[ ]+)*+[^:\r\n]+:(?!//)[^ \t\r\n]"
-)  # a no-break space is no blank
+)  # a no-break space does not count
 LINE_END = re.compile("\r\n|\r|\n")
 
 # What follows on the same line as something whole, and what begins a line that fits
@@ -147,8 +147,8 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
         )
     if said in _WHERE_IT_BEGAN:
         words = (
-            _NO_BLANK
-            if said == _NO_KEY and _KEY_NO_BLANK.match(text, began.index)
+            _COLON_WITHOUT_SPACE
+            if said == _NO_KEY and _KEY_WITHOUT_SPACE.match(text, began.index)
             else _WHERE_IT_BEGAN[said]
         )
         return *words, _place(began)
@@ -156,8 +156,8 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
         found, allowed = _PLACED_MESSAGES[said]
         if said == _COLON and (start := _line_without_key(text, here)) is not None:
             words = (
-                _NO_BLANK
-                if _KEY_NO_BLANK.match(text, start)
+                _COLON_WITHOUT_SPACE
+                if _KEY_WITHOUT_SPACE.match(text, start)
                 else _WHERE_IT_BEGAN[_NO_KEY]
             )
             return *words, place_after(text[:start])

@@ -125,7 +125,7 @@ def read(
     """Read every file, evaluate its expressions and check each document against its
     schema.
 
-    ``names``: those of site.yaml; None where they cannot be had. ``store`` is called
+    ``names``: those of site.yaml; None where site.yaml gives none. ``store`` is called
     with each batch of files by the process that has read it. Returns the files in the
     order of ``sources``.
     """

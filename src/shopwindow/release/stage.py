@@ -95,7 +95,7 @@ class Stage:
             changed = True
         if changed:
             raise Failure(
-                f"{source}: gone or changed since it was built; --no-cache writes every file anew"
+                f"{source}: gone or changed since it was built; --no-cache writes every file again"
             )
         self._link(name, source, None)
 

@@ -242,7 +242,7 @@ class Senders:
         answer = _ADDRESS.sub("…", reason)
         server = f"{self._server.host}:{self._server.port}"
         journal.error(
-            "mail_server", f"the mail server {server} cannot be had: {answer}"
+            "mail_server", f"the mail server {server} cannot be used: {answer}"
         )
 
     def _record(self, work: Callable[[Tables], None]) -> None:

@@ -83,7 +83,7 @@ def read_lines(
         if of is None:
             match = _PROMOTION_AND_CODE.fullmatch(text)
             if match is None:
-                allowed = "a promoId, a comma or blank, and the code; or --promotion ID, which says it for all lines"
+                allowed = "a promoId, a comma or space, and the code; or --promotion ID, which says it for all lines"
                 bad[number] = (
                     f"{text[:40]!r} does not say its promotion; allowed: {allowed}"
                 )
