@@ -1,12 +1,15 @@
-"""The parse cache holds what each file of the content folder held when it was last
-read. Deleting it is safe.
+"""The parse cache stores the documents of each content file as `check` last read them.
 
-It begins with a line that holds the key: a digest of everything but the file that a
-result depends on. Then come runs of files, as they were read. A run is a line with its
-check sum and the lengths of its two parts: the files, and their documents. One write(2)
-adds a run, so processes add to the cache side by side, and a check adds only what it
-had to read again. The check sum covers the key as well: a run that lands in a cache
-that another program has replaced meanwhile counts as damage.
+How this works. The first line is the key: a digest of everything that a result depends
+on, except the file itself. Batches follow. A batch is a line with a check sum and the
+lengths of two parts, then the parts: the files, and their documents.
+
+One write(2) adds a batch. So several processes can add to the cache side by side, and a
+check adds only the files that it had to read again. The check sum covers the key too: a
+batch may land in a cache that another program has replaced meanwhile, and then it
+counts as damage.
+
+Nothing depends on the cache but speed. Deleting it is safe.
 """
 
 import os
@@ -22,46 +25,54 @@ import orjson
 from shopwindow.content.listing import RACY_NS, Source
 from shopwindow.content.tree import Parsed, StoreFiles
 
-_Run = tuple[list[list[Any]], memoryview]
+_CachedBatch = tuple[list[list[Any]], memoryview]
+"""A row for each file (its state, ``listed``, the length of its documents), and the
+documents of all these files one after another.
+"""
 
 
 def load(path: Path, key: str, sources: Sequence[Source]) -> dict[str, Parsed] | None:
-    """Return those of ``sources`` that are cached as they are now, by path.
+    """Return the cached files among ``sources`` that have not changed since, by path.
 
-    ``key`` is a digest of the schemas, the names and the program. None where the cache
-    must be written again: there is none of this key, it is damaged, or most of it is
-    out of date.
+    ``key`` is a digest of the schemas, the names of site.yaml and the program. Returns
+    None where the cache must be written again: it has another key, it is damaged, or
+    more than half of it is out of date.
     """
     settled = time.time_ns() - RACY_NS
     current = {source.path: source for source in sources if source.changed < settled}
     try:
-        runs = list(_runs(path.read_bytes(), key))
+        batches = list(_batches(path.read_bytes(), key))
     except (OSError, ValueError, TypeError):
         return None
-    if sum(len(files) for files, _ in runs) > 2 * len(sources):
+
+    rows = sum(len(files) for files, _ in batches)
+    if rows > 2 * len(sources):
         return None
+
     cached: dict[str, Parsed] = {}
-    for files, texts in runs:
+    for files, documents in batches:
         end = 0
         for *state, listed, length in files:
             start, end = end, end + length
             source = current.get(state[0])
             if source is not None and _state(source) == state:
-                cached[source.path] = Parsed(
-                    source, listed, orjson.loads(texts[start:end])
-                )
+                values = orjson.loads(documents[start:end])
+                cached[source.path] = Parsed(source, listed, values)
     return cached
 
 
 def _state(source: Source) -> list[Any]:
+    """Return what changes whenever the file does."""
     return [source.path, source.size, source.changed, source.inode]
 
 
-def _runs(content: bytes, key: str) -> Iterator[_Run]:
-    """Yield the runs of a cache. Raises ValueError or TypeError where it is damaged or
-    has another key.
+def _batches(content: bytes, key: str) -> Iterator[_CachedBatch]:
+    """Yield the batches of a cache.
+
+    Raises ValueError or TypeError where the cache is damaged or has another key.
     """
-    view, start = memoryview(content), content.index(b"\n") + 1
+    view = memoryview(content)
+    start = content.index(b"\n") + 1
     if view[:start] != _head(key):
         raise ValueError("another key")
     while start < len(content):
@@ -71,10 +82,11 @@ def _runs(content: bytes, key: str) -> Iterator[_Run]:
         for length in lengths:
             parts.append(view[end : end + length])
             end += length
-        files, texts = parts
-        if end > len(content) or _check(key, *parts) != check:  # cut off, or damaged
+        files, documents = parts
+        cut_off = end > len(content)
+        if cut_off or _check_sum(key, *parts) != check:
             raise ValueError("damaged")
-        yield orjson.loads(files), texts
+        yield orjson.loads(files), documents
         start = end
 
 
@@ -82,8 +94,8 @@ def _head(key: str) -> bytes:
     return orjson.dumps(key) + b"\n"
 
 
-def _check(key: str, *parts: bytes | memoryview) -> int:
-    """Return the check sum of a run."""
+def _check_sum(key: str, *parts: bytes | memoryview) -> int:
+    """Return the check sum of a batch."""
     check = crc32(key.encode())
     for part in parts:
         check = crc32(part, check)
@@ -94,40 +106,43 @@ def _check(key: str, *parts: bytes | memoryview) -> int:
 def adding(
     path: Path, key: str, read_at: int, *, new_file: bool
 ) -> Iterator[StoreFiles]:
-    """Yield a function that adds files to the cache, from any process.
+    """Yield a function that adds files to the cache and works in any process.
 
-    ``new_file``: to a new cache, which replaces the old one. ``read_at``: when reading
-    began, in nanoseconds. Where nothing can be written, nothing is raised: the next
-    check is slower.
+    With ``new_file`` it writes a new cache, which replaces the old one when the block
+    ends without an error. ``read_at`` is when reading began, in nanoseconds since the
+    epoch. Where nothing can be written, nothing is raised: the next check is slower.
     """
     draft = path.with_name(f"{path.name}.{os.getpid()}") if new_file else path
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        start = os.O_CREAT | os.O_TRUNC if new_file else 0
-        descriptor = os.open(
-            draft, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | start, 0o644
-        )
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+        if new_file:
+            flags |= os.O_CREAT | os.O_TRUNC
+        descriptor = os.open(draft, flags, 0o644)
     except OSError:
         yield lambda files: None
         return
 
     def store(files: Sequence[tuple[Parsed, bytes]]) -> None:
-        """Add the files that have no problem and were not changed just before they were
-        read.
+        """Add the files without problems, each with its documents as JSON.
+
+        A file that changed just before it was read is left out: it may change again
+        within the same tick of the file system's clock, and then its state would be the
+        same.
         """
-        stored = [
+        settled = [
             (file, data)
             for file, data in files
             if file.sound and file.source.changed < read_at - RACY_NS
         ]
-        if not stored:
+        if not settled:
             return
-        states = [
-            [*_state(file.source), file.listed, len(data)] for file, data in stored
+        rows = [
+            [*_state(file.source), file.listed, len(data)] for file, data in settled
         ]
-        parts = orjson.dumps(states), b"".join(data for _, data in stored)
-        line = orjson.dumps([_check(key, *parts), *map(len, parts)])
-        with suppress(OSError):  # `load` notices a run that was cut off
+        parts = orjson.dumps(rows), b"".join(data for _, data in settled)
+        line = orjson.dumps([_check_sum(key, *parts), *map(len, parts)])
+        with suppress(OSError):  # `load` notices a batch that was cut off
             os.write(descriptor, b"".join((line, b"\n", *parts)))
 
     try:

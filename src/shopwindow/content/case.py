@@ -1,5 +1,8 @@
-"""What the rules look at: the documents, or those of their parts that are sound, and
-when each is live.
+"""What the rules look at: the sound parts of all documents, and when each is live.
+
+A check reports every problem at once, so its rules run although some documents do not
+satisfy their schema. A Case shows a rule only those parts about which the schema finds
+nothing: a rule then needs no care about types, and no mistake is reported twice.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,13 +20,16 @@ from shopwindow.problems import Pointer
 
 @dataclass
 class Case:
-    """The documents of a check, so far as they are sound, and when each of them is
-    live.
+    """The documents of a check, with the parts that rules may look at.
 
     ``documents`` are the valid ones. ``broken`` are those that their schema refuses,
-    each with what it finds: a rule looks at the parts about which the schema finds
-    nothing. ``unknown`` names the kinds of which some file could not be read: a
-    reference to one of those is no problem, since its target may be in that file.
+    each with the schema's findings. ``unknown`` names the kinds of which some file
+    could not be read: a reference to one of those is no problem, since its target may
+    be in that file.
+
+    ``zone`` is the time zone of site.yaml; None where site.yaml names none that exists.
+    ``windows`` holds publish windows by id() of a document. A document without an entry
+    is always live; None stands for a window that no instant follows from.
     """
 
     documents: Documents
@@ -43,28 +49,31 @@ class Case:
             self.zone = None
         self.windows = {}
         for kind in self.kinds:
-            for document in self.having(kind.name) if kind.scheduled else ():
+            if not kind.scheduled:
+                continue
+            for document in self.having(kind.name):
                 if not self.sound(document, ("publish",)):
                     self.windows[id(document)] = None
                 elif "publish" in document.value:
                     self.windows[id(document)] = self._window(document)
 
     def _window(self, document: Document) -> Window | None:
+        if self.zone is None:
+            return None
         try:
-            window = schedule.window(document.value, self.zone) if self.zone else None
+            window = schedule.window(document.value, self.zone)
         except ValueError:
             return None
-        return window if window and window.start < window.end else None
+        return window if window.start < window.end else None
 
     def window(self, document: Document) -> Window | None:
-        """Return when a document is live; None where its window or the time zone is at
-        fault, and nothing follows.
-        """
+        """Return when a document is live; None where its window or the zone is wrong."""
         return self.windows.get(id(document), ALWAYS)
 
     def having(self, kind: str, *parts: Pointer) -> list[Document]:
-        """Return the documents of a kind in which these parts are sound, in the order
-        of their files.
+        """Return the documents of a kind in which all ``parts`` are sound.
+
+        They come in the order of their files.
         """
         valid = [self.documents.site] if kind == "site" else self.documents.of(kind)
         others = [document for document, _ in self.broken if document.kind == kind]
@@ -76,10 +85,11 @@ class Case:
         return sorted(valid + sound, key=_position) if sound else valid
 
     def sound(self, document: Document, part: Pointer, *, keys: bool = False) -> bool:
-        """Whether the schema finds nothing in this part, in what is below it, and in
-        what it is in.
+        """Return whether the schema finds nothing wrong with a part of a document.
 
-        With ``keys`` only findings about which keys stand in the part itself count.
+        Findings count that are about the part itself, about anything inside it, or
+        about an object or list that contains it. With ``keys``, those inside it count
+        only where they are about which keys the part has.
         """
         findings = self.findings.get(id(document))
         return not findings or sound(findings, part, keys=keys)
@@ -92,8 +102,9 @@ class Case:
             return None
 
     def entries(self, document: Document, part: Pointer) -> list[tuple[Any, Any]]:
-        """Return the sound items of a list by index, or the sound values of an object
-        by key; [] for anything else.
+        """Return the sound items of a list by index, or values of an object by key.
+
+        Returns [] where the part is neither a list nor an object, or is missing.
         """
         value = self.at(document, part)
         if isinstance(value, dict):
@@ -109,8 +120,9 @@ class Case:
         ]
 
     def keys(self, document: Document, part: Pointer) -> list[str] | None:
-        """Return the keys of an object that its schema allows, and those that it lacks;
-        None if it is no object.
+        """Return the keys that an object has and may have, then those that it lacks.
+
+        Returns None where the part is no object.
         """
         value = self.at(document, part)
         if not isinstance(value, dict):
@@ -132,19 +144,23 @@ class Case:
 
 
 def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> bool:
-    """Whether none of a document's findings is about this part, as `Case.sound` has it."""
+    """Return whether none of a document's findings is about a part.
+
+    The arguments and the result are those of `Case.sound`.
+    """
     for finding in findings:
-        place = (
-            finding.pointer
-            if finding.missing is None
-            else (*finding.pointer, finding.missing)
-        )
-        if place == part[: len(place)]:
+        place = finding.pointer
+        if finding.missing is not None:
+            place = (*place, finding.missing)
+
+        contains_part = place == part[: len(place)]
+        if contains_part:
             return False
+
+        inside_part = part == place[: len(part)]
         on_key = finding.missing is not None or finding.on_key
-        if part == place[: len(part)] and (
-            not keys or (on_key and len(place) == len(part) + 1)
-        ):
+        on_own_key = on_key and len(place) == len(part) + 1
+        if inside_part and (on_own_key or not keys):
             return False
     return True
 

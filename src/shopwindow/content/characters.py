@@ -10,26 +10,22 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def not_xml(value: Json, pointer: Pointer = ()) -> list[tuple[Pointer, str, bool]]:
-    """Each text that XML cannot carry: where it stands, what was found, and whether it
-    is a key.
+    """Return each text that XML cannot carry, keys included.
+
+    Each entry has the text's pointer, the character in words, and whether the text is a
+    key.
     """
-    struck: list[tuple[Pointer, str, bool]] = []
+    refused: list[tuple[Pointer, str, bool]] = []
     if isinstance(value, dict):
         for key, item in value.items():
-            struck += [
-                (where, found, True)
-                for where, found, _ in not_xml(key, (*pointer, key))
-            ]
-            struck += not_xml(item, (*pointer, key))
+            below = (*pointer, key)
+            refused += [(place, words, True) for place, words, _ in not_xml(key, below)]
+            refused += not_xml(item, below)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            struck += not_xml(item, (*pointer, index))
+            refused += not_xml(item, (*pointer, index))
     elif isinstance(value, str) and (match := _NOT_XML.search(value)):
-        struck.append(
-            (
-                pointer,
-                f"the character U+{ord(match.group()):04X}, which XML cannot carry",
-                False,
-            )
-        )
-    return struck
+        character = f"U+{ord(match.group()):04X}"
+        words = f"the character {character}, which XML cannot carry"
+        refused.append((pointer, words, False))
+    return refused

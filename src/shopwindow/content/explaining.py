@@ -1,8 +1,10 @@
-"""jsonschema, which says what is wrong where, made safe for schemas that editors write.
+"""Validators that explain what a schema refuses, safe for schemas that editors write.
 
-It decides nothing that could take long: whether a text fits a pattern, or a list holds
-something twice, the fast validator says, whose engine is linear. It counts its steps,
-too, and ends when they are used up.
+jsonschema names the place and the keyword of every fault, but an editor's schema could
+keep it busy for hours. Three measures prevent that. Keywords that could take long are
+decided by the fast validator (jsonschema-rs), whose regular expressions take linear
+time. Keywords that jsonschema can only evaluate by repeating work are left out. And
+each explanation may look at a limited number of keywords; then it raises Enough.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,46 +18,50 @@ import orjson
 from shopwindow.content.yaml import Json
 
 MAX_KEYWORDS = 200_000
-"""Keywords that one explanation may look at: half a second. A configuration of 1 MB
-needs some 100,000.
+"""Keywords that one explanation may look at: half a second's work.
+
+A configuration of 1 MB needs some 100,000.
 """
 
-_WEIGHT = 64
-"""So many entries of an enum or a list cost as much as one more keyword."""
+_ENTRIES_A_KEYWORD = 64
+"""Entries in the value of a keyword, such as `enum`, that cost as much as a keyword."""
 
 _DECIDED = ("pattern", "uniqueItems", "multipleOf")
-"""Keywords that the fast validator decides here as well. jsonschema would run a pattern
-by Python's `re`.
+"""Keywords that the fast validator decides here as well.
+
+jsonschema would match a pattern with Python's `re`, which can take exponential time.
 """
 
 _LEFT_OUT = ("unevaluatedProperties", "unevaluatedItems", "$dynamicRef")
-"""Keywords for which jsonschema looks at everything again and again. Of these the fast
-validator speaks alone.
+"""Keywords for which jsonschema looks at everything again and again.
+
+They are not explained; only the fast validator evaluates them.
 """
 
-_left: ContextVar[int | None] = ContextVar("steps left", default=None)
+_keywords_left: ContextVar[int | None] = ContextVar("keywords left", default=None)
+"""What remains for the current explanation; None: there is no limit."""
 
 
 class Enough(Exception):
-    """The steps of one explanation are used up."""
+    """One explanation has looked at as many keywords as it may."""
 
 
 @contextmanager
-def counted(steps: int = MAX_KEYWORDS) -> Iterator[None]:
-    """Within, explaining raises Enough after so many steps."""
-    token = _left.set(steps)
+def counted(keywords: int = MAX_KEYWORDS) -> Iterator[None]:
+    """Within the block, a validator raises Enough after so many keywords."""
+    token = _keywords_left.set(keywords)
     try:
         yield
     finally:
-        _left.reset(token)
+        _keywords_left.reset(token)
 
 
 @lru_cache(maxsize=4096)
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a pattern is in a text: by the linear engine.
+    """Return a function that says whether a text contains a match of a pattern.
 
-    The program's own patterns may look ahead, which that engine does not know; those
-    are run by the other one.
+    It uses the engine that takes linear time. That engine has no lookahead, which the
+    program's own patterns may use; those run on the fast validator's other engine.
     """
     from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 
@@ -70,22 +76,28 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def fits(keyword: str, wanted: Json, value: Json) -> bool:
-    """Whether a value satisfies one keyword, as the fast validator has it."""
+    """Return whether a value satisfies one keyword, by the fast validator.
+
+    ``wanted`` is the keyword's value in the schema.
+    """
     if keyword == "pattern":
         return not isinstance(value, str) or matcher(wanted)(value)
-    return bool(_alone(keyword, orjson.dumps(wanted)).is_valid(value))
+    validator = _keyword_validator(keyword, orjson.dumps(wanted))
+    return bool(validator.is_valid(value))
 
 
 @lru_cache(maxsize=1024)
-def _alone(keyword: str, wanted: bytes) -> Any:
+def _keyword_validator(keyword: str, wanted: bytes) -> Any:
+    """Return a validator of one keyword; ``wanted`` is JSON, so that it can be cached."""
     from jsonschema_rs import Draft202012Validator
 
     return Draft202012Validator({keyword: orjson.loads(wanted)}, validate_formats=True)
 
 
 def extras(schema: Any, value: Any) -> list[str]:
-    """The keys of an object that neither `properties` nor `patternProperties` of a
-    schema name.
+    """Return an object's keys that a schema does not name.
+
+    A schema names keys in `properties` and `patternProperties`.
     """
     matchers = [matcher(pattern) for pattern in schema.get("patternProperties", ())]
     properties = schema.get("properties", {})
@@ -98,7 +110,11 @@ def extras(schema: Any, value: Any) -> list[str]:
 
 @cache
 def explaining() -> Any:
-    """The class of validators that explain."""
+    """Return the class of jsonschema's validators that explain, made safe.
+
+    It is built once, at the first problem: a check without problems does not import
+    jsonschema.
+    """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
     from jsonschema.validators import extend
@@ -112,14 +128,17 @@ def explaining() -> Any:
 
         return decide
 
-    def form(validator: Any, wanted: Any, value: Any, schema: Any) -> Iterator[Any]:
-        """By both: only jsonschema's calendar lacks the year 0, only the fast validator
-        reads every form.
+    def by_format(
+        validator: Any, wanted: Any, value: Any, schema: Any
+    ) -> Iterator[Any]:
+        """Ask both validators.
+
+        Only jsonschema refuses the year 0, and only the fast validator checks every
+        format. `regex` is checked by the fast one alone, whose patterns are used.
         """
         checker = Draft202012Validator.FORMAT_CHECKER
-        if (wanted != "regex" and not checker.conforms(value, wanted)) or not fits(
-            "format", wanted, value
-        ):
+        refused = wanted != "regex" and not checker.conforms(value, wanted)
+        if refused or not fits("format", wanted, value):
             yield ValidationError("does not satisfy format")
 
     def additional(
@@ -151,14 +170,12 @@ def explaining() -> Any:
         def count(
             validator: Any, wanted: Any, value: Any, schema: Any
         ) -> Iterator[Any]:
-            left = _left.get()
+            left = _keywords_left.get()
             if left is not None:
                 if left <= 0:
                     raise Enough
-                weight = (
-                    len(wanted) if isinstance(wanted, (list, dict)) else 0
-                ) // _WEIGHT
-                _left.set(left - 1 - weight)
+                entries = len(wanted) if isinstance(wanted, (list, dict)) else 0
+                _keywords_left.set(left - 1 - entries // _ENTRIES_A_KEYWORD)
             yield from keyword(validator, wanted, value, schema) or ()
 
         return count
@@ -166,7 +183,7 @@ def explaining() -> Any:
     keywords: dict[str, Any] = dict(Draft202012Validator.VALIDATORS)
     keywords |= {keyword: decided(keyword) for keyword in _DECIDED}
     keywords |= {
-        "format": form,
+        "format": by_format,
         "additionalProperties": additional,
         "patternProperties": by_pattern,
     }
@@ -175,7 +192,7 @@ def explaining() -> Any:
         for name, keyword in keywords.items()
         if name not in _LEFT_OUT
     }
-    kept: Any = extend(Draft202012Validator, counted_keywords)  # type: ignore[no-untyped-call]
-    for name in _LEFT_OUT:
-        kept.VALIDATORS.pop(name, None)
-    return kept
+    explaining_class: Any = extend(Draft202012Validator, counted_keywords)  # type: ignore[no-untyped-call]
+    for name in _LEFT_OUT:  # `extend` adds to the keywords of the class it extends
+        explaining_class.VALIDATORS.pop(name, None)
+    return explaining_class

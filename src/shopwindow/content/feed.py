@@ -1,11 +1,15 @@
-"""One line of a `.jsonl` feed → JSON value, with the same strictness as YAML; positions
-on demand.
+"""Reads one line of a `.jsonl` feed as JSON, as strictly as YAML is read.
+
+`load` is fast, for a feed may have millions of lines: it uses Python's JSON decoder and
+records no positions. Where a problem must be reported, `locate` reads the same line
+again and records where each value stands. It refuses the same lines, so `load` leaves
+it to `locate` to say what is wrong, and where.
 """
 
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import NoReturn
 
@@ -18,30 +22,31 @@ from shopwindow.problems import Place, Pointer
 
 
 def load(line: bytes, number: int) -> Json:
-    """The value of line ``number``. Raises Malformed: no JSON, a key twice, a number
-    too large, a lone surrogate.
+    """Return the value of line ``number``, counted from 1.
+
+    Raises Malformed where the line is no JSON, has a key twice, a number too large or a
+    lone surrogate, or is nested too deeply.
     """
     text = _text(line, number)
     try:
-        value = _DECODER.decode(text.strip(_BLANKS))
+        value = _DECODER.decode(text.strip(_SPACES))
         orjson.dumps(value)  # refuses lone surrogates
     except json.JSONDecodeError as error:
-        column = error.pos + 1 + len(text) - len(text.lstrip(_BLANKS))
+        column = error.pos + 1 + len(text) - len(text.lstrip(_SPACES))
         spot = Place(number, column, number, column + 1)
-        found = f"no JSON: {_JSON_FAULTS.get(error.msg, error.msg)}"
+        found = f"no JSON: {_JSON_MESSAGES.get(error.msg, error.msg)}"
         raise Malformed("feed.syntax", found, "one JSON object a line", spot) from None
     except (_UnfitJson, RecursionError, TypeError):
-        locate(line, number)  # which says what is wrong where
+        locate(line, number)  # raises Malformed, with what is wrong and where
         raise
-    if (
-        text.count("{") + text.count("[") > yaml.MAX_NESTING
-        and _depth(value) > yaml.MAX_NESTING
-    ):
+
+    brackets = text.count("{") + text.count("[")
+    if brackets > yaml.MAX_NESTING and _depth(value) > yaml.MAX_NESTING:
         locate(line, number)
     return value
 
 
-_JSON_FAULTS = {
+_JSON_MESSAGES = {
     "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
     "Expecting ':' delimiter": "a colon is missing here",
     "Expecting ',' delimiter": "a comma, or the end of the list or object, is missing here",
@@ -54,25 +59,22 @@ _JSON_FAULTS = {
     "Illegal trailing comma before end of object": "a comma before the end of the object",
     "Illegal trailing comma before end of array": "a comma before the end of the list",
 }
-"""What Python's reader says, in an editor's words."""
+"""The messages of Python's JSON decoder, in an editor's words."""
 
 
 def _depth(value: Json) -> int:
-    """How many levels deep a value is: hundreds of variants in a row are none."""
-    items = (
-        value.values()
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else ()
-    )
-    return max(
-        (_depth(item) + 1 for item in items if item.__class__ in (dict, list)),
-        default=0,
-    )
+    """Return how many levels of lists and objects lie below a value."""
+    items: Iterable[Json] = ()
+    if isinstance(value, dict):
+        items = value.values()
+    elif isinstance(value, list):
+        items = value
+    inner = [item for item in items if item.__class__ in (dict, list)]
+    return max((_depth(item) + 1 for item in inner), default=0)
 
 
 def _text(line: bytes, number: int) -> str:
+    """Return a line as text. Raises Malformed, with the line's number in the feed."""
     try:
         return yaml.decode(line).rstrip("\r\n")
     except Malformed as fault:
@@ -86,7 +88,7 @@ def _text(line: bytes, number: int) -> str:
 
 
 class _UnfitJson(ValueError):
-    """JSON that is not for us; `locate` finds out what and where."""
+    """JSON that is refused here; `locate` says what is wrong and where."""
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
@@ -120,14 +122,15 @@ _DECODER = json.JSONDecoder(
     parse_constant=_constant,
 )
 _JSON_SPACE = re.compile(r"[ \t\r\n]*")
-_BLANKS = " \t\r\n"
+_SPACES = " \t\r\n"
 _ATOM = re.compile(r"[^\s,\]}]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def locate(line: bytes, number: int) -> dict[Pointer, Spot]:
-    """Where every value of a line stands. Raises Malformed, like `load`, but for what
-    is no JSON at all.
+    """Return where every value of line ``number`` stands.
+
+    The line must be JSON. Raises Malformed where `load` refuses it all the same.
     """
     return _located(
         _text(line, number),
@@ -136,23 +139,27 @@ def locate(line: bytes, number: int) -> dict[Pointer, Spot]:
 
 
 def locate_text(text: str) -> dict[Pointer, Spot]:
-    """Where every value of a JSON text of many lines stands. Raises Malformed as
-    `locate` does.
+    """Return where every value of a JSON text of several lines stands.
+
+    Raises Malformed as `locate` does.
     """
     starts = [0, *(match.end() for match in LINE_END.finditer(text))]
 
     def place(start: int, end: int) -> Place:
-        first, last = bisect_right(starts, start) - 1, bisect_right(starts, end) - 1
-        return Place(
-            first + 1, start - starts[first] + 1, last + 1, end - starts[last] + 1
-        )
+        first = bisect_right(starts, start) - 1
+        last = bisect_right(starts, end) - 1
+        column, end_column = start - starts[first] + 1, end - starts[last] + 1
+        return Place(first + 1, column, last + 1, end_column)
 
     return _located(text, place)
 
 
 def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spot]:
-    """Where every value of a JSON text stands; ``place`` makes places of where
-    something starts and ends.
+    """Return where every value of a JSON text stands.
+
+    ``place`` makes a Place from two offsets: where something starts, and where it ends.
+    Each nested function below reads one thing from an offset and returns the offset
+    behind it.
     """
     spots: dict[Pointer, Spot] = {}
 
@@ -185,20 +192,20 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
         elif text[position] in "{[":
             if len(pointer) > yaml.MAX_NESTING:
                 found = f"nested more than {yaml.MAX_NESTING} levels deep"
-                refuse(
-                    "yaml.depth", found, "fewer levels", start, start + 1, pointer[:1]
-                )
+                allowed = "fewer levels"
+                refuse("yaml.depth", found, allowed, start, start + 1, pointer[:1])
             position = members(position, pointer)
         else:
             match = _ATOM.match(text, position)
             position = match.end() if match else position + 1
-            if fault := _unfit(text[start:position]):
-                refuse(*fault, start, position, pointer)
+            if refused := _refused_atom(text[start:position]):
+                refuse(*refused, start, position, pointer)
         spots[pointer] = Spot(place(start, position), key)
         return position
 
     def members(position: int, pointer: Pointer) -> int:
-        is_object, count = text[position] == "{", 0
+        is_object = text[position] == "{"
+        count = 0
         names: set[str] = set()
         position = skip(position + 1)
         while text[position] not in "}]":
@@ -206,15 +213,9 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
                 name, end = quoted(position, pointer)
                 key = place(position, end)
                 if name in names:
-                    found = f"the key {name!r} a second time"
-                    refuse(
-                        "yaml.duplicate",
-                        found,
-                        "each key once",
-                        position,
-                        end,
-                        (*pointer, name),
-                    )
+                    found, allowed = f"the key {name!r} a second time", "each key once"
+                    below = (*pointer, name)
+                    refuse("yaml.duplicate", found, allowed, position, end, below)
                 names.add(name)
                 position = value(skip(end) + 1, (*pointer, name), key)
             else:
@@ -229,16 +230,19 @@ def _located(text: str, place: Callable[[int, int], Place]) -> dict[Pointer, Spo
     return spots
 
 
-def _unfit(atom: str) -> tuple[str, str, str] | None:
-    """What is wrong with a number or a word: rule, what was found, what is allowed."""
+def _refused_atom(atom: str) -> tuple[str, str, str] | None:
+    """Return why a number or a word is refused; None where it is not.
+
+    The three texts are the rule, what was found and what is allowed.
+    """
     if atom in ("NaN", "Infinity", "-Infinity"):
         return "feed.syntax", f"{atom}, which is not JSON", "JSON's numbers"
     if atom.lstrip("-").isdigit():
         fits = len(atom.lstrip("-")) <= yaml.MAX_INTEGER_DIGITS
     else:
         fits = atom in ("true", "false", "null") or abs(float(atom)) != float("inf")
+    if fits:
+        return None
     shown = atom if len(atom) <= 24 else f"{atom[:20]}… ({len(atom)} characters)"
     allowed = f"at most {yaml.MAX_INTEGER_DIGITS} digits; text in quotes"
-    return (
-        None if fits else ("yaml.number", f"the number {shown} is too large", allowed)
-    )
+    return "yaml.number", f"the number {shown} is too large", allowed

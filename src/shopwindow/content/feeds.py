@@ -1,9 +1,8 @@
-"""What the check of streamed kinds is given, and what it returns: the seam between a
-content folder and its indexes.
+"""How streamed kinds are checked: the seam between a content folder and its indexes.
 
-There may be millions of streamed documents, so only an index reads them. It is handed
-everything else that is known about the folder, and reports problems without holding
-more of them than will be listed.
+There may be millions of streamed documents, so only an index reads them. Its check
+takes an Unstreamed, which is everything else in the folder. It returns a FeedReport,
+which holds no more problems than will be listed and counts the others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,13 +24,14 @@ from shopwindow.problems import Problem
 
 @dataclass(frozen=True)
 class Unstreamed:
-    """What there is in a content folder beside its streamed documents.
+    """What a content folder holds beside its streamed documents, and how to check it.
 
-    ``names`` are those of site.yaml, which expressions use; None where site.yaml cannot
-    give them. ``case`` holds the other documents. ``limit`` is the number of problems
-    that are listed with their places. ``cached`` is the file that remembers what had no
-    problem the last time, as checked by the program with the digest ``program``.
-    ``unpacked`` is the number of bytes that a compressed feed may hold.
+    ``names`` are those of site.yaml, which expressions use; None where site.yaml gives
+    none. ``case`` holds the other documents. ``limit`` is the number of problems that
+    are listed with their places. ``jobs`` is the number of processes; None: as many as
+    there are processors. ``cached`` is the file that stores what had no problem at the
+    previous check, by the program with the digest ``program``. ``unpacked`` is the
+    number of bytes that a compressed feed may hold.
     """
 
     folder: Path
@@ -46,27 +46,26 @@ class Unstreamed:
     unpacked: int = MAX_UNPACKED_BYTES
 
     def ids(self, kind: str, name: str) -> frozenset[int] | None:
-        """Return the values of a property among all documents of a kind; None where not
-        all of them can be known.
+        """Return the values of a property among all documents of a kind.
+
+        Returns None where some file or some document's property could not be read: a
+        reference may then name a value that is there all the same.
         """
         documents = self.case.having(kind, (name,))
-        complete = kind not in self.case.unknown and len(documents) == len(
-            self.case.having(kind)
-        )
-        return (
-            frozenset(document.value[name] for document in documents)
-            if complete
-            else None
-        )
+        unread = kind in self.case.unknown
+        if unread or len(documents) < len(self.case.having(kind)):
+            return None
+        return frozenset(document.value[name] for document in documents)
 
 
 @dataclass
 class FeedReport:
     """What a check of streamed documents reports.
 
-    ``more`` counts the problems beside those listed; ``at_least``: there may be even
-    more than that. ``findings`` are about documents that are not streamed. ``lost``
-    names the columns of which values are missing.
+    ``problems`` are listed, in the order of its keys. ``more`` counts the others;
+    ``at_least``: there may be even more of them. ``findings`` are about documents that
+    are not streamed. ``lost`` names the columns of which some values could not be read,
+    so that nothing follows from a value that is missing there.
     """
 
     problems: dict[Problem, None] = field(default_factory=dict)
@@ -76,18 +75,21 @@ class FeedReport:
     lost: set[str] = field(default_factory=set)
 
     def extent(self) -> tuple[int, int, int]:
-        """Return what grows with everything that is reported."""
+        """Return numbers of which one grows whenever anything is added.
+
+        Whoever compares them before and after a step knows whether it reported
+        anything.
+        """
         return len(self.problems), self.more, len(self.lost)
 
     def add(self, problems: Iterable[Problem | None]) -> None:
-        """Take in problems, each once."""
-        self.problems.update(
-            (problem, None) for problem in problems if problem is not None
-        )
+        """Add problems to the list, each once; None among them is skipped."""
+        present = [problem for problem in problems if problem is not None]
+        self.problems.update(dict.fromkeys(present))
 
 
 class Feeds(Protocol):
-    """Whoever checks streamed kinds: an index of the Interface."""
+    """What the check needs of an Index: `interface.index.Index` has more."""
 
     @property
     def name(self) -> str: ...
@@ -96,9 +98,11 @@ class Feeds(Protocol):
     def kinds(self) -> tuple[Kind, ...]: ...
 
     def check(
-        self, sources: Sequence[Source], around: Unstreamed
+        self, sources: Sequence[Source], beside: Unstreamed
     ) -> tuple[Any, FeedReport]:
-        """Return what the index is built from, None where there is nothing or something
-        is wrong; and the problems.
+        """Check the files of the index's kinds.
+
+        Returns what the index is built from, and the report. The former is None where
+        there are no files, or where there is a problem.
         """
         ...

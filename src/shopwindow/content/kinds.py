@@ -1,5 +1,4 @@
-"""A Kind says everything about one sort of document; the engine has no other list of
-kinds.
+"""A Kind says everything about one sort of document; no other list of kinds exists.
 
 Publish windows, boundaries, uniqueness, references, the order of answers, the lines of
 content.json and what `diff` names all follow from these values. A kind that is added to
@@ -15,13 +14,12 @@ from zoneinfo import ZoneInfo
 from shopwindow.problems import Pointer
 
 Rule = Callable[..., Iterable[Any]]
-"""What no schema can state about one document: ``rule(case, document)`` yields its
-findings.
-"""
+"""What no schema can state: ``rule(case, document)`` yields a document's findings."""
 
 DatesOf = Callable[[Mapping[str, Any], ZoneInfo], Iterable[tuple[str, datetime]]]
-"""A document's value and its zone → (label, instant) pairs for the calendar, beside its
-publish window.
+"""A document's value and its time zone → (label, instant) pairs for the calendar.
+
+The publish window is in the calendar without them.
 """
 
 EACH = "*"
@@ -33,8 +31,8 @@ class Reference:
     """Where a document names documents of another kind.
 
     ``pointer`` leads to one value, or through EACH to every item of an array. ``kind``
-    is the kind that is named, and ``property`` the one of its ids that the value is
-    compared with; without it, the kind's identity.
+    is the kind of the documents that are named. ``property`` is the one of that kind's
+    ``ids`` that the value is compared with; by default it is the identity.
     """
 
     pointer: Pointer
@@ -44,29 +42,31 @@ class Reference:
 
 @dataclass(frozen=True)
 class Kind:
-    """A sort of document: where editors keep it, what identifies it, how it is shown
-    and when.
+    """A sort of document: where editors store it, what identifies it, when it is live.
 
-    Everything that the engine does with documents follows from this value; no other
-    list of kinds exists.
+    Everything that the engine does with documents follows from this value.
 
     ``name`` stands in messages, differences and content.json; ``folder`` lies below the
-    content folder, ``schema`` below schemas/. ``ids`` are properties whose values are
-    unique, and the last of them identifies a document; a kind without ids is compared
-    as a whole. ``order`` is the total order of answers and of content.json, by default
-    the identity. ``title`` leads to what people call a document. A ``scheduled`` kind
-    may have a publish window, whose ends are boundaries. A ``layered`` kind may build
-    on bases by `extends`. ``named_by_file``: the identity is the file's name. A
-    ``streamed`` kind is read one by one, for there may be millions; only an Index holds
-    it.
+    content folder, ``schema`` below schemas/.
 
-    ``dates`` are read on the clocks of the zone that a document names in the property
-    ``zone_of_dates`` of the documents it refers to; without it, on the site's.
+    ``ids`` are properties whose values are unique, and the last of them identifies a
+    document; a document without ids is compared as a whole. ``named_by_file``: the
+    identity is the file's name. ``order`` names the properties by which answers and
+    content.json are sorted, by default the identity; no two documents may have the same
+    values of all of them. ``title`` leads to what people call a document.
 
-    ``rules`` find what no schema can state about one document: ``rule(case,
-    document)``. ``revisions`` compare it with its value in a release: ``rule(case,
-    document, released)``. ``notices`` point at what is no problem, but worth reporting,
-    such as values that are still to be filled in.
+    A ``scheduled`` kind may have a publish window, whose ends are boundaries. A
+    ``layered`` kind may build on bases by `extends`. A ``streamed`` kind is read one
+    document at a time, for there may be millions; only an Index holds it.
+
+    ``references`` are checked, and followed by `uses` and `retire`. ``dates`` are
+    for the calendar. They are read on the clocks of the zone that stands in the property
+    ``zone_of_dates`` of the document that is referred to; without it, of the site's.
+
+    Three sorts of functions yield findings. ``rules`` state what no schema can:
+    ``rule(case, document)``. ``revisions`` compare a document with its value in a
+    release: ``rule(case, document, released)``. ``notices`` point at what is no problem
+    but worth reporting, such as values that are still to be filled in.
     """
 
     name: str
@@ -88,23 +88,17 @@ class Kind:
 
     @property
     def identity(self) -> str | None:
-        """The property that identifies a document; None where documents are compared as
-        a whole.
-        """
+        """The property that identifies a document; None where there are no ids."""
         return self.ids[-1] if self.ids else None
 
     def place(self, value: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Where a document stands among those of its kind: the values of ``order``, or
-        its identity.
-        """
+        """Return what a document is sorted by: the values of ``order``, or its identity."""
         order = self.order or self.ids[-1:]
         return tuple(value[name] for name in order)
 
 
 SITE = Kind("site", "", "site.json", scheduled=False)
-"""site.yaml, which every content folder has: one document of settings, without a folder
-of its own.
-"""
+"""site.yaml: one document of settings, at the top of every content folder."""
 
 
 def values_at(value: Any, pointer: Pointer) -> Iterator[tuple[Pointer, Any]]:
@@ -122,16 +116,15 @@ def values_at(value: Any, pointer: Pointer) -> Iterator[tuple[Pointer, Any]]:
 
 
 def titled(kind: Kind, value: Mapping[str, Any]) -> str:
-    """Return what people call a document: its title, else its identity, else its first
-    value.
+    """Return what people call a document.
+
+    It is the title, else the identity, else the first value.
     """
     part: Any = value
     for step in kind.title or ():
         part = part.get(step) if isinstance(part, dict) else None
     if isinstance(part, str) and kind.title:
         return part
-    return (
-        str(value[kind.identity])
-        if kind.identity
-        else str(next(iter(value.values()), ""))
-    )
+    if kind.identity:
+        return str(value[kind.identity])
+    return str(next(iter(value.values()), ""))

@@ -1,10 +1,11 @@
-"""Work shared among forked processes: what is in memory before the fork is theirs
-without copying.
+"""Shares work among forked processes, the one way in which this program does so.
 
-There is one way to share. Items are dealt out like cards, every so-many-th to each
-process; results come back through a pipe a process and are taken in the order of the
-items. A process that is ahead waits until its pipe is read, so few results are in
-memory at a time, and the order in which processes happen to run decides nothing.
+How this works. A forked process sees the memory of its parent without a copy, so items
+need not be sent. They are dealt like cards: with three processes, each gets every third
+item. Each process has a pipe for its results, and the parent reads the pipes in turns,
+which gives the results in the order of the items. The order in which the processes
+happen to run decides nothing. A process that is ahead of the others waits until its
+pipe is read, so few results are in memory at a time.
 """
 
 import ctypes
@@ -22,13 +23,11 @@ from shopwindow.problems import Failure
 WorkItem = TypeVar("WorkItem")
 WorkResult = TypeVar("WorkResult")
 Progress = Callable[[int, int], None]
-"""A function that is called now and then with how many items are done, and how many
-there are.
-"""
+"""Called now and then with the number of items that are done, and that of all items."""
 
 
 class Ended(Failure):
-    """A process that ended before it answered (out of memory, killed)."""
+    """A process ended before its last result: it was killed, or memory ran out."""
 
 
 _ENDED_FROM_OUTSIDE = (
@@ -38,17 +37,13 @@ _ENDED_FROM_OUTSIDE = (
 
 def processors() -> int:
     """Return how many processors this process may use."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    if hasattr(os, "sched_getaffinity"):  # Linux; macOS does not have it
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def give_back() -> None:
-    """Give freed memory back to the system, where the C library (glibc) can be asked
-    to.
-    """
+    """Return freed memory to the system, where the C library (glibc) can do so."""
     library = ctypes.CDLL(None)
     if hasattr(library, "malloc_trim"):
         library.malloc_trim(0)
@@ -60,14 +55,15 @@ def shared(
     items: Sequence[WorkItem],
     jobs: int,
 ) -> Iterator[Iterator[WorkResult]]:
-    """Yield the results of ``work``, one for each item, in the order of the items.
+    """Yield an iterator of results, one for each item, in the order of the items.
 
-    ``work`` is called once in each process, with that process's items; it yields a
-    result for each. The processes are at work when the block begins. When the last
-    result has been taken and the iterator ends, they have ended by themselves; when the
-    block is left before that, they are killed. With one job, or where the system cannot
-    fork, ``work`` runs in this process. The iterator raises what ``work`` raises, and
-    Ended.
+    ``work`` is called once in each of ``jobs`` processes, with that process's items, and
+    yields a result for each. With one job, or where the system cannot fork, it runs in
+    this process.
+
+    The processes are at work when the block begins. They end by themselves when the
+    iterator does; a block that is left before that kills them. The iterator raises what
+    ``work`` raises, and Ended.
     """
     jobs = min(jobs, len(items))
     if jobs <= 1 or not hasattr(os, "fork"):
@@ -79,11 +75,10 @@ def shared(
     try:
         for number in range(jobs):
             reader, writer = context.Pipe(duplex=False)
-            process = context.Process(
-                target=_send, args=(work, items[number::jobs], writer), daemon=True
-            )
+            arguments = work, items[number::jobs], writer
+            process = context.Process(target=_send, args=arguments, daemon=True)
             process.start()
-            writer.close()  # the process alone holds it, so that its end is the end of the pipe
+            writer.close()  # only the process holds it now: when it ends, the pipe does
             readers.append(reader)
             processes.append(process)
         yield _received(readers, len(items))
@@ -101,31 +96,31 @@ def _send(
     items: Sequence[WorkItem],
     writer: "Connection[Any, Any]",
 ) -> None:
-    """Run in a process: send each result, or what was raised."""
+    """Send each result, or the exception that ``work`` raised. Runs in a process."""
     try:
         for result in work(items):
             writer.send((None, result))
-    except KeyboardInterrupt:  # the parent gets it as well, and says so
+    except KeyboardInterrupt:  # the parent receives the signal as well, and reports it
         pass
     except Exception as error:
-        error.add_note(
-            "".join(["In a process that shared the work:\n", *format_exception(error)])
-        )  # a pipe has none
+        # A traceback does not pass through a pipe, so a note carries its text.
+        traceback = "".join(format_exception(error))
+        error.add_note(f"In a process that shared the work:\n{traceback}")
         writer.send((error, None))
 
 
 def _received(readers: Sequence["Connection[Any, Any]"], count: int) -> Iterator[Any]:
-    """Yield the results, taken in turns; then read every pipe to its end, for an error
-    raised after the last one.
+    """Yield the results of all pipes, in turns.
+
+    At last it reads every pipe to its end, for an error that was raised after the last
+    result.
     """
+    nothing_or_cut_off = (EOFError, OSError, UnpicklingError)
     for number in range(count):
+        reader = readers[number % len(readers)]
         try:
-            error, result = readers[number % len(readers)].recv()
-        except (
-            EOFError,
-            OSError,
-            UnpicklingError,
-        ):  # nothing came, or the beginning of a result
+            error, result = reader.recv()
+        except nothing_or_cut_off:
             raise Ended(_ENDED_FROM_OUTSIDE) from None
         if error is not None:
             raise error

@@ -1,10 +1,9 @@
-"""When documents are live: zones, instants, publish windows, clocks, and the boundaries
-between which nothing changes.
+"""When documents are live: time zones, instants, publish windows, clocks, boundaries.
 
-Publish windows are applied once, at the instant of the build, and are half-open: a
-document is live from the start of its window and no longer at the end. A boundary is an
-instant at which a window opens or closes, or a clock moves on; between two boundaries a
-build of the same files makes the same release.
+Publish windows are applied once, at the instant of the build. They are half-open: a
+document is live from the start of its window on, and no longer at the end. A boundary
+is an instant at which a window opens or closes, or at which a clock changes its value.
+Between two boundaries, builds of the same files write the same release.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,22 +15,24 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
+"""The start of a window that has none."""
+
 END = datetime.max.replace(tzinfo=UTC)
+"""The end of a window that has none."""
+
 NEVER = "1970-01-01T00:00:00.000+00:00"
 """The latest publish boundary where there is none (wire-shapes 1, `querydate`)."""
 
 PUBLISHED = "published"
-"""The engine's own clock: the latest publish boundary at or before the instant of the
-build.
-"""
+"""The name of the engine's own clock, whose value is what `published` returns."""
 
 
 @cache
 def zone(name: str) -> ZoneInfo:
     """Return a time zone by its IANA name.
 
-    It comes from the tzdata package alone, so that a build means the same on every
-    host. Raises ValueError where there is no such zone.
+    It comes from the tzdata package, never from the host, so that a build does the same
+    on every host. Raises ValueError where there is no such zone.
     """
     try:
         file = resources.files("tzdata.zoneinfo").joinpath(*name.split("/"))
@@ -42,10 +43,10 @@ def zone(name: str) -> ZoneInfo:
 
 
 def local_time(text: str, where: ZoneInfo) -> datetime:
-    """Return the instant of `YYYY-MM-DD HH:MM` on the clocks of a zone.
+    """Return the instant of a text `YYYY-MM-DD HH:MM`, on the clocks of a zone.
 
     A time that occurs twice, when clocks go back, is the first of the two. Raises
-    ValueError for a day that does not exist, and for a time that the clock jumps over.
+    ValueError for a day that does not exist, and for a time that the clocks jump over.
     """
     naive = datetime.strptime(text, "%Y-%m-%d %H:%M")
     moment = naive.replace(tzinfo=where).astimezone(UTC)
@@ -57,8 +58,9 @@ def local_time(text: str, where: ZoneInfo) -> datetime:
 
 
 def first_instant(day: date, where: ZoneInfo) -> datetime:
-    """Return the instant at which a day begins; where the clock jumps over midnight,
-    the instant of the jump.
+    """Return the instant at which a day begins in a zone.
+
+    Where the clocks jump over midnight, that is the instant of the jump.
     """
     return datetime(day.year, day.month, day.day, tzinfo=where).astimezone(UTC)
 
@@ -66,9 +68,10 @@ def first_instant(day: date, where: ZoneInfo) -> datetime:
 def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
     """Return the instant that an editor wrote.
 
-    ``text`` is RFC 3339 with an offset, `YYYY-MM-DD HH:MM` on the clocks of ``where``,
-    or a day. A day is its first instant; with ``ends`` it is the next day's, because
-    the last day of a window belongs to it. Raises ValueError for what does not exist.
+    ``text`` is RFC 3339 with an offset, or `YYYY-MM-DD HH:MM` on the clocks of
+    ``where``, or a day. A day stands for its first instant. With ``ends`` it stands for
+    the first instant of the next day, because the last day of a window belongs to the
+    window. Raises ValueError for what does not exist.
     """
     if "T" in text:
         moment = datetime.fromisoformat(text)
@@ -83,7 +86,7 @@ def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A half-open stretch of time: ``start`` belongs to it, ``end`` does not."""
+    """A half-open interval of time: ``start`` belongs to it, ``end`` does not."""
 
     start: datetime = BEGINNING
     end: datetime = END
@@ -92,7 +95,7 @@ class Window:
         return self.start <= moment < self.end
 
     def overlaps(self, other: "Window") -> bool:
-        """Whether some instant lies in both."""
+        """Return whether some instant lies in both."""
         return self.start < other.end and other.start < self.end
 
 
@@ -100,8 +103,9 @@ ALWAYS = Window()
 
 
 def window(value: Mapping[str, Any], where: ZoneInfo) -> Window:
-    """Return when a document is live, by its `publish`. Raises ValueError for an
-    instant that does not exist.
+    """Return when a document is live, by its `publish`.
+
+    Raises ValueError for an instant that does not exist.
     """
     publish = value.get("publish")
     if not publish:
@@ -115,12 +119,12 @@ def window(value: Mapping[str, Any], where: ZoneInfo) -> Window:
 
 @dataclass(frozen=True)
 class Clock:
-    """A value that follows from the instant of the build, such as the week of the
-    opening hours.
+    """A value that follows from the instant of the build.
 
-    ``value(zone, instant)`` is text for content.json; ``until(zone, instant)`` is the
-    instant at which it changes, which is a boundary. ``title`` is what `diff` calls it.
-    ``formerly`` is its name in content.json of format 1.
+    The week of the opening hours is one. ``value(zone, instant)`` is text for
+    content.json; ``until(zone, instant)`` is the instant at which it changes next,
+    which is a boundary. ``title`` is what `diff` calls it. ``formerly`` is its name in
+    content.json of format 1.
     """
 
     name: str
@@ -132,13 +136,16 @@ class Clock:
 
 def boundaries(windows: Iterable[Window]) -> list[datetime]:
     """Return every instant at which one of the windows opens or closes, in order."""
-    ends = {end for each in windows for end in (each.start, each.end)}
-    return sorted(ends - {BEGINNING, END})
+    instants: set[datetime] = set()
+    for interval in windows:
+        instants |= {interval.start, interval.end}
+    return sorted(instants - {BEGINNING, END})
 
 
 def published(moments: Iterable[datetime], moment: datetime) -> str:
-    """Return the latest boundary at or before ``moment`` as ISO 8601 with milliseconds;
-    NEVER where there is none.
+    """Return the latest of some boundaries at or before an instant, as text.
+
+    The text is ISO 8601 with milliseconds; NEVER where there is no such boundary.
     """
     past = [boundary for boundary in moments if boundary <= moment]
     return max(past).isoformat(timespec="milliseconds") if past else NEVER
@@ -150,9 +157,10 @@ def next_change(
     where: ZoneInfo,
     moment: datetime,
 ) -> datetime:
-    """Return the first instant after ``moment`` at which a build of the same files
-    would differ; END for never.
+    """Return when a build of the same files would first differ from one at ``moment``.
+
+    Returns END where it never will.
     """
-    coming = [boundary for boundary in moments if boundary > moment]
-    coming += [clock.until(where, moment) for clock in clocks]
-    return min(coming, default=END)
+    future = [boundary for boundary in moments if boundary > moment]
+    future += [clock.until(where, moment) for clock in clocks]
+    return min(future, default=END)

@@ -1,8 +1,8 @@
-"""A folder for what a command needs for a while, below TMPDIR; a full one is called by
-its name.
+"""A temporary folder below TMPDIR, with an error message that names a full disk.
 
-It may lie on another file system than the releases. An error of the system often names
-no file, and whoever looked at the releases' disk then would find room there.
+TMPDIR may lie on another file system than the releases. The system's error often names
+no file. An operator who then looked at the disk of the releases would find room there,
+so the message here names TMPDIR.
 """
 
 import errno
@@ -15,22 +15,25 @@ from pathlib import Path
 from shopwindow.problems import Failure, exhausted
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+"""The errors of a full disk, and of a user who has used up a quota."""
+
 ADVICE = "nothing was done. Make room there, or set TMPDIR to another folder"
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """An empty folder, removed at the end. Raises Failure where it has no room for what
-    is written into it.
+    """Yield an empty folder, which is removed when the block ends.
+
+    Raises Failure where TMPDIR cannot be written to, or has no room for what the block
+    writes into the folder.
     """
     parent = _parent()
     try:
         with tempfile.TemporaryDirectory(prefix="shopwindow-", dir=parent) as name:
             try:
                 yield Path(name)
-            except (
-                OSError
-            ) as error:  # before the folder is removed, and there is room again
+            except OSError as error:
+                # Looked at here, because removing the folder makes room again.
                 if error.errno in NO_ROOM and _lies_in(error, name):
                     raise _failure(parent, error) from error
                 raise
@@ -41,11 +44,10 @@ def scratch() -> Iterator[Path]:
 
 
 def _parent() -> str:
-    """TMPDIR, or the system's folder where it is not set. Raises Failure where nothing
-    can be written to it.
+    """Return TMPDIR, or the system's folder where it is not set.
 
-    Python passes on to /tmp, /var/tmp and at last to the current folder, without a
-    word.
+    Raises Failure where nothing can be written to it. Python would silently go on to
+    /tmp, to /var/tmp and at last to the current folder.
     """
     wanted = os.environ.get("TMPDIR")
     try:
@@ -55,15 +57,16 @@ def _parent() -> str:
     if usable and (not wanted or os.path.abspath(wanted) == usable):
         return usable
     folder = wanted or "/tmp"  # nosec B108 # it is named, nothing is written to it
-    what = exhausted(folder) if os.path.isdir(folder) else "there is no such folder"
-    raise Failure(
-        f"TMPDIR, {folder}: {what or 'nothing can be written to it'}; {ADVICE}"
-    )
+    reason = exhausted(folder) if os.path.isdir(folder) else "there is no such folder"
+    reason = reason or "nothing can be written to it"
+    raise Failure(f"TMPDIR, {folder}: {reason}; {ADVICE}")
 
 
 def _lies_in(error: OSError, folder: str) -> bool:
-    """Whether a lack of room is this folder's: the error names a file in it, or no
-    file, and the folder has no room.
+    """Return whether an error of a full disk is about this folder.
+
+    It is where the error names a file in it, or where it names no file and the folder
+    has no room.
     """
     if error.filename is not None:
         return Path(str(error.filename)).is_relative_to(folder)
@@ -71,5 +74,5 @@ def _lies_in(error: OSError, folder: str) -> bool:
 
 
 def _failure(parent: str, error: OSError) -> Failure:
-    what = exhausted(parent) or "it has no room for this user"
-    return Failure(f"TMPDIR, {parent}: {what}; {ADVICE}")
+    reason = exhausted(parent) or "it has no room for this user"
+    return Failure(f"TMPDIR, {parent}: {reason}; {ADVICE}")

@@ -1,5 +1,9 @@
-"""What libyaml says of a text that is no YAML, in an editor's words and at the place
-where the editor must look.
+"""Explains a text that is no YAML, in an editor's words and where the editor must look.
+
+libyaml reports an error where its reading stops, often lines below the mistake, and in
+the words of its grammar. `explain` turns such an error into what was found, what is
+allowed, and the place of the mistake. Most of it is tables from libyaml's messages to
+ours; functions handle the messages whose place must be searched for in the text.
 """
 
 import re
@@ -7,8 +11,8 @@ from typing import Any
 
 from shopwindow.problems import Place
 
-# What may begin no text without quotes: alias, anchor, tag, block, directive.
 _INDICATORS = frozenset("*&!|>%@`")
+"""Characters that no text without quotes may begin with (YAML 1.2 §5.3)."""
 
 NO_VALUE = "did not find expected node content"
 _INDENTED = "spaces for indentation"
@@ -17,8 +21,7 @@ _IN_QUOTES = "such text in quotes"
 _COLON = "mapping values are not allowed in this context"
 _NO_KEY = "could not find expected ':'"
 
-# libyaml's problem → what was found, what is allowed. {char} stands at the place.
-_PLACED_MESSAGES = {
+_MESSAGES = {
     _COLON: (
         "a colon and a space stand within a text",
         "one `key: value` a line, indented like its neighbours; text that holds a colon and a space in quotes",
@@ -60,10 +63,12 @@ _PLACED_MESSAGES = {
         "the character itself, or \\U and its eight digits",
     ),
 }
+"""libyaml's message → what was found, what is allowed, at the place that libyaml names.
 
-# The same where what is told began earlier, and is to be looked at there.
-_WHERE_IT_BEGAN = {
-    _NO_KEY: ("a key without a colon", "`key: value`"),
+{char} stands for the character at that place.
+"""
+
+_MESSAGES_AT_BEGINNING = {
     "found unexpected end of stream": (
         "quoted text is not closed",
         "a closing quote like the opening one",
@@ -73,11 +78,13 @@ _WHERE_IT_BEGAN = {
         "a closing quote like the opening one",
     ),
 }
+"""The same for messages about something that began earlier: its beginning is the place."""
 
 _COLON_WITHOUT_SPACE = (
     "a colon without a space after it",
     "`key: value`; text that holds a colon in quotes",
 )
+_KEY_WITHOUT_COLON = ("a key without a colon", "`key: value`")
 _LATE_END = (
     "a closing quote like the opening one; a quote within single quotes twice: 'it''s'"
 )
@@ -91,19 +98,21 @@ _SECOND_BOM = (
 )
 
 _CONFLICT_MARK = re.compile("^<{7} ", re.MULTILINE)
-_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_SURROGATE_PAIR = re.compile(
+    r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
+)
 _KEY_END = re.compile(":(?:[ \t]|$)")
 _KEY_WITHOUT_SPACE = re.compile(
     r"[ ]*(?:-[ ]+)*+[^:\r\n]+:(?!//)[^ \t\r\n]"
 )  # a no-break space does not count
 LINE_END = re.compile("\r\n|\r|\n")
 
-# What follows on the same line as something whole, and what begins a line that fits
-# nowhere.
 _FOLLOWS = (
     "something follows the end of the value",
     "nothing after a closing quote or bracket; a quote within single quotes twice: 'it''s'",
 )
+"""Something stands behind a complete value, on the same line."""
+
 _MISFITS = {
     "did not find expected key": (
         "this line does not fit into the block around it",
@@ -118,6 +127,8 @@ _MISFITS = {
         "one document a file, its keys at the same indentation",
     ),
 }
+"""libyaml's message → what is said where a line begins that fits nowhere."""
+
 _UNCLOSED = {
     "did not find expected ',' or ']'": ("a list in brackets", "`[a, b]`"),
     "did not find expected ',' or '}'": ("an object in braces", "`{a: 1, b: 2}`"),
@@ -125,81 +136,86 @@ _UNCLOSED = {
 
 
 def explain(error: Any, text: str) -> tuple[str, str, Place]:
-    """What was found, what is allowed, and where, for an error of libyaml's scanner or
-    parser.
+    """Return what was found, what is allowed, and the place of the mistake.
+
+    ``error`` is one of libyaml's scanner or parser, for ``text``.
     """
-    said, here = str(error.problem), error.problem_mark
-    began = error.context_mark or here
-    char, first = _at(text, here), _at(text, began)
+    message, here = str(error.problem), error.problem_mark
+    beginning = error.context_mark or here
+    char, first = _at(text, here), _at(text, beginning)
+
     if conflict := _CONFLICT_MARK.search(text):
         return *_CONFLICT, place_after(text[: conflict.start()])
     if "\ufeff" in text[here.index - here.column : here.index + 1]:
-        return *_SECOND_BOM, place_after(
-            text[: text.rindex("\ufeff", 0, here.index + 1)]
-        )
-    if said in _UNCLOSED:
-        return _unclosed(said, here, began)
-    if said in _MISFITS:
-        return (
-            (*_MISFITS[said], _place(here))
-            if _begins_line(text, here)
-            else _follows(text, here)
-        )
-    if said in _WHERE_IT_BEGAN:
-        words = (
-            _COLON_WITHOUT_SPACE
-            if said == _NO_KEY and _KEY_WITHOUT_SPACE.match(text, began.index)
-            else _WHERE_IT_BEGAN[said]
-        )
-        return *words, _place(began)
-    if said in _PLACED_MESSAGES:
-        found, allowed = _PLACED_MESSAGES[said]
-        if said == _COLON and (start := _line_without_key(text, here)) is not None:
-            words = (
-                _COLON_WITHOUT_SPACE
-                if _KEY_WITHOUT_SPACE.match(text, start)
-                else _WHERE_IT_BEGAN[_NO_KEY]
-            )
-            return *words, place_after(text[:start])
-        if pair := _PAIR.match(text, here.index - 2):
+        position = text.rindex("\ufeff", 0, here.index + 1)
+        return *_SECOND_BOM, place_after(text[:position])
+
+    if message in _UNCLOSED:
+        return _unclosed(message, here, beginning)
+    if message in _MISFITS:
+        if _begins_line(text, here):
+            return *_MISFITS[message], _place(here)
+        return _follows(text, here)
+
+    if message == _NO_KEY:
+        return *_words_without_key(text, beginning.index), _place(beginning)
+    if message in _MESSAGES_AT_BEGINNING:
+        return *_MESSAGES_AT_BEGINNING[message], _place(beginning)
+
+    if message in _MESSAGES:
+        if message == _COLON and (start := _line_without_key(text, here)) is not None:
+            return *_words_without_key(text, start), place_after(text[:start])
+        if pair := _SURROGATE_PAIR.match(text, here.index - 2):
             return _in_halves(pair, here)
+        found, allowed = _MESSAGES[message]
         shown = repr(char) if char.strip() else "the end of the line"
         return found.format(char=shown), allowed.format(char=shown), _place(here)
-    if said == "found character that cannot start any token" and char == "\t":
+
+    if message == "found character that cannot start any token" and char == "\t":
         return "a tab in the indentation", _INDENTED, _place(here)
-    for sign, mark in ((first, began), (char, here)):
-        if sign in _INDICATORS:
-            block = "the text of a block on the lines below; " * (sign in "|>")
-            return f"a text that begins with {sign}", block + _IN_QUOTES, _place(mark)
-    return f"YAML: {said}", "well-formed YAML", _place(here)
+    for character, mark in ((first, beginning), (char, here)):
+        if character in _INDICATORS:
+            found, allowed = f"a text that begins with {character}", _IN_QUOTES
+            if character in "|>":
+                allowed = f"the text of a block on the lines below; {_IN_QUOTES}"
+            return found, allowed, _place(mark)
+    return f"YAML: {message}", "well-formed YAML", _place(here)
+
+
+def _words_without_key(text: str, start: int) -> tuple[str, str]:
+    """Return what was found and what is allowed, of a line that should be a key's."""
+    if _KEY_WITHOUT_SPACE.match(text, start):
+        return _COLON_WITHOUT_SPACE
+    return _KEY_WITHOUT_COLON
 
 
 def _follows(text: str, here: Any) -> tuple[str, str, Place]:
-    """What is said of something behind a value; of quotes that are closed on another
-    line, where they begin.
+    """Explain something that stands behind a value.
+
+    The value may be quoted text that began on an earlier line, because a quote there
+    was not closed. Then the place is where that text begins.
     """
     before = text[: here.index].rstrip(" ")
     quote, start = before[-1:], len(before) - 1
     while quote in ("'", '"') and (start := before.rfind(quote, 0, start)) >= 0:
-        if quote == "'" and before[start - 1 : start] == quote:
-            start -= 1  # twice: a quote within
-        elif before[start - 1 : start] != "\\" or quote == "'":
+        previous = before[start - 1 : start]
+        if quote == "'" and previous == quote:
+            start -= 1  # two single quotes stand for one within the text
+        elif previous != "\\" or quote == "'":
             place = place_after(before[:start])
             if place.line == here.line + 1:
                 break
-            return (
-                f"quoted text that begins here ends in line {here.line + 1}, and something follows it",
-                _LATE_END,
-                place,
-            )
+            found = f"quoted text that begins here ends in line {here.line + 1}, and something follows it"
+            return found, _LATE_END, place
     return *_FOLLOWS, _place(here)
 
 
 def _line_without_key(text: str, colon: Any) -> int | None:
-    """Where the line begins that should have been a key's, and has made one text with
-    what is before a colon.
+    """Return where a line begins that should have been a key's.
 
-    None where that text is the value of a key, or the colon is in its first line.
+    Without a colon, YAML takes such a line and those below it for one text, up to the
+    next colon, which is where libyaml stops. Returns None where that text is the value
+    of a key, or where the colon stands in its first line.
     """
     lines = text[: colon.index].splitlines(keepends=True)
     first = number = len(lines) - 1
@@ -220,24 +236,23 @@ def _line_without_key(text: str, colon: Any) -> int | None:
 
 
 def _in_halves(pair: re.Match[str], here: Any) -> tuple[str, str, Place]:
-    """JSON writes a character beyond U+FFFF as two escapes; YAML has one."""
-    whole = 0x10000 + (int(pair[1], 16) - 0xD800) * 0x400 + int(pair[2], 16) - 0xDC00
-    return (
-        "an escape in two halves, which only JSON has",
-        f"the character itself, or \\U{whole:08X}",
-        _place(here),
-    )
+    """Explain two escapes for one character.
+
+    JSON writes a character beyond U+FFFF so (RFC 8259 §7); YAML has one escape for it.
+    """
+    high, low = int(pair[1], 16) - 0xD800, int(pair[2], 16) - 0xDC00
+    code = 0x10000 + high * 0x400 + low
+    found = "an escape in two halves, which only JSON has"
+    return found, f"the character itself, or \\U{code:08X}", _place(here)
 
 
-def _unclosed(said: str, here: Any, began: Any) -> tuple[str, str, Place]:
-    what, allowed = _UNCLOSED[said]
-    if here.line == began.line:
-        return (
-            f"{what} goes on without a comma, or is not closed",
-            allowed,
-            _place(here),
-        )
-    return f"{what} is not closed", allowed, _place(began)
+def _unclosed(message: str, here: Any, beginning: Any) -> tuple[str, str, Place]:
+    """Explain a list in brackets or an object in braces that does not end."""
+    value, allowed = _UNCLOSED[message]
+    if here.line == beginning.line:
+        found = f"{value} goes on without a comma, or is not closed"
+        return found, allowed, _place(here)
+    return f"{value} is not closed", allowed, _place(beginning)
 
 
 def _at(text: str, mark: Any) -> str:
@@ -254,7 +269,7 @@ def _place(mark: Any) -> Place:
 
 
 def place_after(text: str) -> Place:
-    """The place of what follows a text."""
+    """Return the place of the character that follows a text."""
     lines = LINE_END.split(text)
     line, column = len(lines), len(lines[-1]) + 1
     return Place(line, column, line, column + 1)
