@@ -769,8 +769,7 @@ def application(
         read_secret(secret) if secret else b"",
     )
     watch = Watch(out, interface)
-    for prepare in interface.prepare:
-        prepare()
+    interface.prepare_process()
     return wsgi.application(
         lambda request: watch(), None, backstage, proxies(trusted or LOOPBACK)
     )

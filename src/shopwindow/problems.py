@@ -192,8 +192,10 @@ space, since the program never writes more than this at once.
 """
 
 LONGEST = 60
-"""Characters of a value or a key that a message quotes: enough to recognize it, and the
-message still fits on a line or two of a terminal.
+"""Characters of a value or a key that a message quotes.
+
+It is three quarters of a terminal's 80 columns, so that a quoted value takes no more
+than a line. Larger or smaller numbers work as well.
 """
 
 

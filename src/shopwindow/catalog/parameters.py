@@ -66,8 +66,10 @@ class IdsSelected:
 # -- filters by facet ------------------------------------------------------------------
 
 MAX_PARAMETER_VALUES = 100
-"""Values or ranges of one parameter: a shopper chooses a few, and a request must not
-cost more.
+"""Values or ranges of one parameter.
+
+The price of every product of a list is compared with the ranges one after the other, so
+this bounds what a request costs. Larger or smaller numbers work as well.
 """
 
 MAX_VALUE_LENGTH = 1000

@@ -33,14 +33,14 @@ class Interface:
     the instant of the build. ``indexes`` are files built from streamed kinds.
     ``tables`` are what actions write, and ``mails`` what they promise people by way of
     the outbox (interface.mail). ``applications`` names the kind whose documents hold
-    digests of API keys; None: no key is asked for. ``prepare`` is called before a
-    worker is ready, for what its first requests would wait for, and ``derived`` are
-    derivations that it makes from each release before that. ``families`` are those of
-    the shop that add a part to site.yaml's schema, schemas/site/<family>.json.
-    ``schemas`` and ``templates`` are folders, searched before the program's own: the
-    templates are those of mails and of nginx, and parts of site.yaml's schema may lie
-    in the schemas' site/. ``collections`` are those of a content folder or a release;
-    their kinds and operations are among the others.
+    digests of API keys; None: no key is asked for. ``prepare`` are functions for what
+    the first requests would wait for (`prepare_process` calls them), and ``derived``
+    are derivations that a worker makes from each release before it is ready.
+    ``families`` are those of the shop that add a part to site.yaml's schema,
+    schemas/site/<family>.json. ``schemas`` and ``templates`` are folders, searched
+    before the program's own: the templates are those of mails and of nginx, and parts
+    of site.yaml's schema may lie in the schemas' site/. ``collections`` are those of a
+    content folder or a release; their kinds and operations are among the others.
     """
 
     title: str
@@ -59,6 +59,11 @@ class Interface:
     schemas: Traversable | None = None
     templates: Traversable | None = None
     collections: tuple[Collection, ...] = ()
+
+    def prepare_process(self) -> None:
+        """Call every function of ``prepare``: once in a process, before it serves."""
+        for prepare in self.prepare:
+            prepare()
 
     @cached_property
     def routes(self) -> Routes:

@@ -269,8 +269,7 @@ def make() -> Front:
     logs = os.environ.get("SHOPWINDOW_LOG_DIR", "")
     secret = read_secret(os.environ[SECRET]) if os.environ.get(SECRET) else b""
     backstage = Backstage(database, LogFile(Path(logs)) if logs else None, secret)
-    for prepare in interface.prepare:
-        prepare()
+    interface.prepare_process()
     return application(lambda request: watch(), metrics, backstage, trusted)
 
 

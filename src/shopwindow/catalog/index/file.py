@@ -6,7 +6,12 @@ import sqlite3
 from pathlib import Path
 
 PAGE_SIZE = 16384
-"""Bytes. Documents and columns are long: larger pages mean fewer reads for each."""
+"""Bytes of a page of the file, where SQLite's own default is 4096.
+
+Documents and columns are long, and a value that does not fit on its page continues on a
+chain of others: the larger the pages, the shorter the chains. Any size that SQLite
+allows works as well, but another one changes the bytes of every catalog.
+"""
 
 _VERSION = slice(96, 100)
 """Where a file says which SQLite wrote it last (SQLite's file format, 1.3)."""

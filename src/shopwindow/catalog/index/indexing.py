@@ -56,17 +56,25 @@ INDEX_FORMAT = 2
 """The format of catalog.sqlite; a reader refuses any other."""
 
 CHUNK = 500
-"""Products whose rows a worker computes at a time: enough to make up for the way
-between processes, and few enough to hold in memory for each worker.
+"""Products whose rows a worker computes at a time.
+
+Each chunk is one transfer between processes, and a worker holds the rows of one in
+memory. The catalog's bytes do not depend on this number, and larger or smaller ones
+work as well.
 """
 
 CHUNKS_WORDED = 4
-"""Words are counted over so many chunks at a time: the more products, the more words
-they share, and the fewer counts are written.
+"""Chunks whose words a worker counts together.
+
+The more products, the more words they share, and the fewer counts are written. The
+catalog's bytes do not depend on this number, and larger or smaller ones work as well.
 """
 
 MAX_FACETS = 8
-"""Attributes that are facets: those that most products have. A shopper reads no more.
+"""Attributes that are facets, at most: those that most products have.
+
+Each facet is a column over all active products, and every narrowed list counts it.
+Larger or smaller numbers work as well; docs/explain/catalog-index.md names this one.
 """
 
 FACET_SHARE = 50
@@ -74,7 +82,11 @@ FACET_SHARE = 50
 """
 
 MAX_FACET_VALUES = 1000
-"""An attribute with more values is no facet: nobody chooses from so many."""
+"""An attribute with more values is no facet: `facetexpandall` would list all of them.
+
+Brands, colors and sizes are facets however many there are. Larger or smaller numbers
+work as well; docs/explain/catalog-index.md names this one.
+"""
 
 LIMITED_QUANTITY = 3
 """Stock up to which a store's status is LIMITED, unless site.yaml says otherwise."""

@@ -53,8 +53,10 @@ MAX_COMPLETIONS = 40
 """A beginning stands for at most so many words, the most frequent ones."""
 
 MAX_COMPLETION_PRODUCTS = 200_000
-"""A beginning stands for no more words once so many products have one of them: FTS5
-reads the list of every one.
+"""A beginning stands for no more words once so many products have one of them.
+
+FTS5 reads the list of products of every word, so this bounds what one beginning costs.
+The most frequent word counts in any case. Larger or smaller numbers work as well.
 """
 
 FEW_RESULTS = 10
@@ -65,8 +67,11 @@ DERIVED_LETTERS = 3
 """
 
 MAX_SCORED = 400
-"""So many products are scored; the others follow by their static rank. Nobody turns
-that many pages, and scoring reads the words of each.
+"""So many products are scored; the others follow by their static rank.
+
+Scoring reads the words of each product, so this bounds what one search costs. It is
+four pages of the 100 products that clients ask for at most (wire-shapes 2). Larger or
+smaller numbers work as well.
 """
 
 MAX_PARTS = 40

@@ -18,8 +18,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 MAX_WORD = 40
-"""Letters of a word; the rest is ignored. Longer ones are no words that a shopper
-types.
+"""Characters of a word in ASCII that its stem is made of; the rest is ignored.
+
+It bounds the stems that a product's text can add to the index: a description may hold
+an address or a code of any length. Larger or smaller numbers work as well.
 """
 
 _WORD = re.compile(r"[^\W_]+")

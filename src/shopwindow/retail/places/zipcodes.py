@@ -36,9 +36,11 @@ lat, long.
 """
 
 CACHED_NAMES = 4096
-"""Names whose points a process remembers. What people search for is mostly the same few
-places, and an unknown name costs a search through all entries; the bound keeps a client
-that sends ever new names from filling the memory.
+"""Names whose points a process caches: so many zip codes, cities and counties each.
+
+A name that is not cached costs a search through all of the package's entries. The bound
+keeps a client that sends ever new names from filling the memory; larger or smaller ones
+work as well.
 """
 
 

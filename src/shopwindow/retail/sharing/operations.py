@@ -54,8 +54,10 @@ all customers.
 """
 
 MAX_RECIPIENTS = 10
-"""Recipients of one request, unless site.yaml says otherwise: what the limit of a
-network address admits in an hour.
+"""Recipients of one request, unless site.yaml says otherwise.
+
+It is what `MAIL_LIMITS` admits from a network address: that limit would refuse a
+request with more recipients at any time.
 """
 
 
