@@ -11,6 +11,8 @@ from shopwindow.catalog.categories import OPERATIONS as CATEGORIES
 from shopwindow.catalog.index.building import CATALOG
 from shopwindow.catalog.kinds import KINDS as CATALOG_KINDS
 from shopwindow.catalog.products import OPERATIONS as PRODUCTS
+from shopwindow.catalog.recommendations import OPERATIONS as RECOMMENDATIONS
+from shopwindow.catalog.reviews import OPERATIONS as REVIEWS
 from shopwindow.catalog.search import OPERATIONS as SEARCH
 from shopwindow.catalog.status import OPERATIONS as STATUS
 from shopwindow.interface.interface import Interface
@@ -51,6 +53,8 @@ INTERFACE = Interface(
         *BAGS,
         *CATEGORIES,
         *PRODUCTS,
+        *RECOMMENDATIONS,
+        *REVIEWS,
         *SEARCH,
         *AVAILABILITY,
         *STATUS,

@@ -1,8 +1,11 @@
-"""What the catalog's operations share: the port, products as elements, images,
-categories, the envelope.
+"""What several operations of the catalog share.
+
+The functions return the catalog of a release, the refusal where something does not
+exist, and the parts that several responses have alike. The parameters are those that
+mean the same in several operations.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from shopwindow.catalog.parameters import FacetValues, Ranges
 from shopwindow.catalog.parts import DEFAULT_IMAGES, Images, element, surroundings
@@ -11,19 +14,23 @@ from shopwindow.content.documents import Content
 from shopwindow.content.schedule import PUBLISHED
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count
+from shopwindow.interface.kinds import Count, Ids
 from shopwindow.interface.operation import Others, Parameter
 from shopwindow.problems import Fault, Refusal
 
 MAX_WIDTH = 5000
+"""Pixels. The width goes into the URLs of images and costs nothing here, so larger or
+smaller numbers work as well.
+"""
+
 RESPONSE_TIME = "0ms"
-"""Not measured: bytes depend on what is live, not on when it was asked (wire shapes
-§1).
+"""The envelope's `resptime`. It is not measured, since the bytes of a response depend
+on what is live and not on when the request came (wire-shapes 1).
 """
 
 
 def of(content: Content) -> Catalog:
-    """The catalog of the release. Raises Refusal where it has none."""
+    """Return the catalog of the release. Raises Refusal if it has none."""
     if content.index("catalog") is None:
         raise nothing("there is no catalog")
     catalog: Catalog = content.index("catalog")
@@ -31,13 +38,18 @@ def of(content: Content) -> Catalog:
 
 
 def nothing(detail: str, where: str = "") -> Refusal:
-    """What was asked for is not there (wire shapes §1)."""
+    """Return the refusal for what does not exist (wire-shapes 1).
+
+    ``where`` is the parameter that named it, or empty.
+    """
     return Refusal("no_data", (Fault(where, detail),))
 
 
 def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str, Json]:
-    """What stands before the list in answers of the v3 category family (wire shapes
-    §1).
+    """Return what stands before the list in version 3 (wire-shapes 1).
+
+    ``perpage`` are products on a page, ``page`` counts from 1, and ``total`` counts
+    what is on all pages. A list without pages has 0 for the first two.
     """
     return {
         "resultsperpage": perpage,
@@ -49,44 +61,24 @@ def envelope(content: Content, perpage: int, page: int, total: int) -> dict[str,
 
 
 def elements(content: Content, ids: Sequence[int], images: Images) -> list[Json]:
-    """Products in the order of their ids; those whose images nobody asked otherwise are
-    stored rendered.
+    """Return the elements of products in the order of ``ids``.
+
+    The index stores them rendered with the default images. With other images they are
+    rendered here.
     """
     catalog = of(content)
     if images is DEFAULT_IMAGES:
-        found = catalog.rendered(ids, "element")
-        return [found[id] for id in ids if id in found]
+        rendered = catalog.rendered(ids, "element")
+        return [rendered[id] for id in ids if id in rendered]
     around, products = surroundings(content), catalog.products(ids)
     return [element(products[id], around, images) for id in ids if id in products]
 
 
-# -- categories ------------------------------------------------------------------------
-
-
-def categories(content: Content, ids: Iterable[int]) -> list[Json]:
-    """Those that exist. Raises Refusal where none does."""
-    catalog = of(content)
-    found = [category for id in ids if (category := catalog.category(id)) is not None]
-    if not found:
-        raise nothing("no category has an id that was asked for")
-    return found
-
-
-def all_categories(content: Content) -> Iterable[Json]:
-    """Every category, each before its children; none without a catalog."""
-    if content.index("catalog") is not None:
-        catalog = of(content)
-        waiting = list(reversed(catalog.roots()))
-        while waiting:
-            category = catalog.category(waiting.pop())
-            if category is not None:
-                waiting.extend(reversed(category["children"]))
-                yield category
-
-
 # -- parameters ------------------------------------------------------------------------
 
-
+PRODUCT_IDS = Parameter(
+    "productId", Ids(), "Product ids, comma-separated.", example="520100"
+)
 IMAGE_WIDTH = Parameter(
     "imagewidth",
     Count(MAX_WIDTH),
@@ -127,16 +119,13 @@ _OF_IMAGES = frozenset(
 
 
 def images(call: Call) -> Images:
-    """What a Call asks of images; DEFAULT_IMAGES where it asks nothing of them."""
-    for name, _ in call.arguments:
-        if name in _OF_IMAGES:
-            break
-    else:
+    """Return the images that a Call wants: DEFAULT_IMAGES itself if it names none."""
+    arguments: Mapping[str, int] = dict(call.arguments)
+    if _OF_IMAGES.isdisjoint(arguments):
         return DEFAULT_IMAGES
-    given: Mapping[str, int] = dict(call.arguments)
     return Images(
-        given.get("imagewidth", DEFAULT_IMAGES.width),
-        given.get("upcimagewidth", DEFAULT_IMAGES.upc_width),
-        given.get("swatchimagewidth", DEFAULT_IMAGES.swatch_width),
-        given.get("imagequality"),
+        arguments.get("imagewidth", DEFAULT_IMAGES.width),
+        arguments.get("upcimagewidth", DEFAULT_IMAGES.upc_width),
+        arguments.get("swatchimagewidth", DEFAULT_IMAGES.swatch_width),
+        arguments.get("imagequality"),
     )

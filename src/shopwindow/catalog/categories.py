@@ -12,11 +12,10 @@ from shopwindow.catalog.answers import (
     PRICE_RANGES,
     SWATCH_IMAGE_WIDTH,
     UPC_IMAGE_WIDTH,
-    all_categories,
-    categories,
     elements,
     envelope,
     images,
+    nothing,
     of,
 )
 from shopwindow.catalog.protocol import Facet, Page, ProductQuery
@@ -53,7 +52,7 @@ def index(content: Content, call: Call) -> Json:
     depth.
     """
     id = call["category"]
-    top = of(content).roots() if id is None else (categories(content, (id,))[0]["id"],)
+    top = of(content).roots() if id is None else (_named(content, (id,))[0]["id"],)
     nodes = _nodes(content, top, call["depth"])
     return envelope(content, 0, 0, len(nodes)) | ({"category": nodes} if nodes else {})
 
@@ -70,6 +69,14 @@ def _nodes(content: Content, ids: Iterable[int], levels: int) -> list[Json]:
 def _existing(content: Content, ids: Iterable[int]) -> list[Json]:
     catalog = of(content)
     return [category for id in ids if (category := catalog.category(id)) is not None]
+
+
+def _named(content: Content, ids: Iterable[int]) -> list[Json]:
+    """Return those categories of a request that exist. Raises Refusal if none does."""
+    existing = _existing(content, ids)
+    if not existing:
+        raise nothing("no category has an id that was asked for")
+    return existing
 
 
 def _node(category: Json, children: list[Json]) -> Json:
@@ -104,7 +111,7 @@ def category(content: Content, call: Call) -> Json:
         facets="facet" in call["show"],
         products="product" in call["show"],
     )
-    documents = categories(content, call["categoryId"])
+    documents = _named(content, call["categoryId"])
     rendered = [_category(content, document, query) for document in documents]
     return envelope(content, 0, 0, len(rendered)) | {"category": rendered}
 
@@ -168,7 +175,7 @@ def _list(products: list[Json]) -> Json:
 
 def browse_products(content: Content, call: Call) -> Json:
     """Return a page of the products of each category and of all below it."""
-    documents = categories(content, call["categoryId"])
+    documents = _named(content, call["categoryId"])
     query = ProductQuery(
         filters=call.others(),
         price=call["PRICE"] or (),
@@ -247,7 +254,7 @@ def _values(facet: Facet) -> list[Json]:
 
 def brand_index(content: Content, call: Call) -> Json:
     """Return the brands of the products in some categories, by name."""
-    ids = [category["id"] for category in categories(content, call["categoryId"])]
+    ids = [category["id"] for category in _named(content, call["categoryId"])]
     brands = of(content).brands(ids, call["refcatid"])
     rendered = [{"brandName": name, "brandURL": url} for name, url in brands]
     return {"brandIndex": rendered} if rendered else {}
@@ -257,7 +264,20 @@ def brand_index(content: Content, call: Call) -> Json:
 
 
 def _each(content: Content) -> Iterable[Arguments]:
-    return ({"categoryId": (category["id"],)} for category in all_categories(content))
+    return ({"categoryId": (id,)} for id in _all_ids(content))
+
+
+def _all_ids(content: Content) -> Iterable[int]:
+    """Yield the id of every category, each before its children; none without a catalog."""
+    if content.index("catalog") is None:
+        return
+    catalog = of(content)
+    waiting = list(reversed(catalog.roots()))
+    while waiting:
+        category = catalog.category(waiting.pop())
+        if category is not None:
+            waiting.extend(reversed(category["children"]))
+            yield category["id"]
 
 
 _CATEGORY_IDS = Parameter(

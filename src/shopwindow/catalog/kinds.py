@@ -1,5 +1,7 @@
-"""What the catalog consists of: streamed kinds, for there may be millions, which only
-the catalog's index holds.
+"""The kinds of the catalog.
+
+All of them are streamed: there may be millions of documents, so they are read one by
+one, and only the catalog's index holds them.
 """
 
 from shopwindow.content.kinds import EACH, Kind, Reference
@@ -43,6 +45,4 @@ RECOMMENDATION = _kind(
 )
 
 KINDS = (CATEGORY, BRAND, SYNONYM, PRODUCT, INVENTORY, REVIEW, RECOMMENDATION)
-"""In the order in which a check needs them: what is referred to comes before what
-refers to it.
-"""
+"""In the order of a check: a kind stands after those that its documents refer to."""

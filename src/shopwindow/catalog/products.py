@@ -1,12 +1,21 @@
-"""Products: the index, details in versions 3 and 4, recommendations, reviews (interface
-4.9, wire shapes §2).
+"""Products: the index of all, and details in versions 3 and 4.
+
+Source of the shapes: interface 4.9, wire-shapes 2.
+
+How details work. A client names products by id or by UPC, and each version has one
+function that returns what it shows of some products, by id (`_version_3`,
+`_version_4`). The index of the catalog stores what requests without a selection show,
+rendered; anything else is rendered from the products' documents. `_response` puts the
+products in order of id, and an error beside them for each number that leads to none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from shopwindow.catalog.answers import (
     IMAGE_QUALITY,
     IMAGE_WIDTH,
+    PRODUCT_IDS,
     SWATCH_IMAGE_WIDTH,
     UPC_IMAGE_WIDTH,
     envelope,
@@ -21,16 +30,17 @@ from shopwindow.catalog.parts import (
     PARTS_BY_WORD,
     Images,
     Surroundings,
-    image_url,
-    lowered,
-    price4,
-    product_url,
     promotions4,
     rebates4,
     surroundings,
     upcs4,
 )
-from shopwindow.catalog.protocol import Reviews
+from shopwindow.catalog.reviews import (
+    MAX_REVIEWS,
+    REVIEWS_PER_PAGE,
+    reviews_v3,
+    reviews_v4,
+)
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface import fields
@@ -47,175 +57,186 @@ from shopwindow.interface.operation import (
 )
 from shopwindow.retail.articles import products_of_upcs
 
-MAX_REVIEWS = 100
-SOURCE = "CUSTOMER"
-"""Who reviews come from. Not specified."""
+ProductsById = Mapping[int, Json]
+"""What a response shows of products, by their ids."""
 
 # -- the index -------------------------------------------------------------------------
 
 
 def index(content: Content, call: Call) -> Json:
-    """The ids of all active products, or of those updated since an instant."""
+    """Return the ids of all active products, or of those updated since an instant."""
     total, ids = of(content).product_ids(call["since"])
-    told = envelope(content, 0, 0, total)
-    if not ids:
-        return told
-    return told | {"product": [{"id": id} for id in ids]}
+    response = envelope(content, 0, 0, total)
+    if ids:
+        response["product"] = [{"id": id} for id in ids]
+    return response
+
+
+# -- the response ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _NumberKind:
+    """What the numbers of a request are, and how an error says that one leads nowhere.
+
+    ``key`` is the error's property that has the number.
+    """
+
+    key: str
+    no_product: str
+    not_this_one: str
+
+
+_BY_ID = _NumberKind(
+    "product", "no product has such an id", "no product has the id {number}"
+)
+_BY_UPC = _NumberKind(
+    "upc", "no UPC has a number that was asked for", "no UPC has the number {number}"
+)
+
+
+def _response(
+    products: ProductsById,
+    kind: _NumberKind,
+    numbers: Iterable[int],
+    existing: Mapping[int, object],
+) -> Json:
+    """Return products in order of id, and an error for each number without one.
+
+    Args:
+        products: at least one, or a Refusal is raised.
+        kind: what ``numbers`` are.
+        numbers: those of the request.
+        existing: the numbers that lead to a product.
+
+    Source of the shape: wire-shapes 2.
+    """
+    if not products:
+        raise nothing(kind.no_product)
+    response: Json = {"product": [products[id] for id in sorted(products)]}
+    errors = [_error(kind, number) for number in numbers if number not in existing]
+    if errors:
+        response["errors"] = errors
+    return response
+
+
+def _error(kind: _NumberKind, number: int) -> Json:
+    code = ERROR_CODES["no_data"]
+    return {
+        "errorCode": code.error_code,
+        "message": code.message,
+        "errorDetail": [kind.not_this_one.format(number=number)],
+        "success": False,
+        kind.key: number,
+    }
 
 
 # -- version 3 -------------------------------------------------------------------------
 
 
 def details_v3(content: Content, call: Call) -> Json:
-    """Products by id: the product element, and what `show` adds to it or takes from it."""
+    """Return products by id: their elements, and the other parts that `show` names.
+
+    Raises Refusal if no product has one of the ids.
+    """
     ids: Sequence[int] = call["productId"]
-    return _answer("product", _version_3(content, call, ids), ids, "product")
+    products = _version_3(content, call, ids)
+    return _response(products, _BY_ID, ids, products)
 
 
 def details_v3_by_upc(content: Content, call: Call) -> Json:
-    """The products of UPCs."""
+    """Return the products of UPCs, as `details_v3` does by id."""
     numbers: Sequence[int] = call["upc"]
-    found = products_of_upcs(content, numbers)
-    told = _version_3(content, call, sorted(set(found.values())))
-    return _answer("upc", told, numbers, "UPC", found)
-
-
-def _version_3(content: Content, call: Call, ids: Sequence[int]) -> Mapping[int, Json]:
-    catalog, shown = of(content), call["show"]
-    if shown is None and images(call) is DEFAULT_IMAGES:
-        heads, rests = catalog.rendered(ids, "element"), catalog.rendered(ids, "rest3")
-        return {id: heads[id] | rests[id] for id in ids if id in heads}
-    around, products = surroundings(content), catalog.products(ids)
-    words = shown or DEFAULT_SHOWN
-    if "promotion" in words:
-        products = {id: _promoted(content, product) for id, product in products.items()}
-    told = {
-        id: _shown(products[id], words, around, images(call))
-        for id in ids
-        if id in products
-    }
-    if "review" in words:
-        for id, product in told.items():
-            product |= _lowered_reviews(catalog.reviews(id, 1, call["numOfReviews"]))
-    return told
+    id_of_upc = products_of_upcs(content, numbers)
+    products = _version_3(content, call, sorted(set(id_of_upc.values())))
+    return _response(products, _BY_UPC, numbers, id_of_upc)
 
 
 DEFAULT_SHOWN = tuple(
     word for word in PARTS_BY_WORD if word not in ("promotion", "review")
 )
-"""Interface 4.9: every attribute but reviews and promotions, which are told only when
-asked for.
+"""What a request shows that has no `show`: everything but promotions and reviews
+(interface 4.9).
 """
 
 
-def _shown(
-    product: Json, words: Iterable[str], around: Surroundings, images: Images
+def _version_3(content: Content, call: Call, ids: Sequence[int]) -> ProductsById:
+    """Return what version 3 shows of those products that exist."""
+    catalog, show, image_sizes = of(content), call["show"], images(call)
+    if show is None and image_sizes is DEFAULT_IMAGES:
+        elements = catalog.rendered(ids, "element")
+        rests = catalog.rendered(ids, "rest3")
+        return {id: elements[id] | rests[id] for id in ids if id in elements}
+
+    words = show or DEFAULT_SHOWN
+    documents, around = catalog.products(ids), surroundings(content)
+    products: dict[int, Json] = {}
+    for id in ids:
+        if id not in documents:
+            continue
+        document = documents[id]
+        if "promotion" in words:
+            document = _with_promotions(content, document)
+        products[id] = _with_parts(document, words, around, image_sizes)
+        if "review" in words:
+            products[id] |= reviews_v3(content, id, call["numOfReviews"])
+    return products
+
+
+def _with_parts(
+    product: Json, words: Iterable[str], around: Surroundings, image_sizes: Images
 ) -> Json:
-    """The pieces of a product that some words of `show` ask for."""
-    wanted = {piece for word in words for piece in PARTS_BY_WORD[word]}
-    pieces = (piece(product, around, images) for piece in ORDER if piece in wanted)
-    return {
-        "id": product["id"],
-        **{key: value for piece in pieces for key, value in piece},
-    }
-
-
-def _lowered_reviews(found: Reviews) -> Json:
-    return {"review": lowered(_reviews4(found))} if found.total else {}
-
-
-def _answer(
-    key: str,
-    told: Mapping[int, Json],
-    asked: Sequence[int],
-    what: str,
-    found: Mapping[int, int] | None = None,
-) -> Json:
-    """Products by id, beside an error for each number that leads to none (wire shapes
-    §2). Raises Refusal for none.
-    """
-    if not told:
-        raise nothing(
-            f"no {what} has a number that was asked for"
-            if key == "upc"
-            else "no product has such an id"
-        )
-    value: dict[str, Json] = {
-        "product": [told[id] for id in (sorted(told) if len(told) > 1 else told)]
-    }
-    known = told if found is None else found
-    if len(known) < len(asked):
-        value["errors"] = [
-            _error(key, what, number) for number in asked if number not in known
-        ]
-    return value
-
-
-def _error(key: str, what: str, number: int) -> Json:
-    code = ERROR_CODES["no_data"]
-    detail = (
-        f"no {what} has the number {number}"
-        if key == "upc"
-        else f"no {what} has the id {number}"
-    )
-    return {
-        "errorCode": code.error_code,
-        "message": code.message,
-        "errorDetail": [detail],
-        "success": False,
-        key: number,
-    }
+    """Return the id of a product and the parts that some words of `show` stand for."""
+    wanted = {part for word in words for part in PARTS_BY_WORD[word]}
+    shown: dict[str, Json] = {"id": product["id"]}
+    for part in ORDER:
+        if part in wanted:
+            shown.update(part(product, around, image_sizes))
+    return shown
 
 
 # -- version 4 -------------------------------------------------------------------------
 
-SELECTABLE = (
-    "productdetails",
-    "upcs",
-    "productcategory",
-    "reviews",
-    "rebates",
-    "promotions",
-)
-
 
 def details_v4(content: Content, call: Call) -> Json:
-    """Products by id: `productDetails`, or what the selector asks for."""
+    """Return products by id: `productDetails`, or what the selector names.
+
+    Raises Refusal if no product has one of the ids.
+    """
     selection: Selection = call["productId"]
-    return _answer(
-        "product",
-        _version_4(content, selection.ids, selection.mask),
-        selection.ids,
-        "product",
-    )
+    products = _version_4(content, selection.ids, selection.mask)
+    return _response(products, _BY_ID, selection.ids, products)
 
 
 def details_v4_by_upc(content: Content, call: Call) -> Json:
-    """The products of UPCs: of the numbers of bar codes or, where there is none, of
-    bags' upcIds.
+    """Return the products of UPCs, as `details_v4` does by id.
+
+    A number is that of a bar code or, where no bar code has it, the upcId of a bag.
     """
     selection: Selection = call["upcId"]
-    found = products_of_upcs(content, selection.ids, or_skus=True)
-    told = _version_4(content, sorted(set(found.values())), selection.mask)
-    return _answer("upc", told, selection.ids, "UPC", found)
+    id_of_upc = products_of_upcs(content, selection.ids, or_skus=True)
+    ids = sorted(set(id_of_upc.values()))
+    products = _version_4(content, ids, selection.mask)
+    return _response(products, _BY_UPC, selection.ids, id_of_upc)
 
 
 def _version_4(
     content: Content, ids: Sequence[int], mask: fields.Mask | None
-) -> Mapping[int, Json]:
+) -> ProductsById:
+    """Return what version 4 shows of those products that exist."""
     if mask is None:
+        details = _details(content, ids)
         return {
-            id: {"id": id, "productDetails": detail}
-            for id, detail in _details(content, ids).items()
+            id: {"id": id, "productDetails": detail} for id, detail in details.items()
         }
-    products, wanted = of(content).products(ids), dict(mask)
+    documents, wanted = of(content).products(ids), dict(mask)
     return {
-        id: _selected(content, products[id], wanted) for id in ids if id in products
+        id: _selected(content, documents[id], wanted) for id in ids if id in documents
     }
 
 
-def _details(content: Content, ids: Sequence[int]) -> Mapping[int, Json]:
-    """The `productDetails` of products, with their collections and members."""
+def _details(content: Content, ids: Sequence[int]) -> ProductsById:
+    """Return the `productDetails` of products, with their collections and members."""
     catalog = of(content)
     details, families = catalog.rendered(ids, "detail4"), catalog.families(ids)
     relatives = {id: _relatives(content, *families[id]) for id in families}
@@ -224,262 +245,170 @@ def _details(content: Content, ids: Sequence[int]) -> Mapping[int, Json]:
 
 def _relatives(
     content: Content, members: Sequence[int], collections: Sequence[int]
-) -> dict[str, Json]:
-    """What a product belongs to and what belongs to it; their details are told without
-    their own relatives.
+) -> Json:
+    """Return the collections that a product is in, and its members if it is one.
+
+    The details of these have no relatives of their own, or a collection and its member
+    would show one another without end.
     """
-    beside = of(content).rendered((*members, *collections), "detail4")
-    told: dict[str, Json] = {
-        "collection": {
-            name: True
-            for name, ids in (("incollection", collections), ("iscollection", members))
-            if ids
-        }
-    }
+    details = of(content).rendered((*members, *collections), "detail4")
+    flags = {}
+    if collections:
+        flags["incollection"] = True
+    if members:
+        flags["iscollection"] = True
+    relatives: dict[str, Json] = {"collection": flags}
     for name, ids in (("masterProducts", collections), ("childProducts", members)):
-        if known := [id for id in ids if id in beside]:
-            told[name] = [{"id": id, "productDetails": beside[id]} for id in known]
-    return told
+        existing = [id for id in ids if id in details]
+        if existing:
+            relatives[name] = [
+                {"id": id, "productDetails": details[id]} for id in existing
+            ]
+    return relatives
 
 
 def _selected(
     content: Content, product: Json, wanted: Mapping[str, fields.Mask | None]
 ) -> Json:
-    """What a selector asks of a product. A UPC always keeps its number."""
-    told: dict[str, Json] = {"id": product["id"]}
+    """Return what a selector names of a product; parts that are empty are left out."""
+    id = product["id"]
+    shown: dict[str, Json] = {"id": id}
     if "productdetails" in wanted:
-        detail = _details(content, (product["id"],))[product["id"]]
-        inner = wanted["productdetails"]
-        told["productDetails"] = (
-            detail if inner is None else fields.select(detail, inner, folded=True)
-        )
-    lists = {
-        "upcs": ("upcs", upcs4),
-        "productcategory": (
-            "productCategory",
-            lambda product: _categories(content, product),
-        ),
-        "reviews": ("Reviews", lambda product: _all_reviews(content, product)),
-        "rebates": ("rebates", rebates4),
-        "promotions": (
-            "promotions",
-            lambda product: promotions4(
-                _promoted(content, product), surroundings(content)
-            ),
-        ),
-    }
-    for word, (key, make) in lists.items():
-        if word in wanted and (value := make(product)):
-            kept = _kept(value, wanted[word])
-            if kept:
-                told[key] = kept
-    return told
+        detail, mask = _details(content, (id,))[id], wanted["productdetails"]
+        if mask is not None:
+            detail = fields.select(detail, mask, folded=True)
+        shown["productDetails"] = detail
+    for word, (key, view) in _SELECTABLE_PARTS.items():
+        if word not in wanted:
+            continue
+        part = _masked(view(content, product), wanted[word])
+        if part:
+            shown[key] = part
+    return shown
 
 
-def _kept(value: Json, mask: fields.Mask | None) -> Json:
+def _masked(part: Json, mask: fields.Mask | None) -> Json:
+    """Return what a mask names of a part. A UPC always keeps its number."""
     if mask is None:
-        return value
-    if isinstance(value, dict):
-        return fields.select(value, mask, folded=True)
+        return part
+    if isinstance(part, dict):
+        return fields.select(part, mask, folded=True)
     mask = (*mask, ("upcnumber", None))
-    return [fields.select(item, mask, folded=True) for item in value]
+    return [fields.select(item, mask, folded=True) for item in part]
+
+
+def _upcs(content: Content, product: Json) -> list[Json]:
+    return upcs4(product)
 
 
 def _categories(content: Content, product: Json) -> list[Json]:
-    """The root above the home category, then the home category; a home that is a root
-    is told as both.
+    """Return a product's home category below the root above it.
+
+    A home category that is a root is in the list as both.
     """
-    way = _way_up(content, product["categories"][0])
-    named = (("rootcategory", way[-1:]), ("homecategory", way[:1]))
+    line = _line(content, product["categories"][0])
+    if not line:
+        return []
+    home, root = line[0], line[-1]
     return [
-        {"id": each["id"], "name": each["name"], "type": kind}
-        for kind, known in named
-        for each in known
+        {"id": root["id"], "name": root["name"], "type": "rootcategory"},
+        {"id": home["id"], "name": home["name"], "type": "homecategory"},
     ]
 
 
-def _way_up(content: Content, id: int | None) -> list[Json]:
-    """A category and all above it, up to a root."""
-    found = []
+def _line(content: Content, id: int | None) -> list[Json]:
+    """Return a category and all above it, up to a root."""
+    line = []
     while id is not None and (category := of(content).category(id)) is not None:
-        found.append(category)
+        line.append(category)
         id = category["parent"]
-    return found
+    return line
 
 
-def _promoted(content: Content, product: Json) -> Json:
-    """A product with all the promotions that hold for it: it names them, or they name
-    it or where it stands.
+def _reviews(content: Content, product: Json) -> Json:
+    return reviews_v4(content, product["id"])
+
+
+def _rebates(content: Content, product: Json) -> list[Json]:
+    return rebates4(product)
+
+
+def _promotions(content: Content, product: Json) -> list[Json]:
+    return promotions4(_with_promotions(content, product), surroundings(content))
+
+
+_SELECTABLE_PARTS: Mapping[str, tuple[str, Callable[[Content, Json], Json]]] = {
+    "upcs": ("upcs", _upcs),
+    "productcategory": ("productCategory", _categories),
+    "reviews": ("Reviews", _reviews),
+    "rebates": ("rebates", _rebates),
+    "promotions": ("promotions", _promotions),
+}
+"""The selector's word → the key in the response, and what returns the value."""
+
+SELECTABLE = ("productdetails", *_SELECTABLE_PARTS)
+"""The words that a selector may have outermost (wire-shapes 2)."""
+
+
+# -- promotions ------------------------------------------------------------------------
+
+
+def _with_promotions(content: Content, product: Json) -> Json:
+    """Return a product with the numbers of all promotions that hold for it.
+
+    The product names a promotion, or the promotion names the product, or a category
+    that the product is in or below.
     """
     inside = {
         category["id"]
         for id in product["categories"]
-        for category in _way_up(content, id)
+        for category in _line(content, id)
     }
-    named = [
-        each["promoId"]
-        for each in content.documents("promotion")
-        if product["id"] in each.get("products", ())
-        or not inside.isdisjoint(each.get("categoryIds", ()))
+    naming = [
+        promotion["promoId"]
+        for promotion in content.documents("promotion")
+        if product["id"] in promotion.get("products", ())
+        or not inside.isdisjoint(promotion.get("categoryIds", ()))
     ]
-    return product | {"promotions": sorted({*product.get("promotions", ()), *named})}
+    named = product.get("promotions", ())
+    return product | {"promotions": sorted({*named, *naming})}
 
 
-# -- reviews ---------------------------------------------------------------------------
+# -- the operations --------------------------------------------------------------------
 
 
-def _all_reviews(content: Content, product: Json) -> Json:
-    found = of(content).reviews(product["id"], 1, MAX_REVIEWS)
-    return _reviews4(found) if found.total else {}
+def _prerendered_ids(content: Content) -> Sequence[int]:
+    """Return the products whose details are pre-rendered.
 
-
-def _reviews4(found: Reviews) -> Json:
-    counts = {
-        f"countFor{stars}Star{'' if stars == 1 else 's'}": count
-        for stars, count in enumerate(found.counts, 1)
-    }
-    told = {
-        "averageOverallRating": found.average,
-        "totalReviewCount": found.total,
-        **counts,
-    }
-    return told | _wrappers(found)
-
-
-def _wrappers(found: Reviews) -> Json:
-    return (
-        {"perReviewWrapper": [_wrapper(review) for review in found.reviews]}
-        if found.reviews
-        else {}
-    )
-
-
-def _wrapper(review: Json) -> Json:
-    told = {
-        "reviewId": review["id"],
-        "ratingValue": review["rating"],
-        "reviewTitle": review["title"],
-        "reviewDesc": review["text"],
-        "recommended": review["recommended"],
-        "reviewDate": review["date"],
-        "displayName": review["name"],
-    }
-    return told | {
-        key: review[name] for key, name in _OPTIONAL_OF_PRODUCT if name in review
-    }
-
-
-_OPTIONAL_OF_PRODUCT = (
-    ("reviewLocation", "location"),
-    ("ageRangeValue", "ageRange"),
-    ("genderValue", "gender"),
-    ("positiveFeedbacksOnReview", "positive"),
-    ("negativeFeedbacksOnReview", "negative"),
-)
-
-
-def reviews(content: Content, call: Call) -> Json:
-    """A page of the reviews of a product. Raises Refusal where there is no such
-    product.
-    """
-    catalog, id = of(content), call["productId"]
-    product = catalog.products((id,)).get(id)
-    if product is None:
-        raise nothing("no product has such an id", "productId")
-    number = call["numOfReviews"] or call["numberOfReviewsRequested"] or 10
-    told = {
-        "productId": id,
-        "productName": product["name"],
-        "description": product["description"],
-        "source": SOURCE,
-    }
-    return told | _wrappers(catalog.reviews(id, call["pageNumber"], number))
-
-
-# -- recommendations -------------------------------------------------------------------
-
-
-def recommendations(content: Content, call: Call) -> Json:
-    """Products beside some products, of each in turn; never one of those asked about.
-    Raises Refusal for none known.
-    """
-    catalog, asked, most = of(content), call["productId"], call["maxprods"]
-    known = catalog.products(asked)
-    if not known:
-        raise nothing("no product has such an id", "productId")
-    number = most + len(asked)
-    ids = dict.fromkeys(
-        id
-        for each in sorted(known)
-        for id in catalog.recommended(each, number)
-        if id not in asked
-    )
-    chosen = list(ids)[:most]
-    found, around = catalog.products(chosen), surroundings(content)
-    told = [_recommended(found[id], around) for id in chosen if id in found]
-    return {"recommendedproducts": told} if told else {}
-
-
-def _recommended(product: Json, around: Surroundings) -> Json:
-    """Without reviews the rating is 0, for `reviewrating` is never left out (wire
-    shapes §2).
-    """
-    price = {}
-    if product["available"]:
-        told = price4(product["price"], 0)
-        regular = price4({"regular": product["price"]["regular"]}, 0)["retail"]
-        price = {"productprice": {"original": regular, "retail": told["retail"]}}
-    return {
-        "productid": product["id"],
-        "name": product["name"],
-        "primaryimage": image_url(
-            product["images"]["primary"], DEFAULT_IMAGES.width, DEFAULT_IMAGES, around
-        ),
-        "reviewrating": product["rating"] if product["reviewCount"] else 0,
-        "reviewsnumber": product["reviewCount"],
-        "productURL": product_url(product, around),
-        **price,
-    }
-
-
-# -- what they are asked ---------------------------------------------------------------
-
-
-def prerendered_ids(content: Content) -> Sequence[int]:
-    """The products whose answers are files: the featured ones, or all where site.yaml
-    says so.
+    These are the featured ones, or all if site.yaml's `catalog` says so.
     """
     if content.index("catalog") is None:
         return ()
-    settings = content.setting("catalog") or {}
-    return (
-        of(content).product_ids()[1]
-        if settings.get("prerender") == "all"
-        else of(content).featured()
-    )
+    catalog, settings = of(content), content.setting("catalog") or {}
+    if settings.get("prerender") == "all":
+        _, ids = catalog.product_ids()
+        return ids
+    return catalog.featured()
 
 
-def _each_v3(content: Content) -> Iterable[Arguments]:
-    return ({"productId": (id,)} for id in prerendered_ids(content))
+def _prerendered_v3(content: Content) -> Iterable[Arguments]:
+    return ({"productId": (id,)} for id in _prerendered_ids(content))
 
 
-def _each_v4(content: Content) -> Iterable[Arguments]:
-    return ({"productId": Selection((id,))} for id in prerendered_ids(content))
+def _prerendered_v4(content: Content) -> Iterable[Arguments]:
+    return ({"productId": Selection((id,))} for id in _prerendered_ids(content))
 
 
-_PRODUCT_IDS = Parameter(
-    "productId", Ids(), "Product ids, comma-separated.", example="520100"
-)
-_SHOWN_OF_PRODUCTS = Parameter(
+_SHOW = Parameter(
     "show",
     Words(tuple(PARTS_BY_WORD)),
     "What to tell, comma-separated; else all but promotion and review.",
 )
-_REVIEWS = Parameter(
+_NUMBER_OF_REVIEWS = Parameter(
     "numOfReviews",
     Count(MAX_REVIEWS),
     "At most so many reviews, where they are shown.",
-    default=10,
+    default=REVIEWS_PER_PAGE,
 )
 _SELECTOR = "comma-separated; then perhaps in parentheses what to tell, such as (productdetails(price),upcs,reviews)."
 
@@ -503,17 +432,17 @@ OPERATIONS = (
     Operation(
         "product_v3",
         "v3/catalog/product/{productId}",
-        FromContent(details_v3, _each_v3),
+        FromContent(details_v3, _prerendered_v3),
         "product_v3",
         "Products by id, version 3.",
         (
-            _PRODUCT_IDS,
-            _SHOWN_OF_PRODUCTS,
+            PRODUCT_IDS,
+            _SHOW,
             IMAGE_WIDTH,
             IMAGE_QUALITY,
             UPC_IMAGE_WIDTH,
             SWATCH_IMAGE_WIDTH,
-            _REVIEWS,
+            _NUMBER_OF_REVIEWS,
             CALLBACK,
         ),
     ),
@@ -527,10 +456,10 @@ OPERATIONS = (
             Parameter(
                 "upc", Ids(), "UPC numbers, comma-separated.", example="474396002526"
             ),
-            _SHOWN_OF_PRODUCTS,
+            _SHOW,
             UPC_IMAGE_WIDTH,
             SWATCH_IMAGE_WIDTH,
-            _REVIEWS,
+            _NUMBER_OF_REVIEWS,
             CALLBACK,
         ),
         (AnyOf(("upc",)),),
@@ -538,7 +467,7 @@ OPERATIONS = (
     Operation(
         "product_v4",
         "v4/catalog/product/{productId}",
-        FromContent(details_v4, _each_v4),
+        FromContent(details_v4, _prerendered_v4),
         "product_v4",
         "Products by id, version 4.",
         (
@@ -566,38 +495,5 @@ OPERATIONS = (
             ),
             CALLBACK,
         ),
-    ),
-    Operation(
-        "recommendations",
-        "v4/recommendations/product/{productId}",
-        FromContent(recommendations),
-        "recommendations",
-        "Products to look at beside some products.",
-        (
-            _PRODUCT_IDS,
-            Parameter("maxprods", Count(100), "At most so many.", default=10),
-            CALLBACK,
-        ),
-    ),
-    Operation(
-        "reviews",
-        "v3/catalog/reviews",
-        FromContent(reviews),
-        "reviews",
-        "What customers think of a product.",
-        (
-            Parameter("productId", Count(), "Id of the product.", example="520100"),
-            Parameter(
-                "numOfReviews", Count(MAX_REVIEWS), "Reviews on a page; else 10."
-            ),
-            Parameter(
-                "numberOfReviewsRequested",
-                Count(MAX_REVIEWS),
-                "The same by another name, where that is not given.",
-            ),
-            Parameter("pageNumber", Count(), "Which page.", default=1),
-            CALLBACK,
-        ),
-        (AnyOf(("productId",)),),
     ),
 )

@@ -1,5 +1,6 @@
-"""Refresh status: the build of the release being served (interface 4.9, wire shapes
-§2).
+"""Refresh status: how and when the release that is served was built.
+
+Source of the shape: interface 4.9, wire-shapes 2.
 """
 
 from shopwindow.content.documents import Content
@@ -17,7 +18,7 @@ from shopwindow.interface.running import Running
 def refresh_status(
     running: Running, content: Content, call: Call, moment: Moment
 ) -> Outcome:
-    """How the last build ended, and when."""
+    """Return how the last build ended, and when (`running.Running.status`)."""
     return Outcome(running.status())
 
 
