@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,7 +127,7 @@ def test_the_calendar_shows_a_month_and_what_happens_there(sample: Preview, chro
         expect(page.get_by_role("heading", level=1)).to_have_text("Calendar, December 2026")
 
 
-def test_what_differs_from_the_release_is_shown_with_its_file(tmp_path: Path, chromium: Browser) -> None:
+def test_what_differs_from_the_release_is_shown_with_its_file_and_urls(tmp_path: Path, chromium: Browser) -> None:
     folder, out = tmp_path / "content", tmp_path / "dist"
     shutil.copytree(SAMPLE, folder)
     assert shopwindow("build", "--content", folder, "--out", out, "--at", INSTANT).status == 0
@@ -137,7 +138,45 @@ def test_what_differs_from_the_release_is_shown_with_its_file(tmp_path: Path, ch
         expect(page.get_by_text("1 document differs from release")).to_be_visible()
         expect(page.locator("del")).to_have_text("The Windows Light Up")
         expect(page.locator("ins")).to_have_text("All the Windows Light Up")
-        expect(page.locator("section.change .file")).to_have_text(f"{EVENT}:1")
+        line = (folder / EVENT).read_text().split("\n").index("name: All the Windows Light Up") + 1
+        expect(page.get_by_role("cell").locator(".file")).to_have_text(f"{EVENT}:{line}")
+
+        page.locator(".purge summary").click()
+        shown_urls = page.locator(".purge li").all_inner_texts()
+    old = next((out / "releases").iterdir()).name
+    assert shopwindow("build", "--content", folder, "--out", out, "--at", INSTANT).status == 0
+    assert shown_urls == shopwindow("diff", old, "current", "--out", out, "--urls").out.splitlines()
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=Editor", "-c", "user.email=editor@shop.example")
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
+
+
+def test_the_working_tree_is_compared_with_a_git_revision(tmp_path: Path, chromium: Browser) -> None:
+    folder = tmp_path / "shop" / "content"
+    shutil.copytree(SAMPLE, folder)
+    git(tmp_path, "init", "-b", "main", "shop")
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "As it was")
+    (folder / "banners/always.yaml").unlink()
+    with preview(folder) as shown, opened(chromium) as page:
+        save(folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
+        page.goto(f"{shown.address}/compare?at={AT}")
+        page.get_by_label("With a git revision").fill("main")
+        page.get_by_label("With a git revision").press("Enter")
+        expect(page.get_by_text(re.compile("differ from main, commit [0-9a-f]{12}"))).to_be_visible()
+        expect(page.locator("ins")).to_have_text("All the Windows Light Up")
+        expect(page.locator(".state", has_text="disappears")).not_to_have_count(0)
+
+        for revision, sentence in {
+            "nowhere": f"git has no revision nowhere of {folder}.",
+            "--output=/tmp/x": "'--output=/tmp/x' is no git revision.",
+            "main;ls": f"git has no revision main;ls of {folder}.",
+        }.items():
+            page.get_by_label("With a git revision").fill(revision)
+            page.get_by_role("button", name="Compare").click()
+            expect(page.get_by_role("alert")).to_have_text(sentence)
 
 
 @pytest.mark.parametrize("form", ["json", "xml"])

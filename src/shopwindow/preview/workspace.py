@@ -19,12 +19,17 @@ from shopwindow.content.documents import (
     live,
 )
 from shopwindow.content.kinds import Kind
+from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.remembered import RememberedFiles
+from shopwindow.content.revision import commit_of, exported
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
-from shopwindow.problems import Failure, Misuse
+from shopwindow.problems import Failure, Misuse, sentence
 from shopwindow.release.changes import content_of
+from shopwindow.release.order import BuildOrder
+from shopwindow.release.program import program_digest
 from shopwindow.release.publish import Releases
+from shopwindow.release.purging import Purge, urls_to_purge
 from shopwindow.release.stored import interface_of
 
 CONTENTS_KEPT = 8
@@ -97,6 +102,23 @@ class Released:
         return self.content.document(kind.name, kind.identity, id)
 
 
+@dataclass(frozen=True)
+class Revision:
+    """A commit of the content folder: its id, and its documents.
+
+    ``interface`` has the collections that it declares.
+    """
+
+    commit: str
+    interface: Interface
+    documents: Documents
+
+    def content(self, moment: datetime) -> Content:
+        """Return the documents that are live at ``moment``."""
+        kinds, clocks = self.interface.kinds, self.interface.clocks
+        return live(self.documents, moment, kinds, clocks)
+
+
 class Workspace:
     """Checks a content folder, and tells who waits when there is something new.
 
@@ -111,6 +133,8 @@ class Workspace:
         self._changed = threading.Condition()
         self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
         self._released: Released | None = None
+        self._revision: Revision | None = None
+        self._exporting = threading.Lock()
         self._snapshot = self._check(None)
 
     # -- checks ------------------------------------------------------------------------
@@ -178,6 +202,59 @@ class Workspace:
                 id, content_of(folder, interface_of(folder, self.interface))
             )
         return self._released
+
+    def revision(self, name: str) -> Revision:
+        """Return the content folder as a git revision has it.
+
+        Raises Failure where git has no such revision, and where something is wrong with
+        its content. The last one stays in memory: a page asks for it again whenever a
+        file is saved.
+        """
+        with self._exporting:
+            commit = commit_of(self.folder, name)
+            if self._revision is None or self._revision.commit != commit:
+                self._revision = self._exported(name, commit)
+            return self._revision
+
+    def _exported(self, name: str, commit: str) -> Revision:
+        with exported(self.folder, commit) as folder:
+            declared = library.declared(self.interface, folder)
+            checked = library.check(self.interface, folder, jobs=1)
+        if checked.documents is None:
+            count = len(checked.problems) + checked.more
+            problems = f"{count} problem{'s' * (count != 1)}"
+            raise Failure(
+                f"{name} has {problems}, so nothing can be compared with it; the first: "
+                f"{checked.problems[0].path}: {sentence(checked.problems[0])}"
+            )
+        return Revision(commit, declared.interface, checked.documents)
+
+    def purge(self, snapshot: Snapshot, moment: datetime) -> Purge | None:
+        """Return the URLs to purge if the documents were built as of ``moment``; None
+        where there is no release, or nothing to build.
+        """
+        content = self.content(snapshot, moment)
+        releases = Releases(self.out)
+        if snapshot.documents is None or content is None or not releases.current():
+            return None
+        order = BuildOrder(
+            snapshot.interface,
+            snapshot.documents,
+            snapshot.declared.schemas,
+            moment,
+            lambda live: "",  # the edge's configuration has no URL
+            self._program,
+            {},
+        )
+        return urls_to_purge(order, content, releases)
+
+    @cached_property
+    def _program(self) -> str:
+        """The digest of this program, which does not change while it runs."""
+        collections = self.folder / COLLECTIONS
+        return program_digest(
+            self.interface, collections, without=(self.folder, self.out)
+        )
 
     def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
         """Return the documents that are live at ``moment``; None while nothing can be

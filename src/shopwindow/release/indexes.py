@@ -95,8 +95,7 @@ def build(
         if index.name not in order.documents.feeds:
             continue
         feeds = order.documents.feeds[index.name]
-        beside = _digest([index.format, order.program, index.beside(feeds, content)])
-        state = _digest([beside, index.digest(feeds)])
+        beside, state = index_state(index, feeds, content, order.program)
         old = previous.get(index.name)
         path = Path(stage.path(index.file))
 
@@ -118,6 +117,16 @@ def build(
                 changed |= differences(index, intact.path, path)
         opened[index.name] = index.open(path)
     return BuiltIndexes(private, notes, changed, opened)
+
+
+def index_state(
+    index: Index, feeds: Any, content: Content, program: str
+) -> tuple[str, str]:
+    """Return two digests: of what an index is built from beside its files, and of that
+    with the files.
+    """
+    beside = _digest([index.format, program, index.beside(feeds, content)])
+    return beside, _digest([beside, index.digest(feeds)])
 
 
 def _digest(value: Any) -> str:

@@ -1,39 +1,58 @@
-"""What would change: the working tree beside the current release, or beside another
-instant.
+"""What would change: the working tree beside the current release, a git revision, or
+another instant.
 """
 
+import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from shopwindow.content import schedule
-from shopwindow.content.documents import Content
+from shopwindow.content.documents import Content, Document
 from shopwindow.content.kinds import titled
+from shopwindow.content.places import layers_stating
 from shopwindow.preview.drawing import text_of
 from shopwindow.preview.visit import Page, Visit
-from shopwindow.problems import Failure, pointer_text
-from shopwindow.release.changes import differences
+from shopwindow.problems import Failure, Pointer, pointer_text
+from shopwindow.release.changes import Leaf, differences
+from shopwindow.release.purging import Purge
 
 MAX_DOCUMENTS = 200
 """Documents that the page shows with their values; of more, only their number."""
 
+MAX_URLS = 500
+"""URLs to purge that the page lists; of more, only their number."""
+
+_INSTANT = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?")
+"""What is meant as a date: it is no name of a git revision that anybody uses."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The file and line that say a value now; no line where only the file is sure."""
+
+    path: str
+    line: int
+
 
 @dataclass(frozen=True)
 class Value:
-    """One value that differs. A side that does not have it is None."""
+    """One value that differs, and what says so. A side that does not have it is None."""
 
     pointer: str
     before: str | None
     after: str | None
+    cause: Cause | None
 
 
 @dataclass(frozen=True)
 class Changed:
-    """A document that differs: what happened to it, its values, and the file that says
-    so now.
+    """A document that differs: what happened to it, its values, and the files that
+    cause it.
 
-    ``what`` is appears, disappears or changes.
+    ``what`` is appears, disappears or changes. ``has_card``: the working tree has the
+    document.
     """
 
     kind: str
@@ -41,97 +60,135 @@ class Changed:
     title: str
     what: str
     values: tuple[Value, ...]
-    path: str = ""
-    line: int = 0
+    causes: tuple[Cause, ...]
+    has_card: bool
+
+
+@dataclass(frozen=True)
+class Other:
+    """What the working tree is compared with.
+
+    ``words`` say what it is. ``is_release``: it is the current release, of which caches
+    hold answers.
+    """
+
+    content: Content | None = None
+    words: str = ""
+    failure: str = ""
+    is_release: bool = False
 
 
 def page(visit: Visit) -> Page:
     """Return what differs at the chosen instant. Parameter: ``with`` is `release`, the
-    default, or an instant as a field for date and time sends it.
+    default; an instant as a field for date and time sends it; or a git revision.
     """
-    other, words, failure = _other(visit)
+    text = visit.query.get("with", "").strip()
+    other = _other(visit, text)
     changed: list[Changed] = []
-    if other is not None and visit.content is not None:
-        changed = _changed(visit, other, visit.content)
+    purge: Purge | None = None
+    if other.content is not None and visit.content is not None:
+        changed = _changed(visit, other.content, visit.content)
+        if other.is_release and changed:
+            purge = visit.workspace.purge(visit.snapshot, visit.moment)
+    is_instant = bool(_INSTANT.fullmatch(text))
     values: dict[str, Any] = {
-        "words": words,
-        "failure": failure,
+        "words": other.words,
+        "failure": other.failure,
         "changed": changed[:MAX_DOCUMENTS],
         "count": len(changed),
-        "instant": visit.query.get("with", ""),
+        "instant": text if is_instant else "",
+        "revision": "" if is_instant or text == "release" else text,
+        "purge": purge,
+        "urls": purge.urls[:MAX_URLS] if purge else (),
     }
     return Page("compare.html", "Compare", values)
 
 
-def _other(visit: Visit) -> tuple[Content | None, str, str]:
-    """Return the content to compare with, what it is, and why there is none."""
-    text = visit.query.get("with", "").strip()
-    if text and text != "release":
-        try:
-            moment = schedule.instant(text.replace("T", " "), visit.zone)
-        except (ValueError, OverflowError):
-            return None, "", f"{text} is no date and time in {visit.zone.key}."
-        return (
-            visit.workspace.content(visit.snapshot, moment),
-            _instant(moment, visit),
-            "",
-        )
+def _other(visit: Visit, text: str) -> Other:
+    """Return what to compare with, or why there is nothing."""
+    if _INSTANT.fullmatch(text):
+        return _instant(visit, text)
     try:
+        if text and text != "release":
+            revision = visit.workspace.revision(text)
+            content = revision.content(visit.moment)
+            return Other(content, f"{text}, commit {revision.commit[:12]}")
         released = visit.workspace.released()
     except Failure as failure:
-        return None, "", str(failure)
+        return Other(failure=f"{failure}.")
     if released is None:
-        return None, "", "There is no current release to compare with."
-    return released.content, f"release {released.id[:12]}", ""
+        return Other(failure="There is no current release to compare with.")
+    return Other(released.content, f"release {released.id[:12]}", is_release=True)
 
 
-def _instant(moment: datetime, visit: Visit) -> str:
+def _instant(visit: Visit, text: str) -> Other:
+    """Return the same files at another instant."""
+    try:
+        moment = schedule.instant(text.replace("T", " "), visit.zone)
+        content = visit.workspace.content(visit.snapshot, moment)
+    except (ValueError, OverflowError):
+        return Other(failure=f"{text} is no date and time in {visit.zone.key}.")
     local = moment.astimezone(visit.zone)
-    return f"the same files at {local:%Y-%m-%d %H:%M %Z}"
+    return Other(content, f"the same files at {local:%Y-%m-%d %H:%M %Z}")
 
 
 def _changed(visit: Visit, before: Content, after: Content) -> list[Changed]:
-    leaves = defaultdict(list)
+    leaves: dict[tuple[str, str], list[Leaf]] = defaultdict(list)
     for named, leaf in differences(before, after, visit.snapshot.interface):
         leaves[named].append(leaf)
-    changed = []
-    for (kind, id), values in leaves.items():
-        pointer, old, new = values[0]
-        what = "changes"
-        if pointer == () and (old is None or new is None):
-            what = "appears" if old is None else "disappears"
-        shown = tuple(
-            Value(pointer_text(pointer), _shown(old), _shown(new))
-            for pointer, old, new in values
-        )
-        path, line = _file(visit, kind, id)
-        title = _title(visit, kind, id, new if what == "appears" else old)
-        changed.append(
-            Changed(
-                kind, id, title, what, () if what != "changes" else shown, path, line
-            )
-        )
-    return changed
+    return [
+        _document(visit, kind, id, changes) for (kind, id), changes in leaves.items()
+    ]
+
+
+def _document(visit: Visit, kind: str, id: str, leaves: Sequence[Leaf]) -> Changed:
+    """Return a document that differs, with every value that does."""
+    document = visit.snapshot.by_id.get(kind, {}).get(id)
+    if kind == "site" and visit.snapshot.documents:
+        document = visit.snapshot.documents.site
+    pointer, old, new = leaves[0]
+    what = "changes"
+    values: tuple[Value, ...] = ()
+    if pointer == () and (old is None or new is None):
+        what = "appears" if old is None else "disappears"
+        causes = _causes(visit, document, ("publish",)) or _causes(visit, document, ())
+    else:
+        values = tuple(_value(visit, document, leaf) for leaf in leaves)
+        causes = tuple(dict.fromkeys(value.cause for value in values if value.cause))
+        causes = causes or _causes(visit, document, ())
+    title = _title(visit, kind, id, old if new is None else new, document)
+    has_card = kind != "site" and document is not None
+    return Changed(kind, id, title, what, values, causes, has_card)
+
+
+def _value(visit: Visit, document: Document | None, leaf: Leaf) -> Value:
+    pointer, old, new = leaf
+    # A value that is gone was removed from the object around it.
+    causes = _causes(visit, document, pointer) if new is not None else ()
+    cause = causes[0] if causes else None
+    return Value(pointer_text(pointer), _shown(old), _shown(new), cause)
+
+
+def _causes(
+    visit: Visit, document: Document | None, pointer: Pointer
+) -> tuple[Cause, ...]:
+    """Return the place of the layer that states the value now; nothing where none does."""
+    layer = next(layers_stating(document, pointer), None) if document else None
+    if document is None or layer is None:
+        return ()
+    if not pointer:
+        return (Cause(layer.path, visit.files.line(document)),)
+    place = visit.files.place(layer, pointer)
+    return (Cause(layer.path, place.line if place else 0),)
 
 
 def _shown(value: Any) -> str | None:
     return None if value is None else text_of(value)
 
 
-def _file(visit: Visit, kind: str, id: str) -> tuple[str, int]:
-    """Return the file and line of a document of the working tree; empty for one that is
-    gone.
-    """
-    if kind == "site":
-        return "site.yaml", 1
-    document = visit.snapshot.by_id.get(kind, {}).get(id)
-    return (
-        (document.layers[-1].path, visit.files.line(document)) if document else ("", 0)
-    )
-
-
-def _title(visit: Visit, kind: str, id: str, value: Any) -> str:
-    known = visit.snapshot.interface.kind.get(kind)
-    document = visit.snapshot.by_id.get(kind, {}).get(id)
+def _title(
+    visit: Visit, kind: str, id: str, value: Any, document: Document | None
+) -> str:
+    described = visit.snapshot.interface.kind.get(kind)
     whole = document.value if document else value
-    return titled(known, whole) if known and isinstance(whole, dict) else id
+    return titled(described, whole) if described and isinstance(whole, dict) else id
