@@ -23,12 +23,15 @@ from shopwindow.content.calendar import calendar as calendar_of
 from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Content, Documents, live
+from shopwindow.content.kinds import SITE
 from shopwindow.content.listing import COLLECTIONS
+from shopwindow.content.lookup import Shelf
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.schedule import instant
 from shopwindow.content.schema import Schemas
+from shopwindow.content.why import Explanation, explanations
 from shopwindow.edge import keys as api_keys
 from shopwindow.edge import nginx, openapi
 from shopwindow.edge.nginx import EdgeLimits
@@ -333,6 +336,37 @@ def calendar(
         raise Misuse("to", f"{end}: must be after {start or 'now'}")
     kinds = declared(interface, content).interface.kinds
     return calendar_of(documents, kinds, first, last)
+
+
+def why(
+    interface: Interface, content: Path, checked: Checked, *names: str
+) -> list[Explanation]:
+    """Return why a value of a checked document is what it is.
+
+    ``checked`` is what `check` returned for ``content``, without a problem. ``names``
+    are a kind, an id and a pointer; without the kind, the id is an application's, or
+    "site" for site.yaml. There is more than one answer only where documents share an id
+    in turn, by their publish windows. Raises Misuse for a name that does not exist.
+    """
+    prepared = declared(interface, content)
+    *kinds, id, pointer = names
+    known = prepared.interface
+    if kinds:
+        kind = document.kind_named(known, kinds[0])
+    elif id == SITE.name:
+        kind = SITE
+    elif known.applications is None:
+        raise Misuse("", f"{id}: a KIND has to stand before it")
+    else:
+        kind = known.kind[known.applications]
+    return explanations(_shelf(content, checked, prepared), kind, id, pointer)
+
+
+def _shelf(content: Path, checked: Checked, declared: Declared) -> Shelf:
+    """Return a content folder to look into. Raises Misuse where it has problems."""
+    if checked.documents is None:
+        raise Misuse("content", f"{content}: it has problems, which `check` reports")
+    return Shelf(content, checked.sources, checked.documents, declared.schemas)
 
 
 def require_format(name: str) -> Format:

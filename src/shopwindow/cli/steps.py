@@ -178,11 +178,18 @@ def _interface_name() -> str:
 
 def documents_of(content: str) -> Documents:
     """Return the checked documents of a content folder, or print every problem and end."""
+    documents = checked_of(content).documents
+    assert documents is not None  # there was no problem
+    return documents
+
+
+def checked_of(content: str) -> Checked:
+    """Return a content folder without a problem, or print every problem and end."""
     checked = library.check(interface(), Path(content))
     if checked.documents is None:
         print_problems(checked, Path(content), "text")
         sys.exit(PROBLEMS)
-    return checked.documents
+    return checked
 
 
 def print_problems(checked: Checked, root: Path, form: str) -> None:

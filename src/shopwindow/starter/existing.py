@@ -16,6 +16,7 @@ from shopwindow.content import tree
 from shopwindow.content.kinds import Kind
 from shopwindow.content.layers import merge
 from shopwindow.content.listing import Source, scan
+from shopwindow.content.lookup import nested_in
 from shopwindow.content.records import FeedBlock, FeedLines
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json, Malformed
@@ -47,7 +48,7 @@ class Existing:
 
         Documents may stand within each other, as categories do: those count as well.
         """
-        nested = self._nested(kind)
+        nested = nested_in(self.schemas, kind)
         for document in self.documents(kind):
             yield from _values(document, name, nested)
 
@@ -85,16 +86,6 @@ class Existing:
         for part in reversed(parts):
             value = merge(value, part)
         return value
-
-    def _nested(self, kind: Kind) -> tuple[str, ...]:
-        """Return the properties whose items are documents of the same schema."""
-        properties = self.schemas[kind.schema].get("properties", {})
-        return tuple(name for name, place in properties.items() if _is_nested(place))
-
-
-def _is_nested(place: Json) -> bool:
-    items = place.get("items") if isinstance(place, dict) else None
-    return isinstance(items, dict) and items.get("$ref") == "#"
 
 
 def existing(folder: Path, kinds: Sequence[Kind], schemas: Schemas) -> Existing:

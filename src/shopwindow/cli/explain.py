@@ -1,0 +1,85 @@
+"""`why`: where a value comes from."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+import orjson
+
+from shopwindow import library
+from shopwindow.cli.steps import CONTENT_DIR, checked_of, interface
+from shopwindow.content.finding import shown
+from shopwindow.content.history import Commit
+from shopwindow.content.lookup import value_text
+from shopwindow.content.why import Explanation, Statement
+from shopwindow.problems import one_line
+
+SHORT = 10
+"""Digits of a commit's id: git prints 7 to 10, and finds it by these in any
+repository of content.
+"""
+
+EXPLAINED_AS = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Lines for people, or JSON.",
+)
+
+
+@click.command()
+@click.argument("names", metavar="[KIND] ID POINTER", nargs=-1, required=True)
+@CONTENT_DIR
+@EXPLAINED_AS
+def why(names: tuple[str, ...], content: str, form: str) -> None:
+    """Say which file sets a value, since which commit, and what that hides.
+
+    `why iphone config/poorNetwork/poorWifiMaxSecsLatency` asks about an app. Before the
+    ID of anything else stands its KIND: `why store 403 hours/sunday`. For site.yaml it
+    is `why site POINTER`. A POINTER is the way to the value, with slashes between keys
+    and positions, which count from 0.
+    """
+    if len(names) not in (2, 3):
+        raise click.UsageError(
+            "why needs an ID and a POINTER, and a KIND before them where it is no app"
+        )
+    explained = library.why(interface(), Path(content), checked_of(content), *names)
+    if form == "json":
+        click.echo(orjson.dumps([asdict(one) for one in explained], option=JSON))
+        return
+    click.echo("\n\n".join("\n".join(_lines(one, content)) for one in explained))
+
+
+JSON = orjson.OPT_INDENT_2
+"""How JSON is printed for people who read it before a program does."""
+
+
+def _lines(explanation: Explanation, content: str) -> Iterator[str]:
+    named = [explanation.kind, explanation.id, explanation.pointer]
+    yield f"{one_line(' '.join(filter(None, named)))}: {value_text(explanation.value)}"
+    first = "merged from" if explanation.is_merged else "set by"
+    further = "merged from" if explanation.is_merged else "hides"
+    for number, statement in enumerate(explanation.statements):
+        label = further if number else first
+        yield _stated(label, statement, content, hidden=label == "hides")
+        if statement.expression:
+            yield f"  {'written as':<12}{one_line(statement.expression)}"
+    if explanation.about:
+        yield f"  {'means':<12}{one_line(explanation.about)}"
+
+
+def _stated(label: str, statement: Statement, content: str, *, hidden: bool) -> str:
+    line = f"  {label:<12}{content}/{statement.path}:{statement.line}"
+    if hidden:
+        line += f": {one_line(shown(statement.value))}"
+    return line + (f"  ({_committed(statement.commit)})" if statement.commit else "")
+
+
+def _committed(commit: Commit) -> str:
+    if not commit.id:
+        return commit.subject
+    by = f"{commit.id[:SHORT]}, {commit.time:%Y-%m-%d}, {commit.author}"
+    return one_line(f"{by}: {commit.subject}")
