@@ -1,5 +1,6 @@
 """Facts about what no schema states. Each case is an edit of the smallest valid tree, or one that it allows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -693,3 +694,31 @@ def test_the_version_is_told_where_the_base_says_it(minimal: Path, schemas: Sche
     (problem,) = problems(minimal, schemas, CheckOptions(released={"app": {"one": {"config": {"configVersion": "1"}}}}))
     assert (f"{problem.path}:{problem.place.line}:{problem.place.column}" if problem.place else "") == expected
     assert problem.used_by == ("apps/one.yaml",)
+
+
+BY_FILE = replace(
+    INTERFACE,
+    kinds=tuple(replace(kind, named_by_file=kind.name == "app") for kind in INTERFACE.kinds),
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "found"),
+    [
+        ("one.yaml", APP, []),
+        ("two.yaml", APP, [("name", "'one' stands in the file two.yaml", "a file of its own that is named one.yaml")]),
+        (
+            "one.yaml",
+            "- " + APP.replace("\n", "\n  "),
+            [("0/name", "'one' stands in a file with other documents", "a file of its own that is named one.yaml")],
+        ),
+    ],
+    ids=["named as its file", "in another file", "in a list"],
+)
+def test_a_kind_that_is_named_by_its_file_has_a_file_for_each_document(
+    minimal: Path, schemas: Schemas, file: str, text: str, found: list[tuple[str, str, str]]
+) -> None:
+    (minimal / "apps/one.yaml").unlink()
+    write(minimal, {f"apps/{file}": text})
+    listed = check(minimal, schemas, BY_FILE).problems
+    assert [(pointer_text(each.pointer), each.found, each.allowed) for each in listed] == found

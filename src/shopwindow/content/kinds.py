@@ -50,8 +50,8 @@ class Kind:
     content folder, ``schema`` below schemas/.
 
     ``ids`` are properties whose values are unique, and the last of them identifies a
-    document; a document without ids is compared as a whole. ``named_by_file``: the
-    identity is the file's name. ``order`` names the properties by which answers and
+    document; a document without ids is compared as a whole. ``named_by_file``:
+    each document has a file of its own, named as its identity. ``order`` names the properties by which answers and
     content.json are sorted, by default the identity; no two documents may have the same
     values of all of them. ``title`` leads to what people call a document.
 

@@ -10,6 +10,7 @@ everything else about it.
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
+from pathlib import PurePosixPath
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -36,7 +37,7 @@ def findings(
     """Yield what all rules find: the engine's, each kind's own, and those ``across``
     kinds.
     """
-    for rule in (_site, _windows, _unique, _references, *across):
+    for rule in (_site, _windows, _file_names, _unique, _references, *across):
         yield from rule(case)
     for kind in case.kinds:
         for own in kind.rules:
@@ -127,6 +128,30 @@ def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
             "a zone of the IANA database, such as America/New_York",
         )
     return None
+
+
+# -- names of files --------------------------------------------------------------------
+
+
+def _file_names(case: Case) -> RuleFindings:
+    """Check that each document of a kind that is named by its file has that name, and the
+    file for itself.
+    """
+    for kind in case.kinds:
+        identity = kind.identity
+        if not kind.named_by_file or identity is None:
+            continue
+        for document in case.having(kind.name, (identity,)):
+            layer, name = document.layers[-1], str(document.value[identity])
+            file = PurePosixPath(layer.path)
+            if layer.index is not None:
+                found = f"{name!r} stands in a file with other documents"
+            elif file.stem != name:
+                found = f"{name!r} stands in the file {file.name}"
+            else:
+                continue
+            allowed = f"a file of its own that is named {name}.yaml"
+            yield document, Finding("file.name", (identity,), found, allowed)
 
 
 # -- publish windows -------------------------------------------------------------------
