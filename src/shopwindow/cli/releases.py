@@ -1,16 +1,15 @@
 """`build`, and what lists, activates, compares, verifies and deletes releases."""
 
 import gc
-import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 
 from shopwindow import library
 from shopwindow.cli import audit
+from shopwindow.cli.differences import DIFFERENCE_FORMATS
 from shopwindow.cli.steps import (
     AT,
     CONTENT_DIR,
@@ -28,19 +27,13 @@ from shopwindow.cli.steps import (
 )
 from shopwindow.interface.operation import FromContent, FromStore, Operation
 from shopwindow.library import Build
-from shopwindow.problems import pointer_text
 from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
-from shopwindow.release.changes import Change
 from shopwindow.release.order import MAX_FILES
 
 LISTED_IDS = 10
 """Ids of changed documents that a build prints for each kind: a line of a terminal
 holds ten.
-"""
-
-MAX_PRINTED_VALUE = 200
-"""Characters of a value that `diff` prints: two of them are a few lines of a terminal.
 """
 
 REASON = click.option(
@@ -242,7 +235,15 @@ def _print_activated(done: Activated) -> None:
     is_flag=True,
     help="Only print the URLs to purge, one a line; this reads only the manifests.",
 )
-def diff(a: str, b: str, out: str, only_urls: bool) -> None:
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(DIFFERENCE_FORMATS)),
+    default="text",
+    show_default=True,
+    help="For people, for a pull request's comment, as a page, or as JSON.",
+)
+def diff(a: str, b: str, out: str, only_urls: bool, form: str) -> None:
     """Print what changes from release A to release B, and the URLs to purge from
     caches.
 
@@ -253,35 +254,8 @@ def diff(a: str, b: str, out: str, only_urls: bool) -> None:
             click.echo(url)
         return
     differing = library.difference(interface(), Path(out), a, b)
-    for change in differing.changes:
-        click.echo(_sentence(change))
-    click.echo(f"{len(differing.urls)} URLs to purge" + ":" * bool(differing.urls))
-    for url in differing.urls:
-        click.echo(f"  {url}")
-    if differing.urls:
-        dynamic = "dynamic responses, to other queries,"
-        click.echo(
-            f"{dynamic} leave the caches by themselves within {differing.lifetime} s"
-        )
-
-
-def _sentence(change: Change) -> str:
-    name = f"{change.kind} {change.id}"
-    place = f"{name}: {pointer_text(change.pointer)}" if change.pointer else name
-    if isinstance(change.old, dict) and isinstance(change.new, dict):
-        return f"{place}: its keys stand in another order"
-    if not change.pointer:
-        return f"{name}: {'appears' if change.old is None else 'disappears'}"
-    return f"{place}: {_value(change.old)} -> {_value(change.new)}"
-
-
-def _value(value: Any) -> str:
-    """Return a value as `diff` prints it. None is one that is not there: content has no
-    null.
-    """
-    text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
-    is_short = len(text) <= MAX_PRINTED_VALUE
-    return text if is_short else text[: MAX_PRINTED_VALUE - 1] + "…"
+    for line in DIFFERENCE_FORMATS[form](differing):
+        click.echo(line)
 
 
 @click.command()

@@ -1,0 +1,190 @@
+"""What changes from one release to another, printed: for a terminal, for a pull
+request's comment (Markdown), as a page of its own (HTML), for programs (JSON).
+
+Each format is a function of the difference; DIFFERENCE_FORMATS names them.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from shopwindow.content.listing import shipped
+from shopwindow.library import ReleaseDifference
+from shopwindow.problems import pointer_text
+from shopwindow.release.changes import Change
+
+MAX_PRINTED_VALUE = 200
+"""Characters of a value that `diff` prints: two of them are a few lines of a terminal.
+"""
+
+MAX_MARKDOWN = 60_000
+"""Characters of a Markdown difference: GitHub refuses a comment of more than 65,536."""
+
+_UNMARKED = frozenset(" ,.;:/'-")
+"""Beside letters and digits, what stands for itself everywhere in Markdown."""
+
+
+def text(difference: ReleaseDifference) -> Iterator[str]:
+    """Yield the lines of a difference for a terminal."""
+    for change in difference.changes:
+        yield _sentence(change)
+    yield f"{len(difference.urls)} URLs to purge" + ":" * bool(difference.urls)
+    for url in difference.urls:
+        yield f"  {url}"
+    if difference.urls:
+        yield _lifetime(difference)
+
+
+def markdown(difference: ReleaseDifference) -> Iterator[str]:
+    """Yield the lines of a difference as Markdown, which a comment of a pull request
+    can hold.
+    """
+    documents = _by_document(difference.changes)
+    yield f"### {_count(len(documents), 'document')} changed, {_count(len(difference.urls), 'URL')} to purge"
+    length = 0
+    for number, changes in enumerate(documents):
+        section = "\n".join(_section(changes))
+        length += len(section)
+        if length > MAX_MARKDOWN // 2:
+            yield ""
+            yield f"And {_count(len(documents) - number, 'more document')}."
+            break
+        yield section
+    if not difference.urls:
+        return
+    yield ""
+    yield "<details><summary>URLs to purge</summary>"
+    yield ""
+    length = 0
+    for number, url in enumerate(difference.urls):
+        length += len(url)
+        if length > MAX_MARKDOWN // 4:
+            yield f"- and {_count(len(difference.urls) - number, 'more URL')}"
+            break
+        yield f"- `{url}`"
+    yield ""
+    yield f"{_lifetime(difference).capitalize()}."
+    yield "</details>"
+
+
+def html(difference: ReleaseDifference) -> Iterator[str]:
+    """Yield a difference as a page that needs no other file."""
+    templates = Environment(
+        loader=FileSystemLoader(shipped("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    documents = [
+        {"name": f"{changes[0].kind} {changes[0].id}", "values": _values(changes)}
+        for changes in _by_document(difference.changes)
+    ]
+    yield templates.get_template("difference.html").render(
+        documents=documents,
+        urls=difference.urls,
+        lifetime=_lifetime(difference).capitalize(),
+    )
+
+
+def as_json(difference: ReleaseDifference) -> Iterator[str]:
+    """Yield a difference as one JSON object."""
+    changes = [
+        {
+            "kind": change.kind,
+            "id": change.id,
+            "pointer": pointer_text(change.pointer),
+            "old": change.old,
+            "new": change.new,
+            "urls": list(change.urls),
+        }
+        for change in difference.changes
+    ]
+    value = {
+        "changes": changes,
+        "urls": list(difference.urls),
+        "lifetime": difference.lifetime,
+    }
+    yield json.dumps(value, ensure_ascii=False, indent=2)
+
+
+DIFFERENCE_FORMATS: dict[str, Callable[[ReleaseDifference], Iterable[str]]] = {
+    "text": text,
+    "markdown": markdown,
+    "html": html,
+    "json": as_json,
+}
+
+
+def _by_document(changes: Sequence[Change]) -> list[list[Change]]:
+    """Return the changes of each document together, in their order."""
+    groups = groupby(changes, key=lambda change: (change.kind, change.id))
+    return [list(group) for _, group in groups]
+
+
+def _section(changes: Sequence[Change]) -> Iterator[str]:
+    """Yield the Markdown of one document: a heading, and a table of its values."""
+    yield ""
+    yield f"#### {_escaped(changes[0].kind)} {_escaped(changes[0].id)}"
+    yield ""
+    yield "| Property | Before | After |"
+    yield "| --- | --- | --- |"
+    for cells in _values(changes):
+        yield f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+
+
+def _escaped(value: str) -> str:
+    """Return a text that Markdown shows as it is, in a cell of a table, too."""
+    return "".join(
+        char
+        if char.isalnum() or char in _UNMARKED
+        else "<br>"
+        if char == "\n"
+        else f"&#{ord(char)};"
+        for char in value
+    )
+
+
+def _values(changes: Sequence[Change]) -> list[tuple[str, str, str]]:
+    """Return a row for each value of a document: its place, before and after."""
+    rows = []
+    for change in changes:
+        place = pointer_text(change.pointer) if change.pointer else "the document"
+        if isinstance(change.old, dict) and isinstance(change.new, dict):
+            rows.append((place, "", "its keys stand in another order"))
+        elif not change.pointer:
+            rows.append((place, "", "appears" if change.old is None else "disappears"))
+        else:
+            rows.append((place, _value(change.old), _value(change.new)))
+    return rows
+
+
+def _sentence(change: Change) -> str:
+    name = f"{change.kind} {change.id}"
+    place = f"{name}: {pointer_text(change.pointer)}" if change.pointer else name
+    if isinstance(change.old, dict) and isinstance(change.new, dict):
+        return f"{place}: its keys stand in another order"
+    if not change.pointer:
+        return f"{name}: {'appears' if change.old is None else 'disappears'}"
+    return f"{place}: {_value(change.old)} -> {_value(change.new)}"
+
+
+def _value(value: Any) -> str:
+    """Return a value as `diff` prints it. None is one that is not there: content has no
+    null.
+    """
+    text = "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
+    is_short = len(text) <= MAX_PRINTED_VALUE
+    return text if is_short else text[: MAX_PRINTED_VALUE - 1] + "…"
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number:,} {name}{'s' * (number != 1)}"
+
+
+def _lifetime(difference: ReleaseDifference) -> str:
+    dynamic = "dynamic responses, to other queries,"
+    return f"{dynamic} leave the caches by themselves within {difference.lifetime} s"
