@@ -58,6 +58,7 @@ and 101) answer a request whose method or path is not quite the operation's.
 """
 
 _CODES_OF_SOME: Mapping[str, Callable[[Operation], bool]] = {
+    "slow": lambda operation: operation.body is not None,
     "precondition": lambda operation: operation.tagged,
     "repeated_otherwise": lambda operation: operation.method == "POST",
     "too_many": lambda operation: operation.limited,
