@@ -29,6 +29,27 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+PATHS = [
+    "/",
+    "/problems",
+    "/documents/event",
+    "/documents/app/iphone",
+    "/applications",
+    "/stores",
+    "/stores?near=4001&miles=300",
+    "/events",
+    "/events?store=4001&state=to+come",
+    "/promotions?q=pouch",
+    "/calendar?month=2026-11",
+    "/compare",
+    "/compare?with=2026-12-20T09:00&at=2026-11-22T09:00",
+    "/ask",
+    "/ask?operation=events_v2&p.storeId=101&send=1",
+    "/releases",
+    "/nowhere",
+]
+"""Every page of a preview of the sample, with what it shows after a choice."""
+
 SIZES = {"phone": (360, 740), "desktop": (1600, 900)}
 
 

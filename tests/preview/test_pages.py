@@ -9,33 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from previews import Preview, browser, opened, preview, save
+from previews import PATHS, Preview, browser, opened, preview, save
 from releases import shopwindow
 
 SAMPLE = Path(__file__).parent.parent.parent / "content"
 EVENT = "events/windows-light-up.yaml"
 AT, INSTANT = "2026-11-22T09:00", "2026-11-22 09:00"
-
-
-PATHS = [
-    "/",
-    "/problems",
-    "/documents/event",
-    "/documents/app/iphone",
-    "/applications",
-    "/stores",
-    "/stores?near=4001&miles=300",
-    "/events",
-    "/events?store=4001&state=to+come",
-    "/promotions?q=pouch",
-    "/calendar?month=2026-11",
-    "/compare",
-    "/compare?with=2026-12-20T09:00&at=2026-11-22T09:00",
-    "/ask",
-    "/ask?operation=events_v2&p.storeId=101&send=1",
-    "/releases",
-    "/nowhere",
-]
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +94,36 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preview]:
     assert shopwindow("build", "--content", SAMPLE, "--out", out, "--at", INSTANT).status == 0
     with preview(SAMPLE, "--out", str(out)) as started:
         yield started
+
+
+# What a person reaches with the Tab key: each has to show that it has the focus, by an outline that the page draws.
+REACHED = """() => {
+  const at = document.activeElement, style = getComputedStyle(at);
+  return {tag: at.tagName, seen: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
+          last: document.body === at};
+}"""
+REACHABLE = """() => [...document.querySelectorAll(
+    "a[href], button, input:not([type=hidden]), select, summary, [tabindex='0']")]
+  .filter(one => one.checkVisibility({visibilityProperty: true})).length"""
+
+
+@pytest.mark.parametrize("path", ["/problems", "/documents/app/iphone", "/stores?q=foundry", "/compare", "/ask"])
+def test_all_of_a_page_is_reached_by_keyboard_and_shows_its_focus(
+    sample: Preview, chromium: Browser, path: str
+) -> None:
+    with opened(chromium) as page:
+        page.goto(sample.address + path)
+        reachable, reached, unseen = page.evaluate(REACHABLE), 0, set()
+        while reached < 2 * reachable:
+            page.keyboard.press("Tab")
+            focus = page.evaluate(REACHED)
+            if focus["last"]:
+                break
+            reached += 1
+            if not focus["seen"]:
+                unseen.add(focus["tag"])
+        # a field for date and time has several parts, each of which takes the key
+        assert (reached >= reachable, unseen) == (True, set())
 
 
 def test_the_calendar_shows_a_month_and_what_happens_there(sample: Preview, chromium: Browser) -> None:
