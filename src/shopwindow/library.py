@@ -31,6 +31,12 @@ from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.schedule import instant
 from shopwindow.content.schema import Schemas
+from shopwindow.content.uses import (
+    Uses,
+    uses_of_attribute,
+    uses_of_document,
+    uses_of_setting,
+)
 from shopwindow.content.why import Explanation, explanations
 from shopwindow.edge import keys as api_keys
 from shopwindow.edge import nginx, openapi
@@ -85,6 +91,10 @@ CALENDAR_DAYS = 90
 """Days that a calendar covers unless another end is named: a season of a department
 store.
 """
+
+
+SETTING, ATTRIBUTE = "setting", "attribute"
+"""What `uses` looks for beside documents, which a kind's name says."""
 
 
 def no_steps(step: str) -> None:
@@ -360,6 +370,25 @@ def why(
     else:
         kind = known.kind[known.applications]
     return explanations(_shelf(content, checked, prepared), kind, id, pointer)
+
+
+def uses(
+    interface: Interface, content: Path, checked: Checked, what: str, name: str
+) -> Uses:
+    """Return every place that names something.
+
+    ``what`` is a kind, and ``name`` one of its ids; or "setting" and a name of
+    site.yaml; or "attribute" and a key of an open map. ``checked`` is as for `why`.
+    Raises Misuse for what does not exist.
+    """
+    prepared = declared(interface, content)
+    kinds, shelf = prepared.interface.kinds, _shelf(content, checked, prepared)
+    if what == SETTING:
+        return uses_of_setting(shelf, name)
+    if what == ATTRIBUTE:
+        return uses_of_attribute(shelf, kinds, name)
+    kind = document.kind_named(prepared.interface, what)
+    return uses_of_document(shelf, kinds, kind, name)
 
 
 def _shelf(content: Path, checked: Checked, declared: Declared) -> Shelf:

@@ -4,7 +4,7 @@ All of them are streamed: there may be millions of documents, so they are read o
 one, and only the catalog's index holds them.
 """
 
-from shopwindow.content.kinds import EACH, Kind, Reference
+from shopwindow.content.kinds import EACH, KEY, Kind, Reference
 
 
 def _kind(
@@ -21,7 +21,12 @@ def _kind(
     )
 
 
-CATEGORY = _kind("category", "categories", "id")
+CATEGORY = _kind(
+    "category",
+    "categories",
+    "id",
+    references=(Reference(("parent",), "category"),),
+)
 BRAND = _kind("brand", "brands", "name", "id")
 SYNONYM = _kind("synonym", "synonyms")
 PRODUCT = _kind(
@@ -31,9 +36,17 @@ PRODUCT = _kind(
     references=(
         Reference(("categories", EACH), "category"),
         Reference(("members", EACH), "product"),
+        Reference(("promotions", EACH), "promotion"),
+        Reference(("badges", EACH, "promotionId"), "promotion"),
+        Reference(("price", "finalPrice", "promotions", EACH), "promotion"),
     ),
 )
-INVENTORY = _kind("inventory", "inventory", "upc")
+INVENTORY = _kind(
+    "inventory",
+    "inventory",
+    "upc",
+    references=(Reference(("stores", KEY), "store", "locationNumber"),),
+)
 REVIEW = _kind(
     "review", "reviews", "id", references=(Reference(("product",), "product"),)
 )
@@ -41,7 +54,10 @@ RECOMMENDATION = _kind(
     "recommendation",
     "recommendations",
     "product",
-    references=(Reference(("product",), "product"),),
+    references=(
+        Reference(("product",), "product"),
+        Reference(("products", EACH), "product"),
+    ),
 )
 
 KINDS = (CATEGORY, BRAND, SYNONYM, PRODUCT, INVENTORY, REVIEW, RECOMMENDATION)

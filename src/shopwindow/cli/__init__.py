@@ -27,6 +27,7 @@ COMMANDS = {
         "List what goes live, ends, starts and expires, and when.",
     ),
     "why": ("explain", "Say which file sets a value, and what that hides."),
+    "uses": ("explain", "List every place that names a document."),
     "build": ("releases", "Check the content, write a release and activate it."),
     "releases": ("releases", "List the releases, the newest first."),
     "rollback": ("releases", "Activate an earlier release, and pin it."),

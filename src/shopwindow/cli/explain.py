@@ -1,4 +1,4 @@
-"""`why`: where a value comes from."""
+"""`why` and `uses`: where a value comes from, and what names a document."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,6 +12,7 @@ from shopwindow.cli.steps import CONTENT_DIR, checked_of, interface
 from shopwindow.content.finding import shown
 from shopwindow.content.history import Commit
 from shopwindow.content.lookup import value_text
+from shopwindow.content.uses import Uses
 from shopwindow.content.why import Explanation, Statement
 from shopwindow.problems import one_line
 
@@ -83,3 +84,45 @@ def _committed(commit: Commit) -> str:
         return commit.subject
     by = f"{commit.id[:SHORT]}, {commit.time:%Y-%m-%d}, {commit.author}"
     return one_line(f"{by}: {commit.subject}")
+
+
+# -- uses ------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("what", metavar="KIND|setting|attribute")
+@click.argument("name", metavar="ID|NAME")
+@CONTENT_DIR
+@EXPLAINED_AS
+def uses(what: str, name: str, content: str, form: str) -> None:
+    """List every place that names a document, and count the lines of feeds that do.
+
+    `uses store 403` takes any of the kind's ids. `uses setting NAME` lists the texts
+    that use a name of site.yaml, and `uses attribute NAME` the documents that have an
+    attribute.
+    """
+    checked = checked_of(content)
+    listed = library.uses(interface(), Path(content), checked, what, name)
+    if form == "json":
+        click.echo(orjson.dumps(asdict(listed), option=JSON))
+    else:
+        click.echo("\n".join(_grouped(listed, content)))
+
+
+def _grouped(uses: Uses, content: str) -> Iterator[str]:
+    if not uses.counts:
+        yield one_line(f"nothing names {uses.name}")
+        return
+    yield one_line(f"{uses.name}: {uses.counts}")
+    by_kind: dict[str, list[str]] = {}
+    for use in uses.places:
+        named = " ".join(dict.fromkeys(filter(None, (use.id, use.title))))
+        place = f"  {content}/{use.path}:{use.line}: {use.pointer}"
+        line = one_line(place + (f"  ({named})" if named else ""))
+        by_kind.setdefault(use.kind, []).append(line)
+    for feed in uses.feeds:
+        lines = f"{feed.lines:,} line{'s' * (feed.lines != 1)}"
+        by_kind.setdefault(feed.kind, []).append(f"  {content}/{feed.path}: {lines}")
+    for kind, places in by_kind.items():
+        yield kind
+        yield from places

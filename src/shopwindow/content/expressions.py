@@ -76,6 +76,11 @@ _EXPRESSION = re.compile(
 )
 
 
+_NAME = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
+_NO_NAME = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\|\s*[a-z]+""", re.DOTALL)
+"""What looks like a name and is none: quoted text, and filters."""
+
+
 @dataclass(eq=False)
 class Unreadable(Exception):
     """An expression that cannot be evaluated.
@@ -177,6 +182,17 @@ def evaluate(
         first.more = tuple(more)
         raise first
     return "".join(pieces) + text[end:]
+
+
+def names_in(text: str) -> set[str]:
+    """Return the names that the expressions of a text use."""
+    names: set[str] = set()
+    try:
+        for match in _expressions(text):
+            names |= set(_NAME.findall(_NO_NAME.sub(" ", match.group(1))))
+    except Unreadable:  # what stands behind it is no expression
+        pass
+    return names
 
 
 def _expressions(text: str) -> Iterator[re.Match[str]]:

@@ -25,6 +25,9 @@ The publish window is in the calendar without them.
 EACH = "*"
 """In a Reference's pointer: every item of an array."""
 
+KEY = "{key}"
+"""At the end of a Reference's pointer: every key of an object, instead of its value."""
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -109,6 +112,8 @@ def values_at(value: Any, pointer: Pointer) -> Iterator[tuple[Pointer, Any]]:
         for place, part in reached:
             if step == EACH and isinstance(part, list):
                 below += [((*place, number), item) for number, item in enumerate(part)]
+            elif step == KEY and isinstance(part, dict):
+                below += [((*place, key), key) for key in part]
             elif step != EACH and isinstance(part, dict) and step in part:
                 below.append(((*place, step), part[step]))
         reached = below

@@ -19,7 +19,7 @@ from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.expressions import RESERVED_WORDS
 from shopwindow.content.finding import Finding
-from shopwindow.content.kinds import EACH, Kind, Reference
+from shopwindow.content.kinds import EACH, KEY, Kind, Reference
 from shopwindow.content.schedule import ALWAYS, BEGINNING, Window
 from shopwindow.content.site import RESERVED_NAMES
 from shopwindow.problems import Pointer, nearest
@@ -291,7 +291,7 @@ def _references(case: Case) -> RuleFindings:
     for kind in kinds.values():
         by_target: dict[str, list[Reference]] = defaultdict(list)
         for reference in kind.references:
-            if reference.kind in kinds:
+            if reference.kind in kinds and KEY not in reference.pointer:
                 by_target[reference.kind].append(reference)
         for target, references in by_target.items():
             for document in case.having(kind.name):

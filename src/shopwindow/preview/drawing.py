@@ -11,7 +11,7 @@ import orjson
 
 from shopwindow.content import schedule
 from shopwindow.content.documents import Document, at
-from shopwindow.content.kinds import Kind, Reference, values_at
+from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.places import Files, layers_stating
 from shopwindow.content.schedule import BEGINNING, END, Window
 from shopwindow.content.yaml import Json
@@ -151,16 +151,6 @@ def _links(document: Document, kind: Kind) -> Iterator[tuple[Pointer, tuple[str,
     for reference in kind.references:
         for pointer, value in values_at(document.value, reference.pointer):
             yield pointer, (reference.kind, text_of(value))
-
-
-def names(
-    document: Document, reference: Reference, target: Document, identity: str
-) -> bool:
-    """Whether ``document`` names ``target`` by ``reference``."""
-    wanted = target.value.get(reference.property or identity)
-    return any(
-        value == wanted for _, value in values_at(document.value, reference.pointer)
-    )
 
 
 # -- when it is live -------------------------------------------------------------------

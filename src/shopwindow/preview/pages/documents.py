@@ -9,6 +9,7 @@ from typing import Any
 
 from shopwindow.content.documents import Document
 from shopwindow.content.kinds import Kind, titled
+from shopwindow.content.uses import names_of_target, naming
 from shopwindow.preview import drawing
 from shopwindow.preview.visit import Page, Visit
 
@@ -150,14 +151,11 @@ def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any
     if documents is None or kind.identity is None:
         return
     for other in visit.snapshot.interface.kinds:
-        references = [each for each in other.references if each.kind == kind.name]
-        if not references or other.identity is None or other.streamed:
+        names = names_of_target(other, kind, [target.value])
+        if not names or other.identity is None or other.streamed:
             continue
         for document in documents.of(other.name):
-            if any(
-                drawing.names(document, reference, target, kind.identity)
-                for reference in references
-            ):
+            if any(True for _ in naming(document.value, names)):
                 yield {
                     "kind": other.name,
                     "id": str(document.value[other.identity]),
