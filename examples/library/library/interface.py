@@ -1,8 +1,11 @@
-"""A public library's branches and reading events: two kinds, four operations of which
-one writes, and its table.
+"""A public library: its branches, its readings, and who has seats at them.
+
+It is an example of an Interface beside the shop's: two kinds of documents that editors
+write, three operations that read them, one operation that writes, and its table. The
+Interface at the end puts these together.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from shopwindow.content.documents import Content
@@ -59,46 +62,48 @@ READING = Kind(
 
 
 def branches(content: Content, call: Call) -> Json:
-    """Every branch."""
+    """Return every branch."""
     return {"branches": list(content.documents(BRANCH.name))}
 
 
 def readings(content: Content, call: Call) -> Json:
-    """The readings of all branches or of some, by start."""
-    wanted = call["branch"]
-    return {
-        "readings": [
-            each
-            for each in content.documents("reading")
-            if not wanted or each["branchId"] in wanted
+    """Return the readings of some branches, or of all, by their start."""
+    documents = content.documents("reading")
+    branch_ids = call["branch"]
+    if branch_ids:
+        documents = [
+            reading for reading in documents if reading["branchId"] in branch_ids
         ]
-    }
+    return {"readings": list(documents)}
 
 
 def readings_of_each_branch(content: Content) -> Iterator[Arguments]:
-    """Pre-render the readings of all branches, and of each alone."""
+    """Pre-render the readings of all branches together, and of each branch."""
     yield {}
-    yield from ({"branch": (branch,)} for branch in content.identities("branch"))
+    for branch in content.identities("branch"):
+        yield {"branch": (branch,)}
 
 
 def readings_by_id(content: Content, call: Call) -> Json:
-    """Some readings, in the order of their ids."""
-    named = [content.document("reading", "readingId", id) for id in call["readingId"]]
-    if not any(named):
+    """Return some readings, in the order of their ids."""
+    by_ids = [content.document("reading", "readingId", id) for id in call["readingId"]]
+    documents = [reading for reading in by_ids if reading is not None]
+    if not documents:
         raise Refusal("no_data", (Fault("readingId", "there is no such reading"),))
-    return {"readings": [reading for reading in named if reading]}
+    return {"readings": documents}
 
 
-def each_reading(content: Content) -> Iterable[Arguments]:
+def each_reading(content: Content) -> Iterator[Arguments]:
     """Pre-render every reading."""
-    return ({"readingId": (reading,)} for reading in content.identities("reading"))
+    for reading in content.identities("reading"):
+        yield {"readingId": (reading,)}
 
 
 # -- what is written -------------------------------------------------------------------
 
 
 class Registrations:
-    """Who has a seat at which reading."""
+    """Who has seats at which reading: the verbs of the table, within a transaction."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
@@ -112,7 +117,7 @@ class Registrations:
         return int(taken)
 
     def take(self, id: str, reading: int, email: str, seats: int, at: str) -> None:
-        """Take seats for a person."""
+        """Store that a person has seats."""
         self._run(
             "INSERT INTO registrations (id, reading, email, seats, at) VALUES (?, ?, ?, ?, ?)",
             *(id, reading, email, seats, at),
@@ -142,21 +147,25 @@ REGISTRATIONS = Table(
 
 
 def register(tables: Tables, content: Content, call: Call, moment: Moment) -> Outcome:
-    """Take seats at a reading that is announced, as long as there are some."""
+    """Take seats at a reading that is live, if enough are left.
+
+    The seats are counted and taken in one transaction, so no seat is taken twice.
+    """
     body = call.body
-    reading = content.document("reading", "readingId", body["readingId"])
+    id, seats = body["readingId"], body["seats"]
+    reading = content.document("reading", "readingId", id)
     if reading is None:
         raise Refusal("no_data", (Fault("readingId", "there is no such reading"),))
-    left = reading["seats"] - tables[REGISTRATIONS].seats(body["readingId"])
-    if body["seats"] > left:
-        raise Refusal(
-            "invalid", (Fault("seats", f"must be at most {left}, which are left"),)
-        )
-    id = moment.random(16).hex()
-    tables[REGISTRATIONS].take(
-        id, body["readingId"], body["email"], body["seats"], written(moment.now)
-    )
-    return Outcome({"registrationId": id, "seatsLeft": left - body["seats"]})
+
+    registrations = tables[REGISTRATIONS]
+    left = reading["seats"] - registrations.seats(id)
+    if seats > left:
+        fault = Fault("seats", f"must be at most {left}, which are left")
+        raise Refusal("invalid", (fault,))
+
+    registration = moment.random(16).hex()
+    registrations.take(registration, id, body["email"], seats, written(moment.now))
+    return Outcome({"registrationId": registration, "seatsLeft": left - seats})
 
 
 # -- all of it -------------------------------------------------------------------------

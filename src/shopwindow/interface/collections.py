@@ -1,13 +1,14 @@
-"""What is served of a collection: its list, narrowed by filters, and single documents
-by their ids.
+"""Adds the collections of a content folder or a release to an Interface.
 
-An Interface takes the collections of a content folder or of a release in as kinds and
-operations like all others, so nothing else in the engine knows that they were declared
-in a file.
+A collection is a kind that collections.yaml declares. It gets two operations: the list
+of its documents, narrowed by filters, and single documents by their ids. Both join the
+Interface's own kinds and operations, so nothing else in the engine knows that they were
+declared in a file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,9 @@ from shopwindow.interface.operation import (
 from shopwindow.problems import Fault, Problem, Refusal
 
 FILTER_VALUES = 200
-"""Values of one filter that are pre-rendered; the service answers for the others. Ten
-thousand values, each with a file in every format, would be most of a release.
+"""Values of one filter that are pre-rendered; the service answers for the others.
+
+Ten thousand values, each with a file in every format, would be most of a release.
 """
 
 SITE_SCHEMA = "site.json"
@@ -39,9 +41,7 @@ SITE_SCHEMA = "site.json"
 
 @dataclass(frozen=True, eq=False)
 class _List:
-    """The view of `GET <path>`: every live document that all filters admit, in the
-    kind's order.
-    """
+    """The view of `GET <path>`: the live documents that all filters admit, in order."""
 
     collection: Collection
 
@@ -50,27 +50,26 @@ class _List:
         for name, wanted in call.arguments:
             if name in self.collection.filters:
                 documents = [
-                    each
-                    for each in documents
-                    if not set(texts_of(each.get(name))).isdisjoint(wanted)
+                    document
+                    for document in documents
+                    if not set(texts_of(document.get(name))).isdisjoint(wanted)
                 ]
         return {self.collection.key: list(documents)}
 
     def entries(self, content: Content) -> Iterator[Arguments]:
-        """Yield the whole list, and each of the first FILTER_VALUES values of each
-        filter.
-        """
+        """Yield the whole list, then the first FILTER_VALUES values of each filter."""
         yield {}
         documents = content.documents(self.collection.name)
         for name in self.collection.filters:
-            choices = filter(_can_be_asked, self.collection.choices(documents, name))
-            for text, _ in zip(choices, range(FILTER_VALUES), strict=False):
+            choices = filter(_is_one_text, self.collection.choices(documents, name))
+            for text in islice(choices, FILTER_VALUES):
                 yield {name: (text,)}
 
 
-def _can_be_asked(text: str) -> bool:
-    """Whether a text is read as itself where it is the value of a filter: it has no
-    comma and no outer space.
+def _is_one_text(text: str) -> bool:
+    """Return whether a filter's argument reads a text as this one text.
+
+    It does not where the text has a comma, or spaces around it.
     """
     try:
         return Texts().parse(text) == (text,)
@@ -80,16 +79,14 @@ def _can_be_asked(text: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Single:
-    """The view of `GET <path>/{ids}`: the live documents with these ids, in the order
-    of the ids.
-    """
+    """The view of `GET <path>/{ids}`: the live documents with these ids, in their order."""
 
     collection: Collection
 
     def __call__(self, content: Content, call: Call) -> Json:
         name, id = self.collection.name, self.collection.id
-        named = [content.document(name, id, value) for value in call[id]]
-        documents = [document for document in named if document is not None]
+        by_ids = (content.document(name, id, value) for value in call[id])
+        documents = [document for document in by_ids if document is not None]
         if not documents:
             raise Refusal("no_data", (Fault(id, f"there is no {name} with this {id}"),))
         return {self.collection.key: documents}
@@ -102,32 +99,19 @@ class _Single:
 
 def operations(collection: Collection) -> tuple[Operation, Operation]:
     """Return the two operations of a collection: the list, and single documents."""
-    listed, single = _List(collection), _Single(collection)
-    name, id, properties = (
-        collection.name,
-        collection.id,
-        collection.schema["properties"],
-    )
-    filters = tuple(
-        Parameter(
-            each,
-            Texts(),
-            f"Only those whose {each} is one of these, comma-separated.",
-            example=example,
-        )
-        for each in collection.filters
-        for example in [next(iter(collection.choices((), each)), "")]
-    )
-    ids = (
-        Ids()
-        if properties[id]["type"] == "integer"
-        else Texts(maximum=collections.LONGEST_ID)
-    )
+    list_view, single_view = _List(collection), _Single(collection)
+    name, id = collection.name, collection.id
+    filters = tuple(_filter(collection, property) for property in collection.filters)
+
+    ids: Ids | Texts = Texts(maximum=collections.LONGEST_ID)
+    if collection.schema["properties"][id]["type"] == "integer":
+        ids = Ids()
+
     return (
         Operation(
             name,
             collection.path,
-            FromContent(listed, listed.entries),
+            FromContent(list_view, list_view.entries),
             _response(collection),
             f"Every {name} that is live now.",
             (*filters, FIELDS, CALLBACK),
@@ -137,7 +121,7 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
         Operation(
             by_id(name),
             f"{collection.path}/{{{id}}}",
-            FromContent(single, single.entries),
+            FromContent(single_view, single_view.entries),
             _response(collection),
             f"One {name} or several, by {id}.",
             (
@@ -151,14 +135,22 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
     )
 
 
+def _filter(collection: Collection, property: str) -> Parameter:
+    """Return the parameter that filters the list by a property."""
+    description = f"Only those whose {property} is one of these, comma-separated."
+    example = next(iter(collection.choices((), property)), "")
+    return Parameter(property, Texts(), description, example=example)
+
+
 def _response(collection: Collection) -> str:
     """Return the name of the schema of a collection's answers."""
     return f"collections/{collection.name}"
 
 
 def _answer(collection: Collection) -> Mapping[str, Any]:
-    """Return the schema of a collection's answers: the list, as long as it may be, is
-    always there.
+    """Return the schema of a collection's answers.
+
+    The list is always there, however many documents it has.
     """
     return {
         "description": f"Documents of the collection {collection.name}.",
@@ -183,65 +175,56 @@ def with_collections(interface: Interface, declared: Iterable[Collection]) -> In
     more = tuple(declared)
     if not more:
         return interface
+    kinds = [collection.kind for collection in more]
+    pairs = [operations(collection) for collection in more]
     return replace(
         interface,
-        kinds=(*interface.kinds, *(each.kind for each in more)),
-        operations=(
-            *interface.operations,
-            *(operation for each in more for operation in operations(each)),
-        ),
+        kinds=(*interface.kinds, *kinds),
+        operations=(*interface.operations, *chain.from_iterable(pairs)),
         collections=(*interface.collections, *more),
     )
 
 
 def without_collections(interface: Interface) -> Interface:
-    """Return an Interface as it is without the collections of a content folder or a
-    release.
-    """
+    """Return an Interface without its collections: undo `with_collections`."""
     if not interface.collections:
         return interface
-    names = {each.name for each in interface.collections}
-    served = names | {by_id(name) for name in names}
+    names = {collection.name for collection in interface.collections}
+    added = names | {by_id(name) for name in names}
+    kinds = [kind for kind in interface.kinds if kind.name not in names]
+    operations = [
+        operation for operation in interface.operations if operation.name not in added
+    ]
     return replace(
-        interface,
-        kinds=tuple(kind for kind in interface.kinds if kind.name not in names),
-        operations=tuple(
-            operation
-            for operation in interface.operations
-            if operation.name not in served
-        ),
-        collections=(),
+        interface, kinds=tuple(kinds), operations=tuple(operations), collections=()
     )
 
 
 def schemas_with(schemas: Schemas, interface: Interface) -> Schemas:
     """Return schemas with those that follow from an Interface.
 
-    These are the schemas of its collections, of documents and of answers; and
-    `lifetimes` of site.yaml may name each operation that answers from content.
+    These are the schemas of its collections, for documents and for answers, and one of
+    site.yaml, in which `lifetimes` may name each operation that answers from content.
     """
     files: dict[str, Any] = {}
-    for each in interface.collections:
-        files[each.written_schema] = collection_schemas.as_written(each.schema)
-        files[f"responses/{_response(each)}.json"] = _answer(each)
+    for collection in interface.collections:
+        document_schema = collection_schemas.as_written(collection.schema)
+        files[collection.written_schema] = document_schema
+        files[f"responses/{_response(collection)}.json"] = _answer(collection)
+
     lifetimes = schemas[SITE_SCHEMA]["properties"]["lifetimes"]
-    reads = [
-        operation.name
-        for operation in interface.operations
-        if isinstance(operation.source, FromContent)
-    ]
-    unnamed = [name for name in reads if name not in lifetimes["properties"]]
+    unnamed = [name for name in interface.cached if name not in lifetimes["properties"]]
     if unnamed:
         files[SITE_SCHEMA] = _site_schema(schemas[SITE_SCHEMA], unnamed)
+
     if not files:
         return schemas
-    return schemas.with_files(
-        files, collections.encode(interface.collections) + " ".join(unnamed).encode()
-    )
+    state = collections.encode(interface.collections) + " ".join(unnamed).encode()
+    return schemas.with_files(files, state)
 
 
 def _site_schema(schema: Mapping[str, Any], names: Iterable[str]) -> Mapping[str, Any]:
-    """Return the schema of site.yaml, whose `lifetimes` may name these operations, too."""
+    """Return a schema of site.yaml whose `lifetimes` may name these operations, too."""
     lifetimes = schema["properties"]["lifetimes"]
     own = {
         name: {"description": f"Lifetime of {name}.", "$ref": "#/$defs/lifetime"}
@@ -253,10 +236,10 @@ def _site_schema(schema: Mapping[str, Any], names: Iterable[str]) -> Mapping[str
 
 @dataclass(frozen=True)
 class Declared:
-    """An Interface and schemas with the collections of a content folder, and what is
-    wrong with their declarations.
+    """An Interface and schemas with the collections of a content folder.
 
-    ``unread``: the folders of those that are declared with faults.
+    ``problems`` are those of the declarations. ``unread`` names the folders of the
+    collections whose declaration has a problem: their documents are not read.
     """
 
     interface: Interface
@@ -266,15 +249,16 @@ class Declared:
 
 
 def declared(folder: Path, interface: Interface, schemas: Schemas) -> Declared:
-    """Return what a content folder makes of an Interface; ``schemas`` hold those of the
-    folder already.
+    """Return an Interface with the collections that a content folder declares.
+
+    ``schemas`` have those of the folder already.
     """
     paths = {operation.name: operation.path for operation in interface.operations}
-    declared_ones = declarations.read(folder, schemas, interface.kinds, paths)
-    extended = with_collections(interface, declared_ones.collections)
+    file = declarations.read(folder, schemas, interface.kinds, paths)
+    extended = with_collections(interface, file.collections)
     return Declared(
         extended,
         schemas_with(schemas, extended),
-        tuple(declared_ones.problems),
-        tuple(declared_ones.unread),
+        tuple(file.problems),
+        tuple(file.unread),
     )

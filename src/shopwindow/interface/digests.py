@@ -1,5 +1,6 @@
-"""Keyed digests of what the database counts by and must not tell: mail addresses,
-network addresses, devices.
+"""Keyed digests of mail addresses, network addresses and devices.
+
+The database counts by these and must not reveal them, so it stores digests instead.
 """
 
 import hmac
@@ -11,19 +12,19 @@ from shopwindow.interface.table import Tables
 
 
 def keyed(text: str, secret: bytes) -> str:
-    """What is stored in a text's place. Who has the database and not the secret cannot
-    try texts on it.
+    """Return the digest that is stored instead of a text.
 
-    Single-use codes have the same secret and never the same digest: no code is spelled
-    in lower case.
+    Whoever has the database but not the secret cannot find a text by trial. Digests of
+    single-use codes use the same secret, and are never equal to one of these: a code
+    has no lower-case letter, and the text that is digested here begins with some.
     """
-    return hmac.new(
-        secret, b"counted: " + text.encode("utf-8", "surrogatepass"), sha256
-    ).hexdigest()
+    data = b"counted: " + text.encode("utf-8", "surrogatepass")
+    return hmac.new(secret, data, sha256).hexdigest()
 
 
 def counted(text: str, tables: Tables, moment: Moment) -> str:
-    """The digest under which this database counts, by the service's secret or, without
-    one, a key of the database.
+    """Return the digest by which this database counts a text.
+
+    The key is the service's secret, or without one a key that the database stores.
     """
     return keyed(text, moment.secret or tables[LIMITS].key(moment.random))

@@ -1,13 +1,12 @@
-"""The formats of responses, JSON and XML (wire shapes §1), and which of them a request
-accepts.
+"""The formats of responses, JSON and XML (wire shapes §1), and which one a request gets.
 
-Both are encodings of one JSON value. XML has no types and no arrays, so a schema's
-Shape decides how it is read back. Encoding needs the schema only for the root's name:
-keys become elements, and an array repeats its element.
+Both are encodings of one JSON value. In XML a key becomes an element, and an array
+repeats its element; the schema decides only the name of the root. XML has no types and
+no arrays, so reading it back takes a Shape, which is what a schema says of types.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -19,24 +18,29 @@ from shopwindow.content.yaml import Json
 from shopwindow.interface.fields import Mask
 
 GENERAL_ROOT = "response"
+"""The root element of an answer that is not one object with a name (`root_name`)."""
+
 Path = tuple[str, ...]
+"""Keys from the root of a value to its items, as Operation.items has them."""
+
 _XML_SPACE = " \t\r\n"
 """White space of XML 1.0 §2.3."""
 
 
 class Undecodable(ValueError):
-    """Bytes that are not a document of the format, or not of the shape."""
+    """Bytes do not follow the format, or their value does not have the shape."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format. ``encode(value, shape)`` returns bytes; ``decode(bytes, shape, items,
-    mask)`` returns their value.
+    """A format of responses and request bodies.
 
-    ``items`` and ``mask`` say which fields of which items a masked response has
-    (Operation.items, `_fields`). ``read(bytes, shape)`` returns the value of a
-    request's body, whose text may still be of the wrong type. ``decode`` and ``read``
-    raise Undecodable.
+    ``encode(value, shape)`` returns the bytes of a response. ``decode(bytes, shape,
+    items, mask)`` returns their value; ``items`` and ``mask`` say which fields of which
+    items a masked response has (Operation.items, `_fields`). ``read(bytes, shape)``
+    returns the value of a request's body, in which a text may still stand where another
+    type is required: the check of the body reports that. ``decode`` and ``read`` raise
+    Undecodable.
     """
 
     name: str
@@ -51,6 +55,8 @@ class Format:
 
 
 class Decode(Protocol):
+    """The type of Format.decode."""
+
     def __call__(
         self, data: bytes, shape: Shape, items: Path = (), mask: Mask | None = None
     ) -> Json: ...
@@ -76,22 +82,22 @@ def _from_json(
 
 
 def root_name(shape: Shape) -> str:
-    """Return the name of the root element: the schema's only property if that is an
-    object, else ``response``.
+    """Return the name of the root element.
+
+    It is the schema's only property if that is an object, else GENERAL_ROOT.
     """
     names = shape.properties
-    if (
-        len(names) == 1
-        and (only := shape.property(names[0])) is not None
-        and only.type == "object"
-    ):
+    only = shape.property(names[0]) if len(names) == 1 else None
+    if only is not None and only.type == "object":
         return names[0]
     return GENERAL_ROOT
 
 
 def _xml(value: Json, shape: Shape) -> bytes:
-    """Encode a value as XML text. That takes half of the time of a tree of lxml; a test
-    compares the bytes.
+    """Encode a value as XML.
+
+    Writing text takes half of the time that a tree of lxml takes. A test compares the
+    bytes of both.
     """
     name = root_name(shape)
     parts = ["<?xml version='1.0' encoding='UTF-8'?>\n"]
@@ -99,26 +105,28 @@ def _xml(value: Json, shape: Shape) -> bytes:
     return "".join(parts).encode()
 
 
-# What XML 1.0 §2.4 and §2.11 ask for in text; a reader would make a line feed of a raw
-# carriage return.
 _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+"""What XML requires in text (XML 1.0 §2.4 and §2.11).
 
+A reader turns a raw carriage return into a line feed.
+"""
 
-_UNSAYABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML_TEXT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def sayable(text: str) -> str:
-    """Return a client's text as a response may repeat it: U+FFFD stands for what XML
-    cannot hold (XML 1.0 §2.2).
+    """Return a client's text in a form that a response of either format can repeat.
 
-    JSON could hold it, but both formats shall say the same.
+    U+FFFD replaces the characters that XML cannot hold (XML 1.0 §2.2). JSON could hold
+    them, but both formats shall have the same value.
     """
-    return _UNSAYABLE.sub("\ufffd", text)
+    return _NOT_XML_TEXT.sub("\ufffd", text)
 
 
 def _object(name: str, value: dict[str, Json], parts: list[str]) -> None:
-    """Add an element with a child a key, in order; an array repeats its element; `<x/>`
-    where there is no child.
+    """Append an element with a child for each key, in order.
+
+    An array repeats its element. An element without children is written as `<x/>`.
     """
     start, add = len(parts), parts.append
     add(f"<{name}>")
@@ -140,11 +148,12 @@ def _object(name: str, value: dict[str, Json], parts: list[str]) -> None:
 
 
 def _leaf(name: str, value: Json) -> str:
+    """Return the element of a text, a number, a boolean or null."""
     if value.__class__ is str:
         if "&" in value or "<" in value or ">" in value or "\r" in value:
             value = value.translate(_ESCAPES)
     elif value.__class__ is not int:
-        value = orjson.dumps(value).decode()  # the very digits of the JSON form
+        value = orjson.dumps(value).decode()  # a number has the same digits as in JSON
     return f"<{name}>{value}</{name}>"
 
 
@@ -161,33 +170,34 @@ def _from_xml(
 
 
 def _request_from_xml(data: bytes, shape: Shape) -> Json:
-    """Read the XML body of a request. Its root is the schema's only property, or an
-    element of any name around all.
+    """Return the value of a request's XML body.
+
+    The root element is the schema's only property, or an element of any name that
+    contains all properties.
     """
     root, names = _tree(data), shape.properties
     inner = shape.property(names[0]) if len(names) == 1 else None
-    if (
-        inner is None
-        or _local(root.tag) != names[0]
-        or inner.type not in ("object", "array")
-    ):
+    if inner is None or _local(root.tag) != names[0]:
         return _read(root, shape, (), None, strict=False)
     if inner.type == "object":
         return {names[0]: _read(root, inner, (), None, strict=False)}
-    return {
-        names[0]: [_read(root, inner.items, (), None, strict=False)]
-        if inner.items
-        else []
-    }
+    if inner.type != "array":
+        return _read(root, shape, (), None, strict=False)
+    if inner.items is None:
+        return {names[0]: []}
+    return {names[0]: [_read(root, inner.items, (), None, strict=False)]}
 
 
 def _tree(data: bytes) -> Any:
-    """Parse XML and return its root element. Raises Undecodable, for a document type
-    declaration too.
+    """Parse XML and return its root element.
+
+    Raises Undecodable where the text is no XML, has a document type declaration, or has
+    a comment or a processing instruction beside the root.
     """
     from lxml import etree
 
-    parser = etree.XMLParser(  # what a document declares says nothing here: UTF-8 is the only charset (RFC 7303 §3)
+    # UTF-8 is the only encoding, whatever the XML declaration says (RFC 7303 §3).
+    parser = etree.XMLParser(
         encoding="utf-8",
         resolve_entities=False,
         no_network=True,
@@ -208,8 +218,9 @@ def _tree(data: bytes) -> Any:
 
 
 def _local(tag: str) -> str:
-    """Return a tag without its namespace: `xmlns` is allowed and means nothing (wire
-    shapes §1).
+    """Return a tag without its namespace.
+
+    `xmlns` is allowed and means nothing (wire shapes §1).
     """
     return tag.rpartition("}")[2]
 
@@ -217,11 +228,11 @@ def _local(tag: str) -> str:
 def _read(
     element: Any, shape: Shape, items: Path, mask: Mask | None, *, strict: bool = True
 ) -> Json:
-    """Return an element's value by its shape. Once ``items`` is empty, ``mask``
-    applies.
+    """Return the value of an element by its shape.
 
-    ``strict`` False: text of another type than the shape's stays text, and no empty
-    array is added.
+    ``items`` is what remains of the path to the items; once it is empty, ``mask``
+    applies. With ``strict`` False, text that is not of the shape's type stays text, and
+    no empty array is added.
     """
     if element.attrib:
         raise Undecodable(f"<{element.tag}> has attributes, which are not allowed")
@@ -232,28 +243,24 @@ def _read(
             f"<{element.tag}> holds elements or comments where {shape.type} is expected"
         )
     text = element.text or ""
-    return (
-        text
-        if shape.type == "string"
-        else _scalar(text, shape.type, element.tag, strict=strict)
-    )
+    if shape.type == "string":
+        return text
+    return _scalar(text, shape.type, element.tag, strict=strict)
 
 
 def _scalar(text: str, kind: str, tag: str, *, strict: bool) -> Json:
+    """Return the boolean or number that a text stands for; ``kind`` is its type."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError:
         value = None
-    fits = {"boolean": (bool,), "integer": (int,), "number": (int, float)}[kind]
-    if (
-        value is None
-        or (isinstance(value, bool) and kind != "boolean")
-        or not isinstance(value, fits)
-    ):
-        if not strict:
-            return text
-        raise Undecodable(f"<{tag}> holds {text[:40]!r}, not {kind}")
-    return value
+    allowed = {"boolean": (bool,), "integer": (int,), "number": (int, float)}[kind]
+    is_allowed = value.__class__ in allowed  # True is an int, too, by isinstance
+    if is_allowed:
+        return value
+    if not strict:
+        return text
+    raise Undecodable(f"<{tag}> holds {text[:40]!r}, not {kind}")
 
 
 def _read_object(
@@ -262,7 +269,7 @@ def _read_object(
     if (element.text or "").strip(_XML_SPACE):
         raise Undecodable(f"<{element.tag}> holds text beside elements")
     value: dict[str, Json] = {}
-    kept = dict(mask) if mask is not None and not items else None
+    fields = dict(mask) if mask is not None and not items else None
     for child in element:
         if not isinstance(child.tag, str):
             raise Undecodable(
@@ -276,12 +283,11 @@ def _read_object(
             raise Undecodable(
                 f"<{element.tag}> holds <{name}>, which is not known here"
             )
-        below: tuple[Path, Mask | None] = (
-            (),
-            kept.get(name) if kept is not None else None,
-        )
-        if items[:1] == (name,):
-            below = (items[1:], mask)
+        below: tuple[Path, Mask | None] = (), None
+        if fields is not None:
+            below = (), fields.get(name)
+        elif items[:1] == (name,):
+            below = items[1:], mask
         if inner.type == "array":
             if inner.items is not None:
                 value.setdefault(name, []).append(
@@ -291,14 +297,23 @@ def _read_object(
             raise Undecodable(f"<{element.tag}> holds <{name}> twice")
         else:
             value[name] = _read(child, inner, *below, strict=strict)
-    for name in (
-        shape.required if strict else ()
-    ):  # an empty array that the schema requires has no element
+    if strict:
+        _add_empty_arrays(value, shape, fields)
+    return value
+
+
+def _add_empty_arrays(
+    value: dict[str, Json], shape: Shape, fields: Mapping[str, Any] | None
+) -> None:
+    """Add the empty arrays that a schema requires, for which XML has no element.
+
+    ``fields``: those that a mask selects; None: there is no mask.
+    """
+    for name in shape.required:
         required = shape.property(name)
-        missing = name not in value and (kept is None or name in kept)
+        missing = name not in value and (fields is None or name in fields)
         if missing and required is not None and required.type == "array":
             value[name] = []
-    return value
 
 
 JSON = Format("json", "application/json", _json, _from_json, _from_json)
@@ -310,9 +325,9 @@ MEDIA_TYPES = " or ".join(format.media_type for format in RESPONSE_FORMATS)
 
 
 def indented(body: bytes, media_type: str) -> str:
-    """Return the text of an encoded response, with a line for each value.
+    """Return the text of an encoded response, indented, with a line for each value.
 
-    A body of another media type, such as JSONP, is returned as it is.
+    A body of another media type, such as JSONP, is returned unchanged.
     """
     if media_type == JSON.media_type:
         return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2).decode()
@@ -328,28 +343,29 @@ def indented(body: bytes, media_type: str) -> str:
     return body.decode()
 
 
-# -- which of them ---------------------------------------------------------------------
+# -- which of them a request accepts ---------------------------------------------------
 
 _HTTP_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _PARAMETER = rf"\s*;(?:\s*({_HTTP_TOKEN})=({_HTTP_TOKEN}|{_QUOTED}))?"
-"""There is one way to read each space, so that no text makes the expression try again
-and again.
+"""A parameter of a media range, or a semicolon alone (RFC 9110 §5.6.6).
+
+Each space can be matched in one way only. So no header, however long, makes the regular
+expression backtrack.
 """
 _MEDIA_RANGE = re.compile(
     rf"({_HTTP_TOKEN})/({_HTTP_TOKEN})((?:{_PARAMETER})*)", re.ASCII
 )
-_QUALITY = re.compile(
-    r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII
-)  # `q=.2` is Java's
+_QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)
+"""The weight of a media range (RFC 9110 §12.4.2), or one such as `.2`, as Java writes it."""
 
 
 @lru_cache(maxsize=256)
 def negotiate(accept: str | None) -> Format | None:
-    """Return the format that an Accept header asks for; None where it admits neither
-    (RFC 9110 §12.5.1).
+    """Return the format that an Accept header prefers (RFC 9110 §12.5.1).
 
-    Missing, malformed or `*/*`: JSON, and JSON where both are equally welcome.
+    It is JSON where the header is missing, malformed or `*/*`, or weighs both formats
+    equally. Returns None where the header admits neither.
     """
     ranges = _ranges(accept)
     if not ranges:
@@ -365,29 +381,29 @@ def negotiate(accept: str | None) -> Format | None:
 def _quality(candidate: Format, ranges: list[tuple[str, str, float]]) -> float:
     """Return the weight of the most specific range that matches a format."""
     kind, _, subtype = candidate.media_type.partition("/")
-    matching = [
-        ((range_kind != "*") + (range_subtype != "*"), quality)
-        for range_kind, range_subtype, quality in ranges
-        if range_kind in ("*", kind) and range_subtype in ("*", subtype)
-    ]
+    matching: list[tuple[int, float]] = []
+    for range_kind, range_subtype, quality in ranges:
+        if range_kind in ("*", kind) and range_subtype in ("*", subtype):
+            specificity = (range_kind != "*") + (range_subtype != "*")
+            matching.append((specificity, quality))
     return max(matching)[1] if matching else 0.0
 
 
 def _ranges(accept: str | None) -> list[tuple[str, str, float]]:
-    """Return the media ranges of an Accept header in lower case; none where it is
-    missing or malformed.
+    """Return the media ranges of an Accept header: type, subtype and weight.
+
+    They are in lower case. There are none where the header is missing or malformed.
     """
     ranges = []
-    for part in _split(accept or ""):
-        match = _MEDIA_RANGE.fullmatch(part.strip())
-        if (
-            match is None and part.strip().partition(";")[0].strip() == "*"
-        ):  # `*; q=.2` is Java's, and means */*
-            match = _MEDIA_RANGE.fullmatch(part.strip().replace("*", "*/*", 1))
-        if match is None:
-            if part.strip():
-                return []
+    for part in map(str.strip, _split(accept or "")):
+        if not part:
             continue
+        is_star = part.partition(";")[0].strip() == "*"
+        if is_star:  # Java sends `*; q=.2`, which means `*/*`
+            part = part.replace("*", "*/*", 1)
+        match = _MEDIA_RANGE.fullmatch(part)
+        if match is None:
+            return []
         quality = 1.0
         for name, value in re.findall(_PARAMETER, match[3], re.ASCII):
             if name.lower() == "q":
@@ -399,4 +415,5 @@ def _ranges(accept: str | None) -> list[tuple[str, str, float]]:
 
 
 def _split(accept: str) -> list[str]:
+    """Split a header at its commas, except those in quotes."""
     return re.findall(r'(?:[^,"]|"(?:[^"\\]|\\.)*"?)+', accept)

@@ -1,8 +1,8 @@
-"""An Index: one file of a release, built from streamed kinds, that views ask for what
-content.json cannot hold.
+"""An Index is one file of a release that holds the documents of streamed kinds.
 
-The engine decides when an index is built, linked or opened (release.indexes); what is
-in its file, and how it answers, is the index's own affair.
+There may be millions of these, too many for content.json; views read them from the
+index. The engine decides when an index is built, linked or opened (release.indexes).
+What its file contains, and how it is read, only the index decides.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -17,36 +17,42 @@ from shopwindow.content.processes import Progress
 from shopwindow.content.yaml import Json
 
 HandedOut = Callable[[str, str], None]
-"""Called with the kind and the identity of each document that an opened index returns.
+"""Called with kind and identity of each document that an opened index returns.
+
+A build records so which documents an answer depends on.
 """
 
 
 class Index(Protocol):
-    """What the engine asks of an index; `shopwindow.catalog.index.CATALOG` is the
-    department store's.
+    """What the engine requires of an index.
+
+    `shopwindow.catalog.index.CATALOG` is the department store's. Where a method takes
+    ``feeds``, that is what `check` returned; ``opened`` is what `open` returned.
     """
 
     @property
     def name(self) -> str:
-        """By which views ask for it: `content.index(name)`."""
+        """The name by which views get it: `content.index(name)`."""
         ...
 
     @property
     def file(self) -> str:
-        """The name of its file in a release: its own name with an extension."""
+        """The name of its file in a release: ``name`` with an extension."""
         ...
 
     @property
     def format(self) -> int:
-        """The format of that file. One of another format is not built upon, and not
-        opened.
+        """The number of the file's format.
+
+        A file of another format is not opened, and none is built from it.
         """
         ...
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The streamed kinds that it holds; what is referred to comes before what
-        refers to it.
+        """The streamed kinds that it holds.
+
+        A kind comes after those that its documents refer to.
         """
         ...
 
@@ -55,18 +61,19 @@ class Index(Protocol):
     ) -> tuple[Any, FeedReport]:
         """Check the files of its kinds.
 
-        Returns what `build` is given as ``feeds``, None where there is nothing to build
-        or something is wrong, and the problems.
+        Returns the argument ``feeds`` of `build`, and the report. The former is None
+        where there is nothing to build, or where there is a problem.
         """
         ...
 
     def digest(self, feeds: Any) -> str:
-        """Return a digest of the files themselves, the same on any machine."""
+        """Return a digest of the contents of the files, the same on any machine."""
         ...
 
     def beside(self, feeds: Any, content: Content) -> Json:
-        """Return what the index is built from beside those files: settings, documents
-        of other kinds, names.
+        """Return what the index is built from beside the files of its kinds.
+
+        These are settings, names and documents of other kinds.
         """
         ...
 
@@ -79,30 +86,33 @@ class Index(Protocol):
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> str:
-        """Write the file, and return the digest of its rows, which the release id
-        covers.
+        """Write the file, and return the digest of its rows.
 
-        ``previous`` is an intact file of this format, built from the same things beside
-        its files: what they leave as it was may be taken from it. The bytes are those
-        of a file that is built without it. Raises Failure, or OSError for a full disk.
+        The release id covers that digest. ``previous`` is an intact file of this
+        format, for which `beside` returned the same value: rows of unchanged files may
+        be copied from it, and the bytes must be the same as without it. Raises Failure,
+        or OSError for a full disk.
         """
         ...
 
     def open(self, path: Path, handed_out: HandedOut | None = None) -> Any:
-        """Return what `content.index(name)` gives to views. Raises Failure where the
-        file is no such index.
+        """Return what `content.index(name)` returns to views.
+
+        Raises Failure where the file is not one of this index.
         """
         ...
 
     def probe(self, opened: Any) -> None:
-        """Read a little from an opened index, as a check of whether it can be read.
+        """Read a little from an opened index, to see whether it can be read.
+
         Raises what reading raises.
         """
         ...
 
     def differences(self, old: Any, new: Any) -> Iterator[tuple[str, str]]:
-        """Yield kind and identity of the documents that differ between two opened
-        indexes; None: there was none.
+        """Yield kind and identity of the documents that differ between two indexes.
+
+        ``old`` and ``new`` are opened indexes; None: a release has no such file.
         """
         ...
 

@@ -1,9 +1,8 @@
-"""An Interface is what a service offers, as one value: kinds, operations, rules,
-clocks, indexes, tables.
+"""An Interface is everything that a service offers, as one value.
 
-The engine is handed an Interface and knows nothing else about what it publishes.
-`shopwindow.shop.INTERFACE` is the department store's; a company may bring its own with
-`--interface package.module:NAME`.
+The engine receives an Interface and knows nothing else about what it publishes.
+`shopwindow.shop.INTERFACE` is the department store's. A company may use its own with
+`--interface package.module:NAME` (interface.loading).
 """
 
 from collections.abc import Callable, Mapping
@@ -29,18 +28,27 @@ from shopwindow.interface.table import Table
 class Interface:
     """What a service offers, handed to every function that needs it.
 
-    ``rules`` look at documents of several kinds. ``clocks`` are values that follow from
-    the instant of the build. ``indexes`` are files built from streamed kinds.
-    ``tables`` are what actions write, and ``mails`` what they promise people by way of
-    the outbox (interface.mail). ``applications`` names the kind whose documents hold
-    digests of API keys; None: no key is asked for. ``prepare`` are functions for what
-    the first requests would wait for (`prepare_process` calls them), and ``derived``
-    are derivations that a worker makes from each release before it is ready.
-    ``families`` are those of the shop that add a part to site.yaml's schema,
-    schemas/site/<family>.json. ``schemas`` and ``templates`` are folders, searched
-    before the program's own: the templates are those of mails and of nginx, and parts
-    of site.yaml's schema may lie in the schemas' site/. ``collections`` are those of a
-    content folder or a release; their kinds and operations are among the others.
+    ``title`` stands in the OpenAPI description. ``version`` is the interface's own.
+
+    What is published: ``kinds`` of documents and the ``operations`` that answer from
+    them. ``rules`` look at documents of several kinds at once. ``clocks`` are values
+    that follow from the instant of the build. ``indexes`` are files built from streamed
+    kinds. ``collections`` are those that a content folder or a release declares; their
+    kinds and operations are among ``kinds`` and ``operations``.
+
+    What is written: ``tables`` are those of the actions. ``mails`` are what actions
+    send people by way of the outbox (interface.mail).
+
+    ``applications`` names the kind whose documents hold digests of API keys; None: no
+    API key is required.
+
+    Two things happen before a worker is ready, or its first requests would wait for
+    them: `prepare_process` calls the functions in ``prepare``, and the derivations in
+    ``derived`` are computed from the release.
+
+    ``schemas`` and ``templates`` are folders that are searched before the program's
+    own. Templates are those of mails and of nginx. ``families`` are those that add a
+    part to the schema of site.yaml, schemas/site/<family>.json in either folder.
     """
 
     title: str
@@ -67,29 +75,29 @@ class Interface:
 
     @cached_property
     def routes(self) -> Routes:
-        """Where the paths of the operations lead."""
+        """The operations by their paths."""
         return Routes(self.operations)
 
     def application_names(self, content: Content) -> list[str]:
         """Return the names of the applications that have API keys, in order."""
-        return content.identities(self.applications) if self.applications else []
+        if self.applications is None:
+            return []
+        return content.identities(self.applications)
 
     def keys(self, content: Content) -> dict[str, list[str]]:
-        """Return the digests of API keys (SHA-256, hex) by application."""
+        """Return the digests of API keys (SHA-256, hex) by the application's name."""
         if self.applications is None:
             return {}
+        names = self.application_names(content)
         documents = content.documents(self.applications)
-        return {
-            name: app["apiKeys"]
-            for name, app in zip(
-                self.application_names(content), documents, strict=True
-            )
-        }
+        digests = (application["apiKeys"] for application in documents)
+        return dict(zip(names, digests, strict=True))
 
     @cached_property
     def cached(self) -> tuple[str, ...]:
-        """The names of the operations whose responses caches keep: site.yaml's
-        `lifetimes` may name each of them.
+        """The names of the operations whose responses caches may store.
+
+        site.yaml's `lifetimes` may name each of them.
         """
         return tuple(
             operation.name

@@ -1,5 +1,8 @@
-"""Kinds of parameter: each turns text into a value and the value back into its one
-canonical text.
+"""Kinds of parameter: from text to a value, and back to its one canonical text.
+
+Clients may write the same value in several ways, such as `2,1` and `01,2`. Parsing
+accepts all of them and formatting returns one, so that all requests for the same thing
+lead to one Call, one file and one cache entry.
 """
 
 import re
@@ -16,12 +19,14 @@ MAX_ID = 2**53 - 1
 
 
 Schema = Mapping[str, Any]
-"""What OpenAPI says of a parameter: a JSON Schema."""
+"""A JSON Schema that describes a parameter's canonical text, for OpenAPI."""
 
 
 class ParameterKind(Protocol):
-    """``parse`` raises ValueError with what was found and what is allowed;
-    ``parse(format(value)) == value``.
+    """What a parameter's text may be, and what it means.
+
+    ``parse`` raises ValueError, whose message says what is allowed and what was found.
+    ``parse(format(value)) == value`` holds for every value that ``parse`` returns.
     """
 
     def parse(self, text: str) -> Any: ...
@@ -31,31 +36,37 @@ class ParameterKind(Protocol):
     def schema(self) -> Schema: ...
 
 
+_ID_DIGITS = 16
+"""Decimal digits of MAX_ID."""
+
 _ID = re.compile(r"\s*0*([1-9][0-9]{0,15})\s*", re.ASCII)
+"""An id, with zeros and spaces that mean nothing; at most _ID_DIGITS digits count."""
 
 
 @dataclass(frozen=True)
 class Ids:
-    """Whole numbers by comma: kept ascending and each once, as answers list them (wire
-    shapes §1).
+    """Ids, which are whole numbers, separated by commas.
+
+    The value is ascending and has each id once, as answers list them (wire shapes §1).
+    ``limit`` is the largest number of ids.
     """
 
     limit: int = 100
     identifies: ClassVar[bool] = True
-    """Digits alone are an id, and an edge may put any other in their place."""
+    """A single id stands for any other in the configuration of an edge."""
 
     def parse(self, text: str) -> tuple[int, ...]:
-        found = set()
+        ids = set()
         for part in text.split(","):
             match = _ID.fullmatch(part)
             if match is None or int(match[1]) > MAX_ID:
                 raise ValueError(
                     f"must be whole numbers from 1 to {MAX_ID}, separated by commas, not {part[:40]!r}"
                 )
-            found.add(int(match[1]))
-        if len(found) > self.limit:
-            raise ValueError(f"must be at most {self.limit} numbers, not {len(found)}")
-        return tuple(sorted(found))
+            ids.add(int(match[1]))
+        if len(ids) > self.limit:
+            raise ValueError(f"must be at most {self.limit} numbers, not {len(ids)}")
+        return tuple(sorted(ids))
 
     def format(self, value: tuple[int, ...]) -> str:
         return ",".join(map(str, value))
@@ -71,12 +82,13 @@ class Ids:
 
 @dataclass(frozen=True)
 class Texts:
-    """Any texts by comma: kept sorted and each once, so that one question has one
-    spelling.
+    """Any texts, separated by commas.
 
-    A comma separates, so no text holds one; space around a text is not part of it.
-    ``limit``: as many as ids (wire shapes §1). ``maximum``: characters of each. All of
-    them, percent-encoded, shall fit into an address.
+    The value is sorted and has each text once, so that it has one canonical text. No
+    text can contain a comma, and spaces around a text are not part of it. ``limit`` is
+    the largest number of texts, as many as ids (wire shapes §1); ``maximum`` is that of
+    the characters of each. Both are small so that a URL holds all of them,
+    percent-encoded.
     """
 
     limit: int = 100
@@ -107,15 +119,16 @@ class Texts:
 
 @dataclass(frozen=True)
 class Words:
-    """Some of a few words by comma: kept in the order in which the kind declares them,
-    each once.
+    """Some of a few words, separated by commas.
+
+    The value has each word once, in the order of ``choices``.
     """
 
     choices: tuple[str, ...]
 
     def parse(self, text: str) -> tuple[str, ...]:
-        found = {_choice(part.strip(), self.choices) for part in text.split(",")}
-        return tuple(word for word in self.choices if word in found)
+        chosen = {_choice(part.strip(), self.choices) for part in text.split(",")}
+        return tuple(word for word in self.choices if word in chosen)
 
     def format(self, value: tuple[str, ...]) -> str:
         return ",".join(value)
@@ -146,8 +159,9 @@ class Word:
 
 @dataclass(frozen=True)
 class Day:
-    """A calendar day as YYYY-MM-DD; kept as that text, for event days are compared as
-    they are written.
+    """A calendar day as YYYY-MM-DD.
+
+    The value is that text, because the days of events are compared as texts.
     """
 
     def parse(self, text: str) -> str:
@@ -179,7 +193,7 @@ MONTHS = (
     "Nov",
     "Dec",
 )
-_FULL_MONTHS: tuple[str, ...] = (
+_FULL_MONTHS = (
     "January",
     "February",
     "March",
@@ -188,14 +202,18 @@ _FULL_MONTHS: tuple[str, ...] = (
     "June",
     "July",
     "August",
+    "September",
+    "October",
+    "November",
+    "December",
 )
-_FULL_MONTHS += ("September", "October", "November", "December")
 
 
 @dataclass(frozen=True)
 class TextualDay:
-    """A calendar day such as `Jun 21, 2013` (interface 4.5); full month names and
-    missing commas are accepted.
+    """A calendar day such as `Jun 21, 2013` (interface 4.5).
+
+    Full names of months and a missing comma are accepted. The value is YYYY-MM-DD.
     """
 
     def parse(self, text: str) -> str:
@@ -231,10 +249,8 @@ class Number:
     maximum: float
 
     def parse(self, text: str) -> float:
-        if (
-            _DECIMAL.fullmatch(text)
-            and self.minimum <= (value := float(text)) <= self.maximum
-        ):
+        value = float(text) if _DECIMAL.fullmatch(text) else None
+        if value is not None and self.minimum <= value <= self.maximum:
             return value + 0.0  # -0.0 becomes 0.0
         raise ValueError(
             f"must be a number from {self.minimum:g} to {self.maximum:g}, not {text[:40]!r}"
@@ -251,13 +267,13 @@ _DECIMAL = re.compile(r"-?[0-9]{1,3}(\.[0-9]{1,15})?", re.ASCII)
 
 
 def plain(value: float) -> str:
-    """A number without exponent, and without a fraction where there is none."""
+    """Return a number as text without an exponent, and without a fraction of zero."""
     text = repr(value)
-    return (
-        (f"{value:.15f}" if "e" in text else text).rstrip("0").rstrip(".")
-        if "." in text or "e" in text
-        else text
-    )
+    if "e" in text:
+        text = f"{value:.15f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return text
 
 
 @dataclass(frozen=True)
@@ -267,12 +283,10 @@ class Radius:
     maximum: float
 
     def parse(self, text: str) -> float:
-        if (
-            text[:1] == "M"
-            and _DECIMAL.fullmatch(text, 1)
-            and 0 < (number := float(text[1:])) <= self.maximum
-        ):
-            return number
+        is_radius = text[:1] == "M" and _DECIMAL.fullmatch(text, 1)
+        miles = float(text[1:]) if is_radius else 0
+        if 0 < miles <= self.maximum:
+            return miles
         raise ValueError(
             f"must be above M0 and at most M{self.maximum:g}, not {text[:40]!r}"
         )
@@ -291,12 +305,9 @@ class Count:
     maximum: int = MAX_ID
 
     def parse(self, text: str) -> int:
-        if (
-            text.isascii()
-            and text.isdigit()
-            and len(text) <= 16
-            and 1 <= (number := int(text)) <= self.maximum
-        ):
+        is_number = text.isascii() and text.isdigit() and len(text) <= _ID_DIGITS
+        number = int(text) if is_number else 0
+        if 1 <= number <= self.maximum:
             return number
         raise ValueError(
             f"must be a whole number from 1 to {self.maximum}, not {text[:40]!r}"
@@ -311,7 +322,7 @@ class Count:
 
 @dataclass(frozen=True)
 class Guid:
-    """A GUID, in small letters."""
+    """A GUID; its canonical text has lower-case letters."""
 
     def parse(self, text: str) -> str:
         if not re.fullmatch(_GUID_PATTERN, text.lower(), re.ASCII):
@@ -332,7 +343,7 @@ _GUID_PATTERN = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 @dataclass(frozen=True)
 class Text:
-    """Any text of some length."""
+    """Any text of 1 to ``maximum`` characters, without the spaces around it."""
 
     maximum: int = 200
 
@@ -353,7 +364,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """Text as it was sent, blanks and all; ``minimum`` 0: it may be empty."""
+    """Text exactly as it was sent, with the spaces around it.
+
+    It has ``minimum`` to ``maximum`` characters.
+    """
 
     maximum: int
     minimum: int = 1
@@ -380,11 +394,12 @@ _INSTANT = re.compile(
 
 @dataclass(frozen=True)
 class Instant:
-    """An instant with its offset (ISO 8601) from 1000 to 2999, kept as text in UTC with
-    milliseconds, cut below.
+    """An instant with its offset (ISO 8601), in the years 1000 to 2999.
 
-    ``days``: a day alone is its first instant in UTC. A blank is read as `+`: that is
-    what a plus sign in a query means when nobody encoded it.
+    The value is a text in UTC with milliseconds; smaller fractions are cut off. With
+    ``days`` a day without a time is accepted and stands for its first instant in UTC. A
+    space is read as `+`, because a query decodes to a space where a client did not
+    percent-encode the plus sign.
     """
 
     days: bool = False
@@ -395,21 +410,18 @@ class Instant:
         try:
             if _INSTANT.fullmatch(upper) and (self.days or "T" in upper):
                 moment = datetime.fromisoformat(upper.replace(" ", "+"))
-                moment = (
-                    moment.astimezone(UTC)
-                    if moment.tzinfo
-                    else moment.replace(tzinfo=UTC)
-                )
+                if moment.tzinfo is None:
+                    moment = moment.replace(tzinfo=UTC)
+                moment = moment.astimezone(UTC)
                 if 1000 <= moment.year < 3000:  # the offset may have moved it out
-                    return (
-                        moment.strftime("%Y-%m-%dT%H:%M:%S.")
-                        + f"{moment.microsecond // 1000:03}Z"
-                    )
+                    milliseconds = moment.microsecond // 1000
+                    seconds = moment.strftime("%Y-%m-%dT%H:%M:%S")
+                    return f"{seconds}.{milliseconds:03}Z"
         except (ValueError, OverflowError):
             pass
-        kind = "a day or an instant" if self.days else "an instant"
+        allowed = "a day or an instant" if self.days else "an instant"
         raise ValueError(
-            f"must be {kind}, such as 2026-11-27T06:00:00-05:00, not {text[:40]!r}"
+            f"must be {allowed}, such as 2026-11-27T06:00:00-05:00, not {text[:40]!r}"
         )
 
     def format(self, value: str) -> str:
@@ -466,9 +478,10 @@ class Callback:
 
 
 def _choice(word: str, choices: tuple[str, ...]) -> str:
+    """Return the word if it is one of the choices. Raises ValueError, with a suggestion."""
     if word not in choices:
-        close = nearest(word, choices)
-        hint = f"; did you mean {close}?" if close else ""
+        suggestion = nearest(word, choices)
+        hint = f"; did you mean {suggestion}?" if suggestion else ""
         raise ValueError(
             f"must be one of {', '.join(choices)}, not {word[:40]!r}{hint}"
         )

@@ -1,5 +1,7 @@
-"""Which Interface a command or a worker is handed: named `package.module:NAME`, as WSGI
-servers name an application.
+"""Loads an Interface by its name, `package.module:NAME`.
+
+WSGI servers name applications in the same way. Commands have the option `--interface`,
+and a worker process the environment variable VARIABLE.
 """
 
 from collections.abc import Mapping
@@ -13,12 +15,14 @@ from shopwindow.problems import Failure
 
 VARIABLE = "SHOPWINDOW_INTERFACE"
 DEFAULT = "shopwindow.shop:INTERFACE"
-"""Only a name: the engine imports no shop unless it is told to."""
+"""A name and no import: the engine imports a shop only when this name is loaded."""
 
 
 def load(name: str) -> Interface:
-    """Return the Interface of that name. Raises Failure where there is none, in words
-    for whoever wrote the name.
+    """Return the Interface of a name.
+
+    Raises Failure where there is none, in words for the person who wrote the name. An
+    import that fails within the module raises what it raises.
     """
     module_name, separator, attribute = name.partition(":")
     if not separator or not attribute.isidentifier():
@@ -28,13 +32,11 @@ def load(name: str) -> Interface:
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name and (
-            module_name == error.name or module_name.startswith(f"{error.name}.")
-        ):
+        if f"{module_name}.".startswith(f"{error.name}."):
             raise Failure(
                 f"--interface {name}: there is no module {error.name} to import"
             ) from None
-        raise  # one that the module itself wants: its author needs the traceback
+        raise  # the module itself imports what is missing: its author needs the traceback
     interface = getattr(module, attribute, None)
     if not isinstance(interface, Interface):
         what = "nothing" if interface is None else f"a {type(interface).__name__}"
@@ -50,22 +52,22 @@ def from_environment(environment: Mapping[str, str]) -> Interface:
 
 
 def program_schemas(interface: Interface, *own: Path) -> Schemas:
-    """Return the schemas of the engine and of an Interface; ``own`` are folders of
-    editors', which go on top.
+    """Return the schemas of the engine and of an Interface.
 
-    site.yaml's schema has the engine's part, those of the Interface's ``families``, and
-    what the Interface brings itself.
+    ``own`` are folders of editors, whose schemas replace those of the engine. The schema
+    of site.yaml consists of the engine's part, the parts of the Interface's
+    ``families``, and a part in the Interface's own folder.
     """
-    brought = [Path(str(interface.schemas))] if interface.schemas else []
-    return Schemas([shipped("schemas"), *own], brought, interface.families)
+    interface_folders = [Path(str(interface.schemas))] if interface.schemas else []
+    folders = [shipped("schemas"), *own]
+    return Schemas(folders, interface_folders, interface.families)
 
 
 def template_folders(interface: Interface, *own: Path) -> list[Path]:
-    """Return the folders in which a template is looked for, the first that has it
-    decides.
+    """Return the folders in which a template is searched for; the first that has it wins.
 
-    ``own`` are folders of editors or operators; then come the Interface's and the
-    program's.
+    ``own`` are folders of editors or operators. The Interface's and the program's
+    follow.
     """
-    brought = [Path(str(interface.templates))] if interface.templates else []
-    return [*own, *brought, shipped("templates")]
+    interface_folders = [Path(str(interface.templates))] if interface.templates else []
+    return [*own, *interface_folders, shipped("templates")]

@@ -1,9 +1,10 @@
-"""Whom a network address stands for, where something is counted by address.
+"""What a client is counted by, where requests are limited by network address.
 
-One customer has all addresses of an IPv6 network of 64 bits (RFC 4291 §2.5.1), and a
-site gets up to 48 bits (RFC 6177 §2), which are 65,536 such networks. So an IPv6
-address is counted twice: by its /64, and more generously by its /48, which may as well
-be a part of a mobile carrier's, with one customer in each /64.
+An IPv4 address is counted by itself. An IPv6 address is counted twice, by its /64 and
+by its /48. All addresses of a /64 belong to one customer (RFC 4291 §2.5.1), so counting
+single addresses would limit nobody. A site may get a /48 (RFC 6177 §2), which contains
+65,536 such networks. But a /48 may also be a part of a mobile carrier's network, with
+another customer in each /64, so its limit is more generous.
 """
 
 from collections.abc import Sequence
@@ -12,28 +13,31 @@ from ipaddress import ip_address, ip_network
 from typing import NamedTuple
 
 NETWORK_TIMES = 8
-"""A /48 may do so many times what a /64 may: enough for a carrier's customers, too
-little for who turns through it.
+"""How many times the limit of a /64 a /48 may use.
+
+It is enough for a carrier's customers, and too little for a client that takes one /64
+after another.
 """
 
 
 class Origin(NamedTuple):
-    """An address or network in its one spelling, and how many times a single address's
-    limit it may use.
+    """An address or a network that something is counted by.
+
+    ``name`` is its canonical text. ``times`` is how many times the limit of a single
+    address it may use.
     """
 
     name: str
     times: int
 
 
-@lru_cache(
-    maxsize=1024
-)  # one customer's requests follow each other, and parsing takes 3 µs
+# Parsing takes 3 µs, and the requests of one customer follow each other.
+@lru_cache(maxsize=1024)
 def origins(address: str) -> Sequence[Origin]:
-    """What an address is counted by, the narrowest first.
+    """Return what an address is counted by, the narrowest first.
 
-    Args:
-        address: of IPv4 or IPv6, with or without a zone; any other text, such as none, is counted by itself.
+    ``address`` is one of IPv4 or IPv6, with or without a zone. Any other text, such as
+    the empty one, is counted by itself.
     """
     try:
         parsed = ip_address(address.partition("%")[0])
@@ -42,5 +46,6 @@ def origins(address: str) -> Sequence[Origin]:
     mapped = parsed.ipv4_mapped if parsed.version == 6 else parsed
     if mapped is not None:
         return (Origin(str(mapped), 1),)
-    network, site = (str(ip_network((parsed, bits), strict=False)) for bits in (64, 48))
-    return Origin(network, 1), Origin(site, NETWORK_TIMES)
+    network = ip_network((parsed, 64), strict=False)
+    site = ip_network((parsed, 48), strict=False)
+    return Origin(str(network), 1), Origin(str(site), NETWORK_TIMES)

@@ -1,6 +1,4 @@
-"""A Request: what a client sends, below the base URL, and how its path and query are
-quoted.
-"""
+"""A Request is what a client sends to a URL below the base URL."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,20 +9,24 @@ from urllib.parse import quote
 from shopwindow.problems import Fault
 
 SAFE = ",()"
-"""What the canonical spelling leaves as it is, beside letters, digits and `-._~`."""
+"""Characters that the canonical URL does not encode, beside letters, digits, `-._~`."""
 
 
 def quoted(text: str, safe: str) -> str:
-    """Return a text percent-encoded. Most texts are numbers and names, which need none."""
-    return text if text.isascii() and text.isalnum() else _percent_encoded(text, safe)
+    """Return a text percent-encoded, except letters, digits, `-._~` and ``safe``."""
+    if text.isascii() and text.isalnum():  # as most texts are: numbers and names
+        return text
+    return _percent_encoded(text, safe)
 
 
 _percent_encoded = lru_cache(maxsize=256)(quote)
 
 
 class Request(NamedTuple):
-    """An HTTP request below the base URL: ``path`` decoded, without its first slash;
-    header names in lower case.
+    """An HTTP request.
+
+    ``path`` is what follows the base URL and its slash, decoded. ``query`` is not
+    decoded. The names of ``headers`` are in lower case.
     """
 
     path: str
@@ -32,17 +34,16 @@ class Request(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})
     method: str = "GET"
     length: int = 0
-    """Bytes of the body, as its Content-Length says; of a chunked one as many as were
-    received.
-    """
+    """Bytes of the body: its Content-Length; for a chunked one, the bytes received."""
     body: bytes = b""
     """The body, where the method has one and it is not too large."""
     address: str = ""
-    """The client's."""
+    """The client's network address."""
     malformed: Fault | None = None
-    """Why the message is answered with 400, whatever it asks for (RFC 9112)."""
+    """Why the message gets 400, whatever its path (RFC 9112); None: it is well formed."""
 
     @property
     def target(self) -> str:
+        """The path, percent-encoded, with the query."""
         path = quoted(self.path, SAFE + "/")
         return f"{path}?{self.query}" if self.query else path

@@ -1,6 +1,4 @@
-"""From a path and method to the operation that answers: the one place that compares
-paths.
-"""
+"""From a request's path and method to the operation: only this module compares paths."""
 
 from collections.abc import Iterable
 
@@ -16,11 +14,12 @@ Routed = tuple[Operation, dict[str, str]]
 
 
 class Routes:
-    """Where the paths of some operations lead.
+    """Operations by their paths.
 
-    Paths without parameters are looked up. Patterns are compared by their number of
-    segments; of several that fit, those with the fewest parameters win, so that a
-    literal segment goes before a parameter.
+    Paths without parameters are looked up in a table. Those with parameters are
+    patterns: a path is compared with the patterns that have as many segments. Where
+    several match, those with the fewest parameters win, so that a literal segment takes
+    precedence over a parameter.
     """
 
     def __init__(self, operations: Iterable[Operation]) -> None:
@@ -32,21 +31,19 @@ class Routes:
                 key = operation.order_host, len(segments)
                 self._patterns.setdefault(key, []).append((operation, segments))
             else:
-                self._literal.setdefault(
-                    (operation.order_host, operation.path), []
-                ).append((operation, {}))
+                place = operation.order_host, operation.path
+                self._literal.setdefault(place, []).append((operation, {}))
 
     def of(self, path: str, order_host: bool | None) -> list[Routed]:
         """Return the operations of a path, whatever their methods.
 
         ``order_host``: whether the request came to the order host, which serves
-        operations of its own; None: either.
+        operations of its own; None: either host.
         """
         if order_host is None:
             return self.of(path, False) or self.of(path, True)
-        return self._literal.get((order_host, path)) or self._with_parameters(
-            path.split("/"), order_host
-        )
+        literal = self._literal.get((order_host, path))
+        return literal or self._with_parameters(path.split("/"), order_host)
 
     def _with_parameters(self, segments: list[str], order_host: bool) -> list[Routed]:
         matching: list[Routed] = []
@@ -60,11 +57,10 @@ class Routes:
         ]
 
     def route(self, request: Request, *, order_host: bool | None = None) -> Routed:
-        """Return the operation of a request's path and method, and the texts of the
-        path's parameters.
+        """Return the operation of a request, and the texts of its path's parameters.
 
         A slash at the end of the path makes no difference (wire-shapes 1). Raises
-        Refusal.
+        Refusal where no operation has the path, or none of those has the method.
         """
         matching = self.of(request.path.removesuffix("/"), order_host)
         if not matching:
@@ -74,9 +70,10 @@ class Routes:
         for operation, texts in matching:
             if request.method in operation.methods:
                 return operation, texts
-        allowed = {
-            method for operation, _ in matching for method in operation.methods
-        } | {"OPTIONS"}
+
+        allowed = {"OPTIONS"}
+        for operation, _ in matching:
+            allowed.update(operation.methods)
         methods = ", ".join(sorted(allowed))
         fault = Fault("", f"the method must be {methods}, not {request.method}")
         raise Refusal("method", (fault,), (("Allow", methods),))
@@ -84,17 +81,16 @@ class Routes:
     def owner(
         self, request: Request, order_host: bool | None = None
     ) -> Operation | None:
-        """Return the operation that a path is of, whatever the method; None where there
-        is none, or several.
+        """Return the only operation of a request's path, whatever the method.
+
+        Returns None where there is none, or where there are several.
         """
         matching = self.of(request.path.removesuffix("/"), order_host)
         return matching[0][0] if len(matching) == 1 else None
 
 
 def _match(pattern: list[str], segments: list[str]) -> dict[str, str] | None:
-    """Return the texts of the parameters in a path that follows the pattern; None where
-    it does not.
-    """
+    """Return the texts of a path's parameters; None where the pattern does not match."""
     texts = {}
     for part, segment in zip(pattern, segments, strict=True):
         if part.startswith("{"):

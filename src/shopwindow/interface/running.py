@@ -1,5 +1,7 @@
-"""What only the running service knows, as operations of `FromRunning` are handed it.
-The service implements it.
+"""What only the running service knows: the argument of operations of `FromRunning`.
+
+The service implements these protocols. They stand here because operations need them and
+must not import the service.
 """
 
 from collections.abc import Sequence
@@ -11,9 +13,9 @@ from typing import Any, Protocol
 class LogKeeping:
     """How a log is stored.
 
-    ``durable``: lines are on the disk before they are acknowledged; otherwise the
-    operating system has them. A new file is begun before one grows above ``max_bytes``,
-    and once it is ``max_seconds`` old.
+    With ``durable``, lines are on the disk before they are acknowledged; otherwise the
+    operating system has them and may lose them when power fails. A new file begins
+    before one grows above ``max_bytes``, and once one is ``max_seconds`` old.
     """
 
     durable: bool = True
@@ -25,14 +27,16 @@ class LogWriter(Protocol):
     """A log that operations append lines to."""
 
     def write(self, lines: Sequence[str], keeping: LogKeeping) -> None:
-        """Append lines; they are stored when this returns. Raises Refusal where they
-        cannot be stored.
+        """Append lines, which are stored when this returns.
+
+        Raises Refusal where they cannot be stored.
         """
         ...
 
     def count_refused(self, application: str, reason: str, number: int) -> None:
-        """Count lines that an operation did not admit. ``reason`` is a word of the
-        operation's, for metrics.
+        """Count lines that an operation refused.
+
+        ``reason`` is a word that the operation chooses, for metrics.
         """
         ...
 
@@ -46,7 +50,8 @@ class Running(Protocol):
         ...
 
     def status(self) -> dict[str, Any]:
-        """Return the build of the release being served: jobName, startTime, endTime,
-        status (wire shapes §2).
+        """Return the status of the build of the release that is being served.
+
+        Its keys are jobName, startTime, endTime and status (wire shapes §2).
         """
         ...

@@ -1,19 +1,19 @@
-"""The service's secret, which keys the digests that its database holds (Moment.secret)."""
+"""The service's secret: the key of the digests in its database (Moment.secret)."""
 
 SECRET = "SHOPWINDOW_CODE_SECRET"
-"""The environment variable. Named after single-use codes, which were the first to need
-it.
-"""
+"""The environment variable, named after single-use codes, which needed it first."""
 
 MIN_SECRET = 32
-"""Characters: 128 bits of chance in hexadecimal digits, which nobody tries through
-(NIST SP 800-57, table 2).
+"""The least number of characters: 32 random hexadecimal digits hold 128 bits.
+
+Nobody can try all values of 128 bits (NIST SP 800-57, table 2).
 """
 
 
 def read_secret(text: str | None) -> bytes:
-    """Return the secret from a text, as the environment holds it. Raises ValueError
-    where it is missing or short.
+    """Return the secret from the value of the environment variable.
+
+    Raises ValueError where it is missing or too short.
     """
     text = (text or "").strip()
     advice = f"set the environment variable {SECRET} to at least {MIN_SECRET} characters that nobody can guess"
