@@ -3,6 +3,7 @@
 import os
 import socket
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,7 +79,8 @@ def _listener(bind: tuple[str, int]) -> socket.socket:
 def _follow(workspace: Workspace, ended: threading.Event) -> None:
     """Check the folder whenever something in it changes, until ``ended``.
 
-    A folder that is removed ends the watch; it is looked for again once a second.
+    A folder that is removed ends the watch; it is looked for again once a second. A
+    fault of ours in one check is printed, and the next change is checked all the same.
     """
     while not ended.is_set():
         try:
@@ -92,4 +94,7 @@ def _follow(workspace: Workspace, ended: threading.Event) -> None:
                 workspace.refresh()
         except FileNotFoundError:
             workspace.refresh()
+            ended.wait(1)
+        except Exception:
+            traceback.print_exc()
             ended.wait(1)

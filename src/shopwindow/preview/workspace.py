@@ -120,7 +120,7 @@ class Revision:
 
 
 class Workspace:
-    """Checks a content folder, and tells who waits when there is something new.
+    """Checks a content folder, again whenever it is asked to, and remembers the outcome.
 
     ``folder`` is the content folder; ``out`` is where the releases are, which need not
     exist.
@@ -130,7 +130,7 @@ class Workspace:
         self.interface, self.folder, self.out = interface, folder, out
         self._remembered = RememberedFiles()
         self._checking = threading.Lock()
-        self._changed = threading.Condition()
+        self._drawing = threading.Lock()  # pages are drawn in threads
         self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
         self._released: Released | None = None
         self._revision: Revision | None = None
@@ -145,20 +145,9 @@ class Workspace:
         return self._snapshot
 
     def refresh(self) -> Snapshot:
-        """Check the folder again, and wake everybody who waits for a change."""
+        """Check the folder again; pages that are asked for from now on see the outcome."""
         with self._checking:
-            snapshot = self._check(self._snapshot)
-        with self._changed:
-            self._snapshot = snapshot
-            self._changed.notify_all()
-        return snapshot
-
-    def wait(self, number: int, seconds: float) -> Snapshot:
-        """Return the snapshot once it is another than ``number``, or after so many
-        seconds.
-        """
-        with self._changed:
-            self._changed.wait_for(lambda: self._snapshot.number != number, seconds)
+            self._snapshot = self._check(self._snapshot)
             return self._snapshot
 
     def _check(self, previous: Snapshot | None) -> Snapshot:
@@ -263,12 +252,13 @@ class Workspace:
         if snapshot.documents is None:
             return None
         key = (snapshot.number, moment)
-        if key not in self._contents:
-            interface = snapshot.interface
-            content = live(
-                snapshot.documents, moment, interface.kinds, interface.clocks
-            )
-            self._contents[key] = content
-            while len(self._contents) > CONTENTS_KEPT:
+        with self._drawing:
+            if key not in self._contents:
+                interface = snapshot.interface
+                content = live(
+                    snapshot.documents, moment, interface.kinds, interface.clocks
+                )
+                self._contents[key] = content
+            if len(self._contents) > CONTENTS_KEPT:
                 self._contents.popitem(last=False)
-        return self._contents[key]
+            return self._contents[key]
