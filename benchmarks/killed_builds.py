@@ -58,7 +58,7 @@ KNOWN = {
 KNOWN |= {
     ".cache/reads",
     ".cache/catalog",
-    ".cache/catalog-pieces",
+    ".cache/catalog-chunks",
     ".trash",
     "last-build.json",
 }

@@ -533,7 +533,7 @@ def test_columns_tell_what_is_twice_what_is_missing_and_where(
         writer.close_block(place)
     for writer in made:
         writer.close()
-    columns = NumberColumns(folder, [writer.segments for writer in made])
+    columns = NumberColumns(folder, [writer.block_counts for writer in made])
     ours, theirs = [n for block in blocks for n in block], {n for block in known for n in block}
     twice = {number for number in ours if ours.count(number) > 1}
     assert columns.twice("a", 10**6) == twice

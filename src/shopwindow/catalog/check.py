@@ -1,4 +1,11 @@
-"""The catalog's documents: read as streams, checked, and handed out as streams."""
+"""The check of the catalog: its files are read as streams, and handed on as streams.
+
+How the check works. The small kinds come first: categories, brands and synonyms are
+read whole (`catalog.small`), because the large ones refer to them. The large ones are
+then read by several processes (`catalog.large`). That takes long, so a file remembers
+the state of everything that it reads (`_state`) once there was no problem, and the next
+check with the same state leaves it out.
+"""
 
 import os
 import time
@@ -10,9 +17,9 @@ from pathlib import Path
 
 import orjson
 
-from shopwindow.catalog.entries import RecordPlaces
+from shopwindow.catalog.entries import RecordEntry, RecordPlaces
 from shopwindow.catalog.kinds import KINDS
-from shopwindow.catalog.large import Large
+from shopwindow.catalog.large import LargeCheck
 from shopwindow.catalog.rules import Referable
 from shopwindow.catalog.small import Categories, once, small_of
 from shopwindow.content import records
@@ -23,15 +30,18 @@ from shopwindow.content.records import Records
 from shopwindow.content.yaml import Json
 
 SMALL = ("category", "brand", "synonym")
-"""Kinds of which there are few enough to be held in memory, all at once."""
+"""Kinds with so few records that all of them are in memory at once."""
+
+READ_BYTES = 1 << 20
+"""Bytes that are read from a file at a time."""
 
 
 @dataclass(frozen=True)
 class CheckedCatalog:
-    """A checked catalog. ``categories`` is flat: each with its `parent` and without
-    those inside it, in their order.
+    """A catalog without problems, from which the index is built.
 
-    ``names``: what the expressions in its YAML files were evaluated with.
+    ``categories`` are flat, in their order: each has its `parent`, and not those within
+    it. ``names`` are those that the expressions in the YAML files use.
     """
 
     folder: Path
@@ -46,12 +56,12 @@ class CheckedCatalog:
     names: Mapping[str, str | None]
 
     def digest(self) -> str:
-        """A digest of the files themselves, the same on any machine."""
+        """Return a digest of the files themselves, the same on any machine."""
         digest = sha256()
         for source in self.sources:
             digest.update(f"{source.path}\0{source.size}\0".encode())
             with open(self.folder / source.path, "rb") as file:
-                while data := file.read(1 << 20):
+                while data := file.read(READ_BYTES):
                     digest.update(data)
         return digest.hexdigest()
 
@@ -59,52 +69,43 @@ class CheckedCatalog:
 def check(
     sources: Sequence[Source], around: Unstreamed
 ) -> tuple[CheckedCatalog | None, FeedReport]:
-    """Everything that is wrong with the catalog; the catalog itself where there is one,
-    and nothing wrong with it.
+    """Check the catalog's files.
 
-    Where nothing was wrong the last time, and all is as it was, the long feeds are not
-    read again.
+    Returns the catalog, None if there are no files or something is wrong, and what is
+    wrong.
     """
-    of_kind: dict[str, list[Source]] = {kind.name: [] for kind in KINDS}
+    sources_of: dict[str, list[Source]] = {kind.name: [] for kind in KINDS}
     for source in sources:
-        of_kind[source.kind.name].append(source)
-    told = FeedReport()
-    entries = small_of(of_kind["category"], around, told)
-    categories = Categories(entries, around, told)
-    brands = small_of(of_kind["brand"], around, told)
-    for name in ("name", "id"):
-        uses = (
-            (entry, (name,), entry.value[name])
-            for entry in brands
-            if entry.sound((name,))
-        )
-        once("brand", name, uses, RecordPlaces(around.folder), told)
-    synonyms = small_of(of_kind["synonym"], around, told)
-    _settings(sources, around, told)
-    stores = around.ids("store", "locationNumber")
-    numbers = None if stores is None else frozenset(map(str, stores))
-    known = Referable(categories.ids, around.ids("promotion", "promoId"), numbers)
-    large = [
-        source
-        for kind in KINDS
-        if kind.name not in SMALL
-        for source in of_kind[kind.name]
-    ]
-    state = _state(sources, around, known) if around.cached else ""
-    if not (state and _noted(around) == state):
-        Large(records.blocks(large), around, known, told).check()
-    if (
-        not sources
-        or told.problems
-        or told.findings
-        or told.more
-        or around.names is None
-    ):
-        return None, told
+        sources_of[source.kind.name].append(source)
+
+    report = FeedReport()
+    entries = small_of(sources_of["category"], around, report)
+    categories = Categories(entries, around, report)
+    brands = small_of(sources_of["brand"], around, report)
+    _check_brands(brands, around, report)
+    synonyms = small_of(sources_of["synonym"], around, report)
+    _check_site(sources, around, report)
+
+    referable = _referable(categories, around)
+    state = _state(sources, around, referable) if around.cached else ""
+    if not state or state != _good_state(around):
+        large = [
+            source
+            for kind in KINDS
+            if kind.name not in SMALL
+            for source in sources_of[kind.name]
+        ]
+        LargeCheck(records.blocks(large), around, referable, report).run()
+
+    is_good = not (report.problems or report.findings or report.more)
+    if not sources or not is_good or around.names is None:
+        return None, report
+
     if state:
-        _note(around, state)
+        _save_good_state(around, state)
     streams = {
-        kind: Records(around.folder, of_kind[kind], around.names) for kind in of_kind
+        kind: Records(around.folder, kind_sources, around.names)
+        for kind, kind_sources in sources_of.items()
     }
     catalog = CheckedCatalog(
         around.folder,
@@ -118,12 +119,62 @@ def check(
         [entry.value for entry in synonyms],
         around.names,
     )
-    return catalog, told
+    return catalog, report
 
 
-def _state(sources: Sequence[Source], around: Unstreamed, known: Referable) -> str:
-    """A digest of everything that the check of the long feeds reads; empty where a file
-    was changed just now.
+def _check_brands(
+    brands: Sequence[RecordEntry], around: Unstreamed, report: FeedReport
+) -> None:
+    """Check that names of brands are unique, and ids as well."""
+    places = RecordPlaces(around.folder)
+    for name in ("name", "id"):
+        uses = (
+            (entry, (name,), entry.value[name])
+            for entry in brands
+            if entry.sound((name,))
+        )
+        once("brand", name, uses, places, report)
+
+
+def _check_site(
+    sources: Sequence[Source], around: Unstreamed, report: FeedReport
+) -> None:
+    """Check that site.yaml says where pages and images of products are, if any are."""
+    if all(source.kind.name != "product" for source in sources):
+        return
+    for site in around.case.having("site", ("catalog",)):
+        if "catalog" in site.value:
+            continue
+        finding = Finding(
+            "site.catalog",
+            (),
+            "'catalog' is missing, and there are products",
+            "image_url and product_url below it:"
+            " where the images and the pages of products are",
+            on_key=True,
+            missing="catalog",
+        )
+        report.findings.append((site, finding))
+
+
+def _referable(categories: Categories, around: Unstreamed) -> Referable:
+    stores = around.ids("store", "locationNumber")
+    return Referable(
+        categories.ids,
+        around.ids("promotion", "promoId"),
+        # inventory has them as the keys of an object, which are text
+        None if stores is None else frozenset(map(str, stores)),
+    )
+
+
+# -- what the last check without a problem read ----------------------------------------
+
+
+def _state(sources: Sequence[Source], around: Unstreamed, referable: Referable) -> str:
+    """Return a digest of everything that the check of the large kinds reads.
+
+    It is empty if a file was changed just now: another change within the resolution of
+    the file's time would not be noticed.
     """
     if any(source.changed >= time.time_ns() - RACY_NS for source in sources):
         return ""
@@ -131,52 +182,29 @@ def _state(sources: Sequence[Source], around: Unstreamed, known: Referable) -> s
         (source.path, source.size, source.changed, source.inode) for source in sources
     ]
     promotions = [
-        [each.value.get(part) for part in ("products", "categoryIds")]
-        for each in around.case.having("promotion")
+        [document.value.get(part) for part in ("products", "categoryIds")]
+        for document in around.case.having("promotion")
     ]
-    others = [known.categories, known.promotions, known.stores]
-    ids = [None if each is None else sorted(map(str, each)) for each in others]
-    rest = [around.program, around.schemas.digest, sorted((around.names or {}).items())]
-    return sha256(orjson.dumps([files, promotions, ids, rest])).hexdigest()
+    id_sets = (referable.categories, referable.promotions, referable.stores)
+    ids = [None if part is None else sorted(map(str, part)) for part in id_sets]
+    program = [around.program, around.schemas.digest]
+    names = sorted((around.names or {}).items())
+    return sha256(orjson.dumps([files, promotions, ids, [*program, names]])).hexdigest()
 
 
-def _noted(around: Unstreamed) -> str:
+def _good_state(around: Unstreamed) -> str:
+    """Return the state that the last check without a problem saved, or empty text."""
     try:
         return around.cached.read_text(encoding="ascii") if around.cached else ""
     except (OSError, ValueError):
         return ""
 
 
-def _note(around: Unstreamed, state: str) -> None:
-    """Keep what was found without fault; where that cannot be kept, the next check
-    reads it again.
-    """
+def _save_good_state(around: Unstreamed, state: str) -> None:
+    """Save a state without a problem. If that fails, the next check is slower."""
     if around.cached:
         draft = around.cached.with_name(f"{around.cached.name}.{os.getpid()}")
         with suppress(OSError):
             around.cached.parent.mkdir(parents=True, exist_ok=True)
             draft.write_text(state, encoding="ascii")
             os.replace(draft, around.cached)
-
-
-def _settings(sources: Sequence[Source], around: Unstreamed, told: FeedReport) -> None:
-    """Where there are products, site.yaml says where their pages and images are."""
-    for site in around.case.having("site", ("catalog",)):
-        if "catalog" not in site.value and any(
-            source.kind.name == "product" for source in sources
-        ):
-            found = "'catalog' is missing, and there are products"
-            allowed = "image_url and product_url below it: where the images and the pages of products are"
-            told.findings.append(
-                (
-                    site,
-                    Finding(
-                        "site.catalog",
-                        (),
-                        found,
-                        allowed,
-                        on_key=True,
-                        missing="catalog",
-                    ),
-                )
-            )

@@ -1,7 +1,10 @@
-"""Columns of whole numbers too long for a set: which occur twice, which are missing
-from another. On disk meanwhile.
+"""Columns of whole numbers that are too long for a set, held on disk.
 
-A number takes eight bytes on disk, and as many in memory while its column is looked at:
+They answer which numbers occur twice in a column, and which are missing from another.
+Processes write their shares side by side (`ColumnWriter`), each into a file of its own
+for each column; one process compares them afterwards (`NumberColumns`).
+
+A number takes eight bytes on disk, and as many in memory while its column is compared:
 40 MB for five million UPCs.
 """
 
@@ -15,37 +18,52 @@ from pathlib import Path
 from typing import BinaryIO
 
 SHARDS = 251
-"""Into so many parts a column is dealt out by its numbers, each small enough for a set.
-A prime.
+"""Parts into which a column is dealt by its numbers, each small enough for a set.
+
+It is a prime, so that numbers with a common step are dealt evenly. Others work as well.
 """
 
 _BUFFERED = 64 * 1024
-Segments = list[tuple[int, dict[str, int]]]
-"""For each block that a process has read, in order: its number, and how many numbers of
-each column it holds.
+"""Numbers of a column that are held in memory before they are written, or read at a
+time. Larger or smaller numbers work as well.
+"""
+
+_NUMBER_BYTES = 8
+"""Bytes of a number on disk: a signed integer of 64 bits."""
+
+BlockCounts = list[tuple[int, dict[str, int]]]
+"""For each block that a process read, in order: its number, and how many numbers it has
+in each column.
 """
 
 
 class ColumnWriter:
-    """One process's share of the columns below ``folder``, block by block."""
+    """One process's share of the columns below ``folder``.
+
+    ``number`` tells its files from those of other processes. The numbers come block by
+    block: `close_block` ends one.
+    """
 
     def __init__(self, folder: Path, number: int) -> None:
         self._folder, self._number = folder, number
         self._columns: dict[str, array[int]] = defaultdict(lambda: array("q"))
         self._counts: Counter[str] = Counter()
-        self.segments: Segments = []
+        self.block_counts: BlockCounts = []
 
     def extend(self, column: str, values: array[int]) -> None:
+        """Append numbers of the present block to a column."""
         self._columns[column].extend(values)
         self._counts[column] += len(values)
         if len(self._columns[column]) >= _BUFFERED:
             self._flush(column)
 
     def close_block(self, block: int) -> None:
-        self.segments.append((block, dict(self._counts)))
+        """End a block, whose number is ``block``."""
+        self.block_counts.append((block, dict(self._counts)))
         self._counts.clear()
 
     def close(self) -> None:
+        """Write what is still in memory."""
         for column in self._columns:
             self._flush(column)
 
@@ -56,75 +74,85 @@ class ColumnWriter:
 
 
 class NumberColumns:
-    """What several writers wrote below ``folder``; ``segments``: theirs, by number."""
+    """The columns that several processes wrote below ``folder``.
 
-    def __init__(self, folder: Path, segments: list[Segments]) -> None:
-        self._folder, self._segments = folder, segments
+    ``block_counts`` are those of the writers, in the order of their numbers.
+    """
+
+    def __init__(self, folder: Path, block_counts: list[BlockCounts]) -> None:
+        self._folder, self._block_counts = folder, block_counts
 
     def values(self, column: str) -> Iterator[array[int]]:
-        """The numbers of a column, a run at a time."""
-        for number in range(len(self._segments)):
-            yield from self._file(column, number, _BUFFERED)
+        """Yield the numbers of a column, many at a time."""
+        for number in range(len(self._block_counts)):
+            with _opened(self._path(column, number)) as file:
+                while data := file.read(_NUMBER_BYTES * _BUFFERED):
+                    yield _numbers_in(data)
 
     def twice(self, column: str, limit: int) -> set[int]:
-        """Numbers that occur more than once; at most about ``limit`` of them."""
-        found: set[int] = set()
-        for part in self._dealt([column]):
-            if len(found) < limit and len(set(part)) < len(part):
-                found |= {value for value, count in Counter(part).items() if count > 1}
-        return found
+        """Return the numbers that occur more than once, or about ``limit`` of them."""
+        repeated: set[int] = set()
+        for shard in self._dealt([column]):
+            if len(repeated) >= limit:
+                break
+            if len(set(shard)) < len(shard):
+                counts = Counter(shard)
+                repeated |= {value for value, count in counts.items() if count > 1}
+        return repeated
 
-    def missing(self, columns: Iterable[str], known: str, limit: int) -> set[int]:
-        """Numbers of some columns that do not occur in the column ``known``; at most
-        about ``limit`` of them.
+    def missing(self, columns: Iterable[str], among: str, limit: int) -> set[int]:
+        """Return the numbers of some columns that the column ``among`` lacks, or about
+        ``limit`` of them.
         """
-        found: set[int] = set()
-        for part, there in zip(self._dealt(columns), self._dealt([known]), strict=True):
-            if part and len(found) < limit:
-                found |= set(part).difference(there)
-        return found
+        absent: set[int] = set()
+        shards = zip(self._dealt(columns), self._dealt([among]), strict=True)
+        for shard, present in shards:
+            if len(absent) >= limit:
+                break
+            if shard:
+                absent |= set(shard).difference(present)
+        return absent
 
     def absent(self, wanted: Iterable[int], column: str) -> set[int]:
-        """Those of a few numbers that do not occur in a column."""
+        """Return those of a few numbers that a column lacks."""
         left = set(wanted)
-        for run in self.values(column) if left else ():
-            left.difference_update(run)
+        for values in self.values(column) if left else ():
+            left.difference_update(values)
         return left
 
     def where(self, column: str, bad: set[int]) -> Mapping[int, int]:
-        """Block → how many of its numbers are among ``bad``."""
-        found: dict[int, int] = {}
+        """Return how many numbers of each block are among ``bad``, by block."""
+        counts_of_bad: dict[int, int] = {}
         if not bad:
-            return found
-        for number, segments in enumerate(self._segments):
+            return counts_of_bad
+        for number, block_counts in enumerate(self._block_counts):
             with _opened(self._path(column, number)) as file:
-                for block, counts in segments:
-                    run = array("q")
-                    run.frombytes(file.read(8 * counts.get(column, 0)))
-                    if count := sum(value in bad for value in run):
-                        found[block] = count
-        return found
+                for block, counts in block_counts:
+                    data = file.read(_NUMBER_BYTES * counts.get(column, 0))
+                    count = sum(value in bad for value in _numbers_in(data))
+                    if count:
+                        counts_of_bad[block] = count
+        return counts_of_bad
 
     def _dealt(self, columns: Iterable[str]) -> list[array[int]]:
-        """The numbers of some columns in PARTS, equal ones in the same."""
-        parts = [array("q") for _ in range(SHARDS)]
+        """Return the numbers of some columns in SHARDS; equal ones are in the same."""
+        shards = [array("q") for _ in range(SHARDS)]
         for column in columns:
-            for run in self.values(column):
-                for value in run:
-                    parts[value % SHARDS].append(value)
-        return parts
-
-    def _file(self, column: str, number: int, count: int) -> Iterator[array[int]]:
-        with _opened(self._path(column, number)) as file:
-            while data := file.read(8 * count):
-                run = array("q")
-                run.frombytes(data)
-                yield run
+            for values in self.values(column):
+                for value in values:
+                    shards[value % SHARDS].append(value)
+        return shards
 
     def _path(self, column: str, number: int) -> Path:
         return self._folder / f"{column}.{number}"
 
 
+def _numbers_in(data: bytes) -> array[int]:
+    numbers = array("q")
+    numbers.frombytes(data)
+    return numbers
+
+
 def _opened(path: Path) -> BinaryIO:
-    """A column's file, or an empty one: a process may have met no such number."""
+    """Open a column's file; it is empty if the process met no number of the column."""
     return open(path, "rb") if path.exists() else io.BytesIO()

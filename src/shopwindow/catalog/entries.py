@@ -1,5 +1,8 @@
-"""The catalog's records one by one: read, checked by their schema, and found again in
-their files.
+"""The records of the catalog's files, one by one: read, and checked by their schema.
+
+A record is a line of a feed or a document of a YAML file. `entries_of` yields each with
+what its schema finds, so that rules may look at the parts that are sound; `RecordPlaces`
+finds a part of a record in its file again, for the place of a problem.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,7 +14,7 @@ from typing import Any
 import orjson
 
 from shopwindow.catalog import rules
-from shopwindow.catalog.pieces import NumberedLine
+from shopwindow.catalog.checked_chunks import NumberedLine
 from shopwindow.catalog.rules import Sound
 from shopwindow.content import feed, tree, yaml
 from shopwindow.content.case import sound
@@ -29,11 +32,18 @@ from shopwindow.problems import Place, Pointer, Problem
 
 @dataclass(frozen=True, slots=True)
 class RecordEntry:
-    """A record as its file holds it: its line, or its number in a list; and what its
-    schema finds.
+    """A record of a file, and what its schema finds.
 
-    ``line`` counts from the first line of its block. ``told``: where its file has
-    faults that are told already.
+    Attributes:
+        source: the file.
+        value: the record.
+        line: its line in a feed, counted from the first one of its block; None: the
+            file is YAML.
+        text: that line.
+        index: its index in a list of a YAML file; None: it is alone in its file, or in
+            a feed.
+        findings: what the schema finds.
+        reported: places in the file of which a problem was reported already.
     """
 
     source: Source
@@ -41,102 +51,123 @@ class RecordEntry:
     line: int | None
     text: bytes
     index: int | None
-    found: tuple[Finding, ...]
-    told: frozenset[Pointer] = frozenset()
+    findings: tuple[Finding, ...]
+    reported: frozenset[Pointer] = frozenset()
 
     @property
     def sound(self) -> Sound:
-        return partial(sound, self.found) if self.found else _always
+        """Returns whether the schema finds nothing wrong with a part of the record."""
+        return partial(sound, self.findings) if self.findings else _always
+
+    def pointer_in_file(self, pointer: Pointer) -> Pointer:
+        """Return the pointer of a part of the record, from the beginning of the file.
+
+        In a feed that is the beginning of its line.
+        """
+        return pointer if self.index is None else (self.index, *pointer)
 
 
 def _always(pointer: Pointer) -> bool:
     return True
 
 
+# -- reading ---------------------------------------------------------------------------
+
+
 def entries_of(
     block: FeedBlock,
     around: Unstreamed,
-    told: FeedReport,
+    report: FeedReport,
     lines: Iterable[NumberedLine],
-    full: Callable[[], bool],
+    is_full: Callable[[], bool],
 ) -> Iterator[RecordEntry]:
-    """The records of a block, of a feed those in ``lines``; what cannot be read is a
-    problem.
+    """Yield the records of a block; what cannot be read becomes a problem.
 
-    Once it is ``full``, faults are only counted.
+    Args:
+        block: a part of a feed, or a YAML file.
+        around: the rest of the content folder.
+        report: takes the problems.
+        lines: those lines of the block, if it is one of a feed, whose records are
+            wanted.
+        is_full: whether enough problems have places. Further ones are only counted, and
+            their records left out, because finding what is wrong takes time.
     """
     if not block.source.is_feed:
-        yield from _of_yaml(block.source, around, told)
+        yield from _of_yaml(block.source, around, report)
         return
+
     kind = block.source.kind
-    valid = around.schemas.checker(kind.schema)
+    is_valid = around.schemas.checker(kind.schema)
     for line, text in lines:
         try:
             if isinstance(text, Malformed):
                 raise text
             value = feed.load(text, line)
         except Malformed as fault:
-            _lose(kind, told)
-            if full():
-                told.more += 1
+            _lose(kind, report)
+            if is_full():
+                report.more += 1
             else:
-                told.add([tree.malformed(block.source.path, fault)])
+                report.add([tree.malformed(block.source.path, fault)])
             continue
-        found: tuple[Finding, ...] = ()
-        if not valid(value) or tree.doubtful(orjson.dumps(value)):
-            if full():
-                told.more, told.at_least = told.more + 1, True
-                _lose(kind, told)
+
+        findings: tuple[Finding, ...] = ()
+        if not is_valid(value) or tree.doubtful(orjson.dumps(value)):
+            if is_full():
+                report.more += 1
+                report.at_least = True
+                _lose(kind, report)
                 continue
-            found = _found(kind, value, around.schemas, text, line)
-        yield RecordEntry(block.source, value, line, text, None, found)
+            findings = _findings(kind, value, around.schemas, text, line)
+        yield RecordEntry(block.source, value, line, text, None, findings)
 
 
-def _found(
+def _findings(
     kind: Kind, value: Json, schemas: Schemas, text: bytes, line: int
 ) -> tuple[Finding, ...]:
-    struck = [
-        Finding("text.xml", at, said, XML_TEXT, on_key=on_key)
-        for at, said, on_key in not_xml(value)
-    ]
-    return (
-        *schemas.findings(
-            kind.schema, value, written=lambda at: of_line(text, line).number(at)
-        ),
-        *struck,
+    """Return what the schema finds in a line of a feed, and characters that XML lacks."""
+    by_schema = schemas.findings(
+        kind.schema, value, written=lambda at: of_line(text, line).number(at)
     )
+    by_characters = [
+        Finding("text.xml", pointer, fault, XML_TEXT, on_key=on_key)
+        for pointer, fault, on_key in not_xml(value)
+    ]
+    return (*by_schema, *by_characters)
 
 
 def _of_yaml(
-    source: Source, around: Unstreamed, told: FeedReport
+    source: Source, around: Unstreamed, report: FeedReport
 ) -> Iterator[RecordEntry]:
+    """Yield the records of a YAML file, which is read whole."""
     parsed = tree.read_one(around.folder, source, around.names, around.schemas)
-    told.add(parsed.problems)
+    report.add(parsed.problems)
     if parsed.lost:
-        _lose(source.kind, told)
-    told_there, flaws = (
-        frozenset((*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))),
-        parsed.flaws(),
+        _lose(source.kind, report)
+
+    reported = frozenset(
+        (*parsed.unrendered, *(pointer for _, pointer in parsed.flawed))
     )
+    flaws = parsed.flaws()
     file = cache(
         lambda: of_file(around.folder, source, tree.spots_of(around.folder, source))
     )
     for index, value in enumerate(parsed.documents):
         number = index if parsed.listed else None
-        found: tuple[Finding, ...] = ()
+        findings: tuple[Finding, ...] = ()
         if not parsed.valid:
-            written = partial(_number, file, () if number is None else (number,))
-            findings = around.schemas.findings(
-                source.kind.schema, value, written=written
+            document = () if number is None else (number,)
+            by_schema = around.schemas.findings(
+                source.kind.schema, value, written=partial(_number, file, document)
             )
             flawed = flaws.get(number, [])
-            findings = [
-                each
-                for each in findings
-                if not any(tree.follows(each.pointer, flaw) for flaw in flawed)
+            independent = [
+                finding
+                for finding in by_schema
+                if not any(tree.follows(finding.pointer, flaw) for flaw in flawed)
             ]
-            found = (*findings, *flawed)
-        yield RecordEntry(source, value, None, b"", number, found, told_there)
+            findings = (*independent, *flawed)
+        yield RecordEntry(source, value, None, b"", number, findings, reported)
 
 
 def _number(
@@ -145,14 +176,21 @@ def _number(
     return file().number((*document, *pointer))
 
 
-def _lose(kind: Kind, told: FeedReport) -> None:
-    """Nothing is known of one record of a kind."""
-    told.lost |= {kind.name, rules.UPC} if kind.name == "product" else {kind.name}
+def _lose(kind: Kind, report: FeedReport) -> None:
+    """Report that one record of a kind, and its numbers in the columns, are unknown."""
+    report.lost.add(kind.name)
+    if kind.name == "product":
+        report.lost.add(rules.UPC)
+
+
+# -- places ----------------------------------------------------------------------------
 
 
 class RecordPlaces:
-    """Where the parts of records stand; of the YAML file that was asked for last, all
-    places are kept.
+    """Finds the places of records' parts in their files.
+
+    It holds the places of one YAML file at a time, that of the last record: problems
+    come file by file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -160,38 +198,46 @@ class RecordPlaces:
         self._file: tuple[Source, Mapping[Pointer, yaml.Spot]] | None = None
 
     def problem(self, entry: RecordEntry, finding: Finding) -> Problem | None:
-        """A finding as a problem at its place; none where it follows from one that is
-        told already.
+        """Return a finding as a problem at its place.
+
+        None: it follows from a problem that was reported already.
         """
-        whole = (
-            finding.pointer if entry.index is None else (entry.index, *finding.pointer)
-        )
-        if whole in entry.told:
+        pointer = entry.pointer_in_file(finding.pointer)
+        if pointer in entry.reported:
             return None
-        place = self.place(entry, finding.pointer, on_key=finding.on_key)
-        words = finding.allowed, finding.about, finding.nearest
         return Problem(
-            finding.rule, entry.source.path, finding.found, place, whole, *words
+            finding.rule,
+            entry.source.path,
+            finding.found,
+            self.place(entry, finding.pointer, on_key=finding.on_key),
+            pointer,
+            finding.allowed,
+            finding.about,
+            finding.nearest,
         )
 
     def place(
         self, entry: RecordEntry, pointer: Pointer, *, on_key: bool = False
     ) -> Place | None:
-        if entry.line is not None:
-            spots: Mapping[Pointer, yaml.Spot] = feed.locate(entry.text, entry.line)
-            whole = pointer
-        else:
-            spots = self._spots(entry.source)
-            whole = pointer if entry.index is None else (entry.index, *pointer)
-        spot = yaml.spot(spots, whole)
-        return (spot.key if on_key and spot.key else spot.value) if spot else None
+        """Return where a part of a record stands, or None if it cannot be found.
+
+        With ``on_key`` that is its key. A line of a feed counts as in `RecordEntry`.
+        """
+        spot = yaml.spot(self._spots(entry), entry.pointer_in_file(pointer))
+        if spot is None:
+            return None
+        return spot.key if on_key and spot.key else spot.value
 
     def shown(self, entry: RecordEntry, pointer: Pointer) -> str:
-        """A place as other findings name it: `path:line`."""
+        """Return a place as the messages of other findings name it: `path:line`."""
         place = self.place(entry, pointer)
         return f"{entry.source.path}:{place.line}" if place else entry.source.path
 
-    def _spots(self, source: Source) -> Mapping[Pointer, yaml.Spot]:
+    def _spots(self, entry: RecordEntry) -> Mapping[Pointer, yaml.Spot]:
+        """Return the places of all parts of a record's line, or of its YAML file."""
+        if entry.line is not None:
+            return feed.locate(entry.text, entry.line)
+        source = entry.source
         if self._file is None or self._file[0] != source:
             try:
                 self._file = source, tree.spots_of(self._folder, source)
@@ -200,7 +246,11 @@ class RecordPlaces:
         return self._file[1]
 
 
-def twice(kind: str, name: str, value: Any, pointer: Pointer, where: str) -> Finding:
+def repeated(kind: str, name: str, value: Any, pointer: Pointer, where: str) -> Finding:
+    """Return the finding about a value that must be unique and occurs again.
+
+    ``where`` is the place of the first use, as `RecordPlaces.shown` returns it.
+    """
     return Finding(
         "unique",
         pointer,

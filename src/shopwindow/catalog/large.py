@@ -1,5 +1,12 @@
-"""The catalog's records of which there may be millions, checked side by side in bounded
-memory.
+"""The check of those kinds of the catalog that may have millions of records.
+
+How the check works. Several processes read the files block by block. Each checks its
+records by themselves, and writes the numbers that all records must agree on into
+columns on disk (`rules.values`); a chunk of lines that the last check found good is not
+checked again, and its numbers come from a cache (`checked_chunks`). This process then
+compares the columns. If some numbers are at fault, it reads the blocks that hold them
+once more to find their places, until there are as many problems as are listed. So
+memory is bounded, whatever the number of records and of problems.
 """
 
 from __future__ import annotations  # array[int]
@@ -13,16 +20,21 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from shopwindow.catalog import rules
-from shopwindow.catalog.columns import ColumnWriter, NumberColumns, Segments
-from shopwindow.catalog.entries import RecordEntry, RecordPlaces, entries_of, twice
-from shopwindow.catalog.pieces import (
+from shopwindow.catalog.checked_chunks import (
     CheckedBy,
+    CheckedChunks,
+    ColumnNumbers,
     NumberedLine,
-    Numbers,
-    Pieces,
-    cut,
+    chunks_of,
     digest_of,
     save,
+)
+from shopwindow.catalog.columns import BlockCounts, ColumnWriter, NumberColumns
+from shopwindow.catalog.entries import (
+    RecordEntry,
+    RecordPlaces,
+    entries_of,
+    repeated,
 )
 from shopwindow.catalog.rules import Referable
 from shopwindow.content import documents
@@ -34,301 +46,338 @@ from shopwindow.content.records import FeedBlock, FeedLines
 from shopwindow.content.scratch import scratch
 from shopwindow.problems import Pointer, Problem
 
-PIECES = "catalog-pieces"
-"""The file beside the one that says that all is as it was."""
+CHUNKS_FILE = "catalog-chunks"
+"""The name of the cache of checked chunks, beside the file `Unstreamed.cached`."""
+
+MAX_LOOKED_FOR = 100_000
+"""Numbers at fault that are looked for in each column, unless more problems are listed.
+
+They are in memory at the same time. Larger or smaller numbers work as well.
+"""
 
 
 @dataclass
 class _CheckedBlock:
-    """What a process tells of a block; the places of its problems count from the
-    block's first line.
+    """What a process reports of a block.
+
+    ``lines`` counts its lines. The places of the problems count from its first one.
     """
 
-    told: FeedReport
+    report: FeedReport
     lines: int
 
 
 @dataclass(frozen=True)
 class _Disagreement:
-    """Numbers of a column that are at fault: ``finding`` is what to say of each, if
-    anything.
+    """Numbers of a column that are at fault.
 
-    ``once``: they occur twice, and nothing is to be said of the first time.
+    ``finding`` returns what is wrong with one use of such a number, or None.
+    ``is_repeated``: the numbers occur more than once, and nothing is wrong with the
+    first use of each.
     """
 
     column: str
     bad: set[int]
     finding: Callable[[RecordEntry, int, Pointer], Finding | None]
-    once: bool = False
+    is_repeated: bool = False
 
 
-class Large:
-    """One check of all records of which there may be millions: first each by itself,
-    then what they say of others.
+class LargeCheck:
+    """One check of all records of the large kinds; `run` runs it once.
+
+    ``report`` takes the problems.
     """
 
     def __init__(
         self,
         blocks: list[FeedBlock],
         around: Unstreamed,
-        known: Referable,
-        told: FeedReport,
+        referable: Referable,
+        report: FeedReport,
     ) -> None:
-        self.blocks, self.around, self.known, self.told = blocks, around, known, told
-        self.before: list[int] = []
+        self.blocks, self.around = blocks, around
+        self.referable, self.report = referable, report
         self.places = RecordPlaces(around.folder)
-        ids = (known.categories, known.promotions, known.stores)
-        self.checked = CheckedBy(f"{around.program} {around.schemas.digest}", ids)
-        self.kept = around.cached and around.cached.with_name(PIECES)
-        self.pieces = Pieces(rules.ALL_COLUMNS, self.kept, self.checked)
+        self.lines_before: list[int] = []
+        """For each block, how many lines its file has before it."""
 
-    def check(self) -> None:
+        program = f"{around.program} {around.schemas.digest}"
+        ids = (referable.categories, referable.promotions, referable.stores)
+        self.checked_by = CheckedBy(program, ids)
+        self.cache_path = around.cached and around.cached.with_name(CHUNKS_FILE)
+        self.good_chunks = CheckedChunks(
+            rules.ALL_COLUMNS, self.cache_path, self.checked_by
+        )
+
+    def run(self) -> None:
+        """Check the records, each by itself and all together."""
         with scratch() as folder:
             columns = NumberColumns(folder, self._read(folder))
-            self._promotions(columns)
-            disagreements = [each for each in self._disagreements(columns) if each.bad]
+            self._check_promotions(columns)
+            disagreements = [
+                disagreement
+                for disagreement in self._disagreements(columns)
+                if disagreement.bad
+            ]
             if disagreements:
-                self._look_again(columns, disagreements)
+                self._find_places(columns, disagreements)
 
     # -- each by itself
 
-    def _read(self, folder: Path) -> list[Segments]:
-        """Every block read and checked by some process."""
+    def _read(self, folder: Path) -> list[BlockCounts]:
+        """Read and check every block. Return the counts of each process's columns.
+
+        The columns themselves are below ``folder`` then.
+        """
         if not self.blocks:
             return []
         jobs = max(1, min(self.around.jobs or processors(), len(self.blocks)))
-        numbers = range(len(self.blocks))
+        block_numbers = range(len(self.blocks))
 
-        def work(mine: Sequence[int]) -> Iterator[tuple[_CheckedBlock, Segments]]:
-            """Each block's answer; with the last one, which columns this process has
-            written.
-            """
-            writer, left = ColumnWriter(folder, mine[0]), self.around.limit
-            with open(folder / f"pieces.{mine[0]}", "wb") as sound:
-                for number in mine:
-                    answer = self._block(self.blocks[number], writer, sound, left)
-                    left -= len(answer.told.problems)
-                    writer.close_block(number)
-                    if number == mine[-1]:
-                        writer.close()
-                    yield answer, writer.segments if number == mine[-1] else []
-
-        answers: list[_CheckedBlock] = []
-        written: list[Segments] = []
-        with shared(work, numbers, jobs) as results:
-            for answer, segments in results:
-                answers.append(answer)
-                written.append(segments)
+        checked: list[_CheckedBlock] = []
+        counts: list[BlockCounts] = []
+        work = partial(self._work, folder)
+        with shared(work, block_numbers, jobs) as results:
+            for block, block_counts in results:
+                checked.append(block)
+                counts.append(block_counts)
                 if self.around.progress:
-                    self.around.progress(len(answers), len(self.blocks))
-        if self.kept:
-            save(
-                self.kept,
-                self.checked,
-                [folder / f"pieces.{number}" for number in range(jobs)],
-            )
-        self._gather(answers)
-        return [next(filter(None, written[number::jobs]), []) for number in range(jobs)]
+                    self.around.progress(len(checked), len(self.blocks))
+
+        if self.cache_path:
+            parts = [_chunks_of_process(folder, number) for number in range(jobs)]
+            save(self.cache_path, self.checked_by, parts)
+        self._merge(checked)
+        # of each process's results only the last one has counts
+        return [next(filter(None, counts[number::jobs]), []) for number in range(jobs)]
+
+    def _work(
+        self, folder: Path, mine: Sequence[int]
+    ) -> Iterator[tuple[_CheckedBlock, BlockCounts]]:
+        """Check some blocks in one process, by their numbers.
+
+        Yields what it reports of each; with the last one come the counts of all that
+        this process wrote into columns.
+        """
+        first, last = mine[0], mine[-1]
+        writer = ColumnWriter(folder, first)
+        listed_left = self.around.limit
+        with open(_chunks_of_process(folder, first), "wb") as good:
+            for number in mine:
+                checked = self._block(self.blocks[number], writer, good, listed_left)
+                listed_left -= len(checked.report.problems)
+                writer.close_block(number)
+                if number == last:
+                    writer.close()
+                yield checked, writer.block_counts if number == last else []
 
     def _block(
-        self, block: FeedBlock, writer: ColumnWriter, sound: BinaryIO, limit: int
+        self, block: FeedBlock, writer: ColumnWriter, good: BinaryIO, limit: int
     ) -> _CheckedBlock:
-        """One block's records, each checked by itself; what they say of others goes
-        into the columns.
+        """Check the records of a block; what they must agree on goes to the ``writer``.
 
-        Pieces that are known are not looked at; what is ``sound`` is kept.
+        Chunks that are in the cache are not checked. Chunks without a problem are
+        written to the file ``good``. At most ``limit`` problems have places.
         """
-        told, lines = (
-            FeedReport(),
-            FeedLines(self.around.folder, block, self.around.unpacked),
-        )
-        for piece in cut(lines) if block.source.is_feed else ([],):
-            digest = (
-                digest_of(block.source.kind.name, piece)
-                if self.kept and piece
-                else None
-            )
-            numbers = self.pieces.numbers(digest)
+        report = FeedReport()
+        lines = FeedLines(self.around.folder, block, self.around.unpacked)
+        # a YAML file is read whole, and has no chunks
+        for chunk in chunks_of(lines) if block.source.is_feed else ([],):
+            digest = None
+            if self.cache_path and chunk:
+                digest = digest_of(block.source.kind.name, chunk)
+            numbers = self.good_chunks.numbers(digest)
             if numbers is None:
-                before = told.extent()
-                numbers = self._piece(block, piece, told, limit)
-                digest = digest if told.extent() == before else None
+                extent = report.extent()
+                numbers = self._chunk(block, chunk, report, limit)
+                if report.extent() != extent:
+                    digest = None
             if digest:
-                self.pieces.keep(sound, digest, numbers)
+                self.good_chunks.write(good, digest, numbers)
             for column, values in numbers.items():
                 writer.extend(column, values)
-        return _CheckedBlock(told, lines.count)
+        return _CheckedBlock(report, lines.count)
 
-    def _piece(
+    def _chunk(
         self,
         block: FeedBlock,
-        piece: Sequence[NumberedLine],
-        told: FeedReport,
+        chunk: Sequence[NumberedLine],
+        report: FeedReport,
         limit: int,
-    ) -> Numbers:
-        """Some records checked; what they say of others."""
+    ) -> ColumnNumbers:
+        """Check some records, each by itself. Return their numbers for the columns."""
+
+        def is_full() -> bool:
+            return len(report.problems) >= limit
+
         kind = block.source.kind.name
         numbers: dict[str, array[int]] = defaultdict(partial(array, "q"))
-        for entry in entries_of(
-            block, self.around, told, piece, lambda: len(told.problems) >= limit
-        ):
-            trust, value = entry.sound, entry.value
-            found = (*entry.found, *rules.findings(kind, value, trust, self.known))
-            if found and len(told.problems) >= limit:
-                told.more += len(found)
-            elif found:
-                told.add(self.places.problem(entry, finding) for finding in found)
-            if entry.found:
-                told.lost.update(rules.unsaid(kind, trust))
-            for column, number, _ in rules.values(kind, value, trust):
+        for entry in entries_of(block, self.around, report, chunk, is_full):
+            sound, value = entry.sound, entry.value
+            by_rules = rules.findings(kind, value, sound, self.referable)
+            findings = (*entry.findings, *by_rules)
+            if findings and is_full():
+                report.more += len(findings)
+            elif findings:
+                report.add(self.places.problem(entry, finding) for finding in findings)
+            if entry.findings:
+                report.lost.update(rules.unsaid(kind, sound))
+            for column, number, _ in rules.values(kind, value, sound):
                 numbers[column].append(number)
         return numbers
 
-    def _gather(self, answers: Sequence[_CheckedBlock]) -> None:
-        """What the processes told, with lines that count from the beginning of their
-        files.
-        """
-        line = 0
-        for number, block in enumerate(self.blocks):
-            line = 0 if block.start == 0 else line
-            self.before.append(line)
-            told = answers[number].told
-            self.told.add(_moved(problem, line) for problem in told.problems)
-            self.told.more += told.more
-            self.told.at_least |= told.at_least
-            self.told.lost |= told.lost
-            line += answers[number].lines
+    def _merge(self, checked: Sequence[_CheckedBlock]) -> None:
+        """Merge the reports of the blocks, with lines as their files count them."""
+        lines_before = 0
+        for block, result in zip(self.blocks, checked, strict=True):
+            if block.start == 0:
+                lines_before = 0
+            self.lines_before.append(lines_before)
+            part = result.report
+            self.report.add(_moved(problem, lines_before) for problem in part.problems)
+            self.report.more += part.more
+            self.report.at_least |= part.at_least
+            self.report.lost |= part.lost
+            lines_before += result.lines
 
-    # -- what they say of others
+    # -- all together
 
-    def _promotions(self, columns: NumberColumns) -> None:
-        """The products and categories that promotions name exist."""
-        if rules.PRODUCT not in self.told.lost:
-            documents = self.around.case.having("promotion", ("products",))
-            wanted = {
-                id
-                for document in documents
-                for id in document.value.get("products", ())
-            }
-            self._unknown(
-                documents, "products", "product", columns.absent(wanted, rules.PRODUCT)
-            )
-        if self.known.categories is not None:
-            documents = self.around.case.having("promotion", ("categoryIds",))
-            wanted = {
-                id
-                for document in documents
-                for id in document.value.get("categoryIds", ())
-            }
-            self._unknown(
-                documents, "categoryIds", "category", wanted - self.known.categories
-            )
+    def _check_promotions(self, columns: NumberColumns) -> None:
+        """Check that the products and categories exist that promotions name."""
+        if rules.PRODUCT not in self.report.lost:
+            promotions, ids = self._named_by_promotions("products")
+            missing = columns.absent(ids, rules.PRODUCT)
+            self._add_unknown(promotions, "products", "product", missing)
+        if self.referable.categories is not None:
+            promotions, ids = self._named_by_promotions("categoryIds")
+            missing = ids - self.referable.categories
+            self._add_unknown(promotions, "categoryIds", "category", missing)
 
-    def _unknown(
-        self, documents: Sequence[Document], part: str, kind: str, missing: set[int]
+    def _named_by_promotions(self, part: str) -> tuple[list[Document], set[int]]:
+        promotions = self.around.case.having("promotion", (part,))
+        ids = {id for promotion in promotions for id in promotion.value.get(part, ())}
+        return promotions, ids
+
+    def _add_unknown(
+        self, promotions: Sequence[Document], part: str, kind: str, missing: set[int]
     ) -> None:
-        for document in documents if missing else ():
-            for index, id in enumerate(document.value.get(part, ())):
+        for promotion in promotions if missing else ():
+            for index, id in enumerate(promotion.value.get(part, ())):
                 if id in missing:
-                    self.told.findings.append(
-                        (document, rules.unknown((part, index), kind, "id", id, ()))
-                    )
+                    finding = rules.unknown((part, index), kind, "id", id, ())
+                    self.report.findings.append((promotion, finding))
 
     def _disagreements(self, columns: NumberColumns) -> Iterator[_Disagreement]:
-        limit = max(MAX_LOOKED_FOR, self.around.limit)
+        """Yield what the columns disagree about; some of it may be empty.
+
+        A column of which numbers are lost cannot say what does not exist.
+        """
+        limit = self._most_looked_for()
         for column, (name, kind) in rules.UNIQUE.items():
             bad = columns.twice(column, limit)
-            yield _Disagreement(
-                column, bad, partial(self._again, {}, kind, name), once=True
-            )
-        if rules.PRODUCT not in self.told.lost:
+            finding = partial(self._repeated, {}, kind, name)
+            yield _Disagreement(column, bad, finding, is_repeated=True)
+        if rules.PRODUCT not in self.report.lost:
             bad = columns.missing([rules.PRODUCT_NAMED], rules.PRODUCT, limit)
             yield _Disagreement(rules.PRODUCT_NAMED, bad, _no_product)
-        if rules.UPC not in self.told.lost:
+        if rules.UPC not in self.report.lost:
             bad = columns.missing([rules.INVENTORY], rules.UPC, limit)
             yield _Disagreement(rules.INVENTORY, bad, _no_upc)
         rings = _rings(columns)
-        yield _Disagreement(
-            rules.MEMBER, {member for _, member in rings}, partial(_in_ring, rings)
-        )
+        members = {member for _, member in rings}
+        yield _Disagreement(rules.MEMBER, members, partial(_in_ring, rings))
 
-    def _again(
+    def _most_looked_for(self) -> int:
+        return max(MAX_LOOKED_FOR, self.around.limit)
+
+    def _repeated(
         self,
-        first: dict[Any, str],
+        first_places: dict[Any, str],
         kind: str,
         name: str,
         entry: RecordEntry,
         number: int,
         pointer: Pointer,
     ) -> Finding | None:
-        """What is said of the second use of a value, and of the following ones."""
+        """Return the finding about a use of a repeated value, None for the first use.
+
+        ``first_places`` collects the places of first uses, by value. The value itself
+        is compared, not its number: two ids of reviews may have the same one.
+        """
         value = documents.at(entry.value, pointer)
         key = int(value) if name == "UPC" else value
-        if key in first:
-            return twice(kind, name, value, pointer, first[key])
-        first[key] = self.places.shown(entry, pointer)
+        if key in first_places:
+            return repeated(kind, name, value, pointer, first_places[key])
+        first_places[key] = self.places.shown(entry, pointer)
         return None
 
-    def _look_again(
+    def _find_places(
         self, columns: NumberColumns, disagreements: Sequence[_Disagreement]
     ) -> None:
-        """Find the places of the numbers at fault: only the blocks that hold one are
-        read, until there is enough.
+        """Report the numbers at fault with their places.
+
+        Only blocks that hold such a number are read, in the order of the files, and
+        only until enough problems are listed. The others are counted.
         """
         counts: Counter[int] = Counter()
-        for each in disagreements:
-            counts.update(columns.where(each.column, each.bad))
-            self.told.at_least |= len(each.bad) >= max(
-                MAX_LOOKED_FOR, self.around.limit
-            )
-        expected = counts.total() - sum(
-            len(each.bad) for each in disagreements if each.once
-        )
+        first_uses = 0
         by_column: dict[str, list[_Disagreement]] = defaultdict(list)
-        for each in disagreements:
-            by_column[each.column].append(each)
-        found = 0
+        for disagreement in disagreements:
+            bad = disagreement.bad
+            counts.update(columns.where(disagreement.column, bad))
+            self.report.at_least |= len(bad) >= self._most_looked_for()
+            if disagreement.is_repeated:
+                first_uses += len(bad)
+            by_column[disagreement.column].append(disagreement)
+
+        reported = 0
         for number in sorted(counts):
-            if found >= self.around.limit:
+            if reported >= self.around.limit:
                 break
-            for entry in self._entries_again(number):
-                for column, value, pointer in rules.values(
-                    entry.source.kind.name, entry.value, entry.sound
-                ):
-                    for each in by_column.get(column, ()):
-                        if value in each.bad and (
-                            finding := each.finding(entry, value, pointer)
-                        ):
-                            found += 1
-                            self.told.add([self.places.problem(entry, finding)])
-        self.told.more += max(0, expected - found)
+            for entry, finding in self._findings_of_block(number, by_column):
+                reported += 1
+                self.report.add([self.places.problem(entry, finding)])
+        self.report.more += max(0, counts.total() - first_uses - reported)
+
+    def _findings_of_block(
+        self, number: int, by_column: Mapping[str, Sequence[_Disagreement]]
+    ) -> Iterator[tuple[RecordEntry, Finding]]:
+        """Yield what is wrong with the uses of numbers at fault in one block."""
+        for entry in self._entries_again(number):
+            kind = entry.source.kind.name
+            for column, value, pointer in rules.values(kind, entry.value, entry.sound):
+                for disagreement in by_column.get(column, ()):
+                    if value not in disagreement.bad:
+                        continue
+                    finding = disagreement.finding(entry, value, pointer)
+                    if finding is not None:
+                        yield entry, finding
 
     def _entries_again(self, number: int) -> Iterator[RecordEntry]:
-        """The records of a block, their lines counted from the beginning of the file."""
-        block, before = self.blocks[number], self.before[number]
+        """Yield the records of a block once more, with lines as their file counts them.
+
+        What cannot be read was reported the first time.
+        """
+        block, lines_before = self.blocks[number], self.lines_before[number]
         lines = FeedLines(self.around.folder, block, self.around.unpacked)
         for entry in entries_of(block, self.around, FeedReport(), lines, lambda: False):
-            yield (
-                entry
-                if entry.line is None
-                else replace(entry, line=entry.line + before)
-            )
+            if entry.line is not None:
+                entry = replace(entry, line=entry.line + lines_before)
+            yield entry
 
 
-MAX_LOOKED_FOR = 100_000
-"""So many numbers at fault are looked for in each column, if fewer problems are to be
-shown.
-"""
+def _chunks_of_process(folder: Path, number: int) -> Path:
+    """Return the file of a process's good chunks; ``number``: of its first block."""
+    return folder / f"chunks.{number}"
 
 
 def _moved(problem: Problem, lines: int) -> Problem:
+    """Return a problem so many lines further down."""
     place = problem.place
     if place is None or lines == 0:
         return problem
-    return replace(
-        problem,
-        place=replace(place, line=place.line + lines, end_line=place.end_line + lines),
-    )
+    moved = replace(place, line=place.line + lines, end_line=place.end_line + lines)
+    return replace(problem, place=moved)
 
 
 def _no_product(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
@@ -339,57 +388,79 @@ def _no_upc(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
     return rules.unknown(pointer, "product", "UPC", entry.value["upc"], ())
 
 
-Edge = tuple[int, int]
-"""A collection and one of its members."""
+# -- collections within themselves -----------------------------------------------------
+
+Membership = tuple[int, int]
+"""A collection and one of its members, as ids."""
 
 
-def _rings(columns: NumberColumns) -> set[Edge]:
-    """The memberships by which a collection stands within itself."""
-    owners = {owner for run in columns.values(rules.COLLECTION) for owner in run}
-    members: dict[int, set[int]] = defaultdict(set)
-    for owner_run, member_run in zip(
-        columns.values(rules.COLLECTION), columns.values(rules.MEMBER), strict=True
-    ):
-        for owner, member in zip(owner_run, member_run, strict=True):
-            if member in owners:
-                members[owner].add(member)
-    while leaves := {
-        leaf for held in members.values() for leaf in held if leaf not in members
-    }:
-        for owner in [owner for owner, held in members.items() if held & leaves]:
-            members[owner] -= leaves
-            if not members[owner]:
-                del members[owner]
+def _rings(columns: NumberColumns) -> set[Membership]:
+    """Return the memberships by which a collection stands within itself."""
+    members = _members_by_collection(columns)
+    _drop_leaves(members)
     return {
-        (owner, member)
-        for owner, held in members.items()
+        (collection, member)
+        for collection, held in members.items()
         for member in held
-        if _leads(member, owner, members)
+        if _leads(member, collection, members)
     }
 
 
+def _members_by_collection(columns: NumberColumns) -> dict[int, set[int]]:
+    """Return those members of collections that are collections themselves."""
+    collections = {id for ids in columns.values(rules.COLLECTION) for id in ids}
+    members: dict[int, set[int]] = defaultdict(set)
+    both = zip(
+        columns.values(rules.COLLECTION), columns.values(rules.MEMBER), strict=True
+    )
+    for collection_ids, member_ids in both:
+        for collection, member in zip(collection_ids, member_ids, strict=True):
+            if member in collections:
+                members[collection].add(member)
+    return members
+
+
+def _drop_leaves(members: dict[int, set[int]]) -> None:
+    """Remove collections that hold no other ones, again and again.
+
+    What is left is in a ring, or holds something that is. In most catalogs that is
+    nothing, and no way needs to be followed.
+    """
+    while True:
+        held_somewhere = {member for held in members.values() for member in held}
+        leaves = held_somewhere - members.keys()
+        if not leaves:
+            return
+        for collection in [key for key, held in members.items() if held & leaves]:
+            members[collection] -= leaves
+            if not members[collection]:
+                del members[collection]
+
+
 def _leads(start: int, end: int, members: Mapping[int, set[int]]) -> bool:
-    """Whether a collection holds another, or something that does."""
+    """Return whether a collection is, or holds at any depth, the collection ``end``."""
     seen, left = {start}, [start]
     while left:
-        held = left.pop()
-        if held == end:
+        collection = left.pop()
+        if collection == end:
             return True
-        left += members.get(held, set()) - seen
-        seen |= members.get(held, set())
+        held = members.get(collection, set())
+        left += held - seen
+        seen |= held
     return False
 
 
 def _in_ring(
-    rings: set[Edge], entry: RecordEntry, number: int, pointer: Pointer
+    rings: set[Membership], entry: RecordEntry, number: int, pointer: Pointer
 ) -> Finding | None:
-    owner = entry.value["id"]
-    if (owner, number) not in rings:
+    """Return the finding about a member, None if the membership is in no ring."""
+    collection = entry.value["id"]
+    if (collection, number) not in rings:
         return None
-    by_way = "" if owner == number else f", by way of its member {number}"
+    by_way = "" if collection == number else f", by way of its member {number}"
     return Finding(
         "product.ring",
         pointer,
-        f"the collection {owner} stands within itself{by_way}",
+        f"the collection {collection} stands within itself{by_way}",
         "other products",
     )

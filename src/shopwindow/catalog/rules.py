@@ -1,5 +1,11 @@
-"""What no schema can state about one record of the catalog, and what it says that
-others must agree with. Pure.
+"""The rules of the catalog's records that no schema can state. All functions are pure.
+
+There are two sorts. Some rules hold for one record by itself (`findings`), or for a
+record and the few ids that it may refer to (`Referable`). Others hold among all
+records: that a product's id occurs once, that a reviewed product exists. For these a
+record gives numbers to *columns* (`values`): PRODUCT has the ids of all products,
+PRODUCT_NAMED those that other records refer to. `catalog.large` compares the columns
+when all records were read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -13,7 +19,7 @@ from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, nearest
 
 Sound = Callable[[Pointer], bool]
-"""Whether the schema has nothing to say about a part of the record."""
+"""Returns whether the schema finds nothing wrong with a part of the record."""
 
 RecordFindings = Iterator[Finding]
 
@@ -26,6 +32,7 @@ PRODUCT, UPC, SKU, REVIEW, RECOMMENDATION, INVENTORY = (
     "inventory",
 )
 PRODUCT_NAMED, COLLECTION, MEMBER = "product_named", "collection", "member"
+"""The columns. A collection and its member have the same place in the last two."""
 
 UNIQUE = {
     PRODUCT: ("id", "product"),
@@ -35,24 +42,32 @@ UNIQUE = {
     RECOMMENDATION: ("product", "recommendation"),
     INVENTORY: ("UPC", "inventory"),
 }
-"""The columns whose numbers occur once: what they are called, and the kind of record
-that has them.
+"""The columns whose numbers occur once → what such a number is called in messages, and
+the kind of record that has it.
 """
 
 ALL_COLUMNS = (*UNIQUE, PRODUCT_NAMED, COLLECTION, MEMBER)
-"""All of them."""
+"""All columns, in the order that the cache of checked chunks relies on."""
 
 MAX_CATEGORY_DEPTH = 8
-"""Levels of categories that the category index tells (wire shapes §2)."""
+"""Levels of categories: as many as the category index shows (wire-shapes 2)."""
 
 MAX_COMPARED_IDS = 300
-"""Among more ids than these none is looked for that is like another."""
+"""Of more ids than these the nearest is not searched for, since each would be compared.
+Larger or smaller numbers work as well.
+"""
+
+MAX_LISTED_IDS = 20
+"""Ids of colors or sizes that a message lists. Larger or smaller numbers work as well.
+"""
 
 
 @dataclass(frozen=True)
 class Referable:
-    """What there is to refer to beside the long columns. None: not known, for some file
-    could not be read.
+    """The ids that records may refer to, beside those in columns.
+
+    None: not all of them can be known, because a file could not be read. References to
+    them are not checked then.
     """
 
     categories: frozenset[int] | None
@@ -64,226 +79,235 @@ class Referable:
 
 
 def check_digit(digits: str) -> str:
-    """The last digit of a UPC that begins with ``digits`` (GS1 General Specifications
-    7.9.1).
+    """Return the last digit of a UPC that begins with ``digits``.
+
+    From the right, every other digit counts three times, beginning with the first (GS1
+    General Specifications 7.9.1).
     """
-    codes = digits.encode()  # of digits, from 48 on
-    total = (
-        3 * (sum(codes[::-2]) - 48 * len(codes[::-2]))
-        + sum(codes[-2::-2])
-        - 48 * len(codes[-2::-2])
-    )
+    codes = digits.encode()
+    threefold, single = codes[::-2], codes[-2::-2]
+    total = 3 * (sum(threefold) - _ZERO * len(threefold))
+    total += sum(single) - _ZERO * len(single)
     return str(-total % 10)
 
 
+_ZERO = ord("0")
+
+
 def review_number(id: str) -> int:
-    """A number for the id of a review: equal ones for equal ids, and hardly ever for
-    others.
+    """Return a number for the id of a review, which is text: 63 bits of its digest.
+
+    Two ids hardly ever have the same number: among a million reviews the chance is one
+    in 18 million.
     """
     return int.from_bytes(blake2b(id.encode(), digest_size=8).digest()) >> 1
 
 
 def ends(amount: Json) -> tuple[float, float]:
-    """The low and the high end of a price, which may be a range."""
-    return (
-        (amount["low"], amount["high"])
-        if isinstance(amount, dict)
-        else (amount, amount)
-    )
+    """Return the low and the high end of a price; they are equal if it is no range."""
+    if isinstance(amount, dict):
+        return amount["low"], amount["high"]
+    return amount, amount
 
 
 def _shown(amount: Json) -> str:
-    return (
-        f"{amount['low']} to {amount['high']}"
-        if isinstance(amount, dict)
-        else str(amount)
-    )
+    if isinstance(amount, dict):
+        return f"{amount['low']} to {amount['high']}"
+    return str(amount)
 
 
 # -- one record by itself --------------------------------------------------------------
 
 
-def findings(kind: str, record: Json, sound: Sound, known: Referable) -> RecordFindings:
-    """Everything that is wrong with a record whose schema finds nothing wrong with the
-    parts that are ``sound``.
+def findings(
+    kind: str, record: Json, sound: Sound, referable: Referable
+) -> RecordFindings:
+    """Yield what is wrong with a record beside what its schema finds.
+
+    Rules look only at the parts that are ``sound``.
     """
     if isinstance(record, dict):
         for rule in RULES[kind]:
-            yield from rule(record, sound, known)
-
-
-def _items(
-    record: Mapping[str, Any], name: str, sound: Sound
-) -> Iterable[tuple[int, Any]]:
-    """The items of a list with their places: those that the schema has nothing to say
-    about.
-    """
-    items = record.get(name, ())
-    if sound((name,)):
-        return enumerate(items)
-    return [
-        (n, item)
-        for n, item in enumerate(items if isinstance(items, list) else ())
-        if sound((name, n))
-    ]
-
-
-def _categories(
-    product: Mapping[str, Any], sound: Sound, known: Referable
-) -> RecordFindings:
-    if known.categories is not None:
-        for index, category in _items(product, "categories", sound):
-            if category not in known.categories:
-                yield unknown(
-                    ("categories", index), "category", "id", category, known.categories
-                )
-
-
-def _promotions(
-    product: Mapping[str, Any], sound: Sound, known: Referable
-) -> RecordFindings:
-    if known.promotions is None:
-        return
-    named: list[tuple[Pointer, int]] = [
-        (("promotions", index), id)
-        for index, id in _items(product, "promotions", sound)
-    ]
-    if (
-        "price" in product
-        and sound(("price", "finalPrice"))
-        and "finalPrice" in product["price"]
-    ):
-        pointer = ("price", "finalPrice", "promotions")
-        named += [
-            ((*pointer, n), id)
-            for n, id in enumerate(product["price"]["finalPrice"].get("promotions", ()))
-        ]
-    badges = _items(product, "badges", sound)
-    named += [
-        (("badges", index, "promotionId"), badge["promotionId"])
-        for index, badge in badges
-    ]
-    for where, id in named:
-        if id not in known.promotions:
-            yield unknown(where, "promotion", "promoId", id, known.promotions)
+            yield from rule(record, sound, referable)
 
 
 def unknown(
-    pointer: Pointer, kind: str, name: str, value: Any, known: Collection[Any]
+    pointer: Pointer, kind: str, name: str, value: Any, existing: Collection[Any]
 ) -> Finding:
-    """What is said of a reference to nothing."""
-    close = (
-        nearest(str(value), map(str, known)) if len(known) <= MAX_COMPARED_IDS else ""
-    )
+    """Return the finding about a reference to a document that does not exist.
+
+    ``existing`` are the values that would do; of few the nearest is named.
+    """
+    is_compared = len(existing) <= MAX_COMPARED_IDS
     return Finding(
         "reference",
         pointer,
         f"no {kind} has the {name} {value}",
         f"the {name} of a {kind}",
-        nearest=close,
+        nearest=nearest(str(value), map(str, existing)) if is_compared else "",
     )
 
 
-def _prices(
-    product: Mapping[str, Any], sound: Sound, known: Referable
+def _items(
+    record: Mapping[str, Any], name: str, sound: Sound
+) -> Iterable[tuple[int, Any]]:
+    """Return the sound items of a list with their indexes."""
+    items = record.get(name, ())
+    if sound((name,)):
+        return enumerate(items)
+    return [
+        (index, item)
+        for index, item in enumerate(items if isinstance(items, list) else ())
+        if sound((name, index))
+    ]
+
+
+# products
+
+
+def _categories(
+    product: Mapping[str, Any], sound: Sound, referable: Referable
 ) -> RecordFindings:
+    """Check that the categories of a product exist."""
+    existing = referable.categories
+    if existing is None:
+        return
+    for index, category in _items(product, "categories", sound):
+        if category not in existing:
+            pointer = ("categories", index)
+            yield unknown(pointer, "category", "id", category, existing)
+
+
+def _promotions(
+    product: Mapping[str, Any], sound: Sound, referable: Referable
+) -> RecordFindings:
+    """Check that promotions exist: a product's, its final price's and its badges'."""
+    existing = referable.promotions
+    if existing is None:
+        return
+    for pointer, id in _promotions_named(product, sound):
+        if id not in existing:
+            yield unknown(pointer, "promotion", "promoId", id, existing)
+
+
+def _promotions_named(
+    product: Mapping[str, Any], sound: Sound
+) -> Iterator[tuple[Pointer, int]]:
+    for index, id in _items(product, "promotions", sound):
+        yield ("promotions", index), id
+
+    has_final_price = "price" in product and sound(("price", "finalPrice"))
+    if has_final_price and "finalPrice" in product["price"]:
+        final_price = product["price"]["finalPrice"]
+        for index, id in enumerate(final_price.get("promotions", ())):
+            yield ("price", "finalPrice", "promotions", index), id
+
+    for index, badge in _items(product, "badges", sound):
+        yield ("badges", index, "promotionId"), badge["promotionId"]
+
+
+def _prices(
+    product: Mapping[str, Any], sound: Sound, referable: Referable
+) -> RecordFindings:
+    """Check the prices of a product and of its UPCs."""
     if "price" in product and sound(("price",)):
         yield from _price(product["price"], ("price",))
-    for index, variant in _items(product, "upcs", sound):
-        if "price" in variant:
-            yield from _price(variant["price"], ("upcs", index, "price"))
+    for index, upc in _items(product, "upcs", sound):
+        if "price" in upc:
+            yield from _price(upc["price"], ("upcs", index, "price"))
 
 
 def _price(price: Mapping[str, Any], pointer: Pointer) -> RecordFindings:
-    """Ranges have a width; the sale is nowhere above the regular price, and somewhere
-    below it.
+    """Check that a range goes from low to high, and that a sale is a lower price.
+
+    The sale is nowhere above the regular price, and somewhere below it. It is not
+    compared if a range is at fault.
     """
-    wide = True
+    are_ranges_good = True
     for name in ("regular", "sale"):
         amount = price.get(name)
         if isinstance(amount, dict) and amount["low"] >= amount["high"]:
-            wide = False
-            found = f"low {amount['low']} is not below high {amount['high']}"
+            are_ranges_good = False
             yield Finding(
                 "price.range",
                 (*pointer, name, "low"),
-                found,
+                f"low {amount['low']} is not below high {amount['high']}",
                 "low below high; one price as a number",
             )
-    if "sale" in price and wide:
-        regular, sale = ends(price["regular"]), ends(price["sale"])
-        if sale == regular or sale[0] > regular[0] or sale[1] > regular[1]:
-            found = f"the sale price {_shown(price['sale'])} is not below the regular price {_shown(price['regular'])}"
-            yield Finding(
-                "price.sale",
-                (*pointer, "sale"),
-                found,
-                "a lower price; without a sale, no sale",
-            )
+    if "sale" not in price or not are_ranges_good:
+        return
+
+    regular, sale = ends(price["regular"]), ends(price["sale"])
+    if sale == regular or sale[0] > regular[0] or sale[1] > regular[1]:
+        yield Finding(
+            "price.sale",
+            (*pointer, "sale"),
+            f"the sale price {_shown(price['sale'])} is not below"
+            f" the regular price {_shown(price['regular'])}",
+            "a lower price; without a sale, no sale",
+        )
 
 
-def _variants(
-    product: Mapping[str, Any], sound: Sound, known: Referable
+def _own_ids(
+    product: Mapping[str, Any], sound: Sound, referable: Referable
 ) -> RecordFindings:
-    """Colors and sizes have ids of their own, and each one that a UPC names is there."""
-    declared = {
-        name: _declared(product, part) if sound((part,)) else None
-        for name, part in _ATTRIBUTES_OF_UPC
-    }
+    """Check that ids are unique among a product's colors, sizes, and rebates."""
     for part in ("colors", "sizes", "rebates"):
-        if part in product and sound((part,)):
-            yield from _own_ids(product, part)
-    for index, variant in _items(product, "upcs", sound):
+        if part not in product or not sound((part,)):
+            continue
+        seen: set[int] = set()
+        for index, entry in enumerate(product[part]):
+            id = entry["id"]
+            if id in seen:
+                found = f"the id {id} a second time among the {part}"
+                yield Finding("unique", (part, index, "id"), found, "each once")
+            seen.add(id)
+
+
+def _upcs(
+    product: Mapping[str, Any], sound: Sound, referable: Referable
+) -> RecordFindings:
+    """Check that a UPC names its product's colors and sizes, and its check digit."""
+    ids_of = {
+        part: {entry["id"] for entry in product.get(part, ())}
+        for _, part in _ATTRIBUTES_OF_UPC
+        if sound((part,))
+    }
+    for index, upc in _items(product, "upcs", sound):
         for name, part in _ATTRIBUTES_OF_UPC:
-            ids = declared[name]
-            if ids is not None and name in variant and variant[name] not in ids:
-                found = f"the product has no {name} with the id {variant[name]}"
-                close = nearest(str(variant[name]), map(str, ids))
-                allowed = (
-                    f"one of its {part}: {', '.join(map(str, sorted(ids)[:20]))}"
-                    if ids
-                    else f"{part} first"
-                )
-                yield Finding(
-                    f"product.{name}",
-                    ("upcs", index, name),
-                    found,
-                    allowed,
-                    nearest=close,
-                )
-        upc = variant["upc"]
-        if (digit := check_digit(upc[:-1])) != upc[-1]:
-            found = f"the check digit of {upc} is wrong: with these digits before it, it is {digit}"
+            if part in ids_of and name in upc and upc[name] not in ids_of[part]:
+                yield _no_attribute(index, name, part, upc[name], ids_of[part])
+        number = upc["upc"]
+        digit = check_digit(number[:-1])
+        if digit != number[-1]:
             yield Finding(
                 "product.upc",
                 ("upcs", index, "upc"),
-                found,
+                f"the check digit of {number} is wrong:"
+                f" with these digits before it, it is {digit}",
                 "a bar code as it is printed (GS1)",
             )
 
 
 _ATTRIBUTES_OF_UPC = (("color", "colors"), ("size", "sizes"))
+"""(the property of a UPC, the list of its product that declares the ids)."""
 
 
-def _declared(product: Mapping[str, Any], part: str) -> set[int]:
-    return {entry["id"] for entry in product.get(part, ())}
-
-
-def _own_ids(product: Mapping[str, Any], part: str) -> RecordFindings:
-    entries = product[part]
-    if len({entry["id"] for entry in entries}) == len(entries):
-        return
-    seen: set[int] = set()
-    for index, entry in enumerate(entries):
-        if entry["id"] in seen:
-            found = f"the id {entry['id']} a second time among the {part}"
-            yield Finding("unique", (part, index, "id"), found, "each once")
-        seen.add(entry["id"])
+def _no_attribute(index: int, name: str, part: str, id: int, ids: set[int]) -> Finding:
+    listed = ", ".join(map(str, sorted(ids)[:MAX_LISTED_IDS]))
+    return Finding(
+        f"product.{name}",
+        ("upcs", index, name),
+        f"the product has no {name} with the id {id}",
+        f"one of its {part}: {listed}" if ids else f"{part} first",
+        nearest=nearest(str(id), map(str, ids)),
+    )
 
 
 def _updated(
-    product: Mapping[str, Any], sound: Sound, known: Referable
+    product: Mapping[str, Any], sound: Sound, referable: Referable
 ) -> RecordFindings:
+    """Check that the time of the last update exists; the schema checks its form only."""
     if "updated" in product and sound(("updated",)):
         try:
             datetime.fromisoformat(product["updated"])
@@ -292,97 +316,98 @@ def _updated(
             yield Finding("time.exists", ("updated",), found, "a time that exists")
 
 
+# other kinds
+
+
 def _stores(
-    inventory: Mapping[str, Any], sound: Sound, known: Referable
+    inventory: Mapping[str, Any], sound: Sound, referable: Referable
 ) -> RecordFindings:
-    stores = inventory.get("stores")
-    if known.stores is None or not isinstance(stores, dict):
+    """Check that the stores that have stock exist."""
+    stores, existing = inventory.get("stores"), referable.stores
+    if existing is None or not isinstance(stores, dict):
         return
     for number in stores:
-        if number not in known.stores and sound(("stores", number)):
-            yield replace(
-                unknown(
-                    ("stores", number), "store", "locationNumber", number, known.stores
-                ),
-                on_key=True,
-            )
+        if number not in existing and sound(("stores", number)):
+            pointer = ("stores", number)
+            finding = unknown(pointer, "store", "locationNumber", number, existing)
+            yield replace(finding, on_key=True)
 
 
 def _itself(
-    recommendation: Mapping[str, Any], sound: Sound, known: Referable
+    recommendation: Mapping[str, Any], sound: Sound, referable: Referable
 ) -> RecordFindings:
-    if (
-        sound(("product",))
-        and sound(("products",))
-        and recommendation["product"] in recommendation["products"]
-    ):
-        pointer = (
-            "products",
-            recommendation["products"].index(recommendation["product"]),
-        )
+    """Check that a product is not recommended with itself."""
+    if not (sound(("product",)) and sound(("products",))):
+        return
+    product, products = recommendation["product"], recommendation["products"]
+    if product in products:
         yield Finding(
             "recommendation.itself",
-            pointer,
+            ("products", products.index(product)),
             "a product that is recommended with itself",
             "other products",
         )
 
 
-def _parts_of(
-    category: Mapping[str, Any], sound: Sound, known: Referable
+def _parents(
+    category: Mapping[str, Any], sound: Sound, referable: Referable
 ) -> RecordFindings:
-    """A category within another has no second parent."""
+    """Check that a category within another has no `parent` beside that."""
     for pointer, inner in inside(category):
         if "parent" in inner and sound((*pointer, "parent")):
-            found = "a parent, and the category stands within another"
             yield Finding(
                 "category.parent",
                 (*pointer, "parent"),
-                found,
+                "a parent, and the category stands within another",
                 "one of them",
                 on_key=True,
             )
 
 
 def inside(category: Json, pointer: Pointer = ()) -> Iterator[tuple[Pointer, Any]]:
-    """The categories below a category, each before those below it, with their places."""
+    """Yield the categories within a category, with their places.
+
+    Each comes before those within it.
+    """
     children = category.get("categories") if isinstance(category, dict) else None
     for index, child in enumerate(children if isinstance(children, list) else ()):
-        where = (*pointer, "categories", index)
+        child_pointer = (*pointer, "categories", index)
         if isinstance(child, dict):
-            yield where, child
-            yield from inside(child, where)
+            yield child_pointer, child
+            yield from inside(child, child_pointer)
 
 
 RecordRule = Callable[[Mapping[str, Any], Sound, Referable], RecordFindings]
 RULES: Mapping[str, tuple[RecordRule, ...]] = {
-    "category": (_parts_of,),
+    "category": (_parents,),
     "brand": (),
     "synonym": (),
-    "product": (_categories, _promotions, _prices, _variants, _updated),
+    "product": (_categories, _promotions, _prices, _own_ids, _upcs, _updated),
     "inventory": (_stores,),
     "review": (),
     "recommendation": (_itself,),
 }
+"""The rules of each kind, in the order of their findings."""
 
 
-# -- what others must agree with -------------------------------------------------------
+# -- what a record gives to the columns ------------------------------------------------
 
 ColumnValue = tuple[str, int, Pointer]
-"""A column, the number that goes there, and where the record says it."""
+"""A column, a number in it, and the number's place in the record."""
 
 
 def values(kind: str, record: Json, sound: Sound) -> Iterator[ColumnValue]:
-    """What a record has to itself, and what it refers to, as numbers for the columns.
+    """Yield the numbers that a record gives to the columns.
 
-    UPCs are compared as numbers, as GS1 does (a GTIN's zeros in front do not count).
+    UPCs are compared as numbers, as GS1 does: leading zeros of a GTIN do not count.
     """
     return _VALUES[kind](record, sound) if isinstance(record, dict) else iter(())
 
 
 def unsaid(kind: str, sound: Sound) -> Iterator[str]:
-    """The columns whose numbers this record should give, and cannot, for they are at
-    fault.
+    """Yield the columns that a record gives no numbers to, because they are at fault.
+
+    Nothing can be missing from such a column, since its numbers are not all there.
     """
     if kind == "product":
         if not sound(("id",)):
@@ -392,15 +417,15 @@ def unsaid(kind: str, sound: Sound) -> Iterator[str]:
 
 
 def _of_product(product: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]:
-    own = sound(("id",))
-    if own:
+    has_id = sound(("id",))
+    if has_id:
         yield PRODUCT, product["id"], ("id",)
-    for index, variant in _items(product, "upcs", sound):
-        yield UPC, int(variant["upc"]), ("upcs", index, "upc")
-        yield SKU, variant["sku"], ("upcs", index, "sku")
+    for index, upc in _items(product, "upcs", sound):
+        yield UPC, int(upc["upc"]), ("upcs", index, "upc")
+        yield SKU, upc["sku"], ("upcs", index, "sku")
     for index, member in _items(product, "members", sound):
         yield PRODUCT_NAMED, member, ("members", index)
-        if own:
+        if has_id:
             yield COLLECTION, product["id"], ("members", index)
             yield MEMBER, member, ("members", index)
 
@@ -416,10 +441,11 @@ def _of_recommendation(
     recommendation: Mapping[str, Any], sound: Sound
 ) -> Iterator[ColumnValue]:
     if sound(("product",)):
-        yield RECOMMENDATION, recommendation["product"], ("product",)
-        yield PRODUCT_NAMED, recommendation["product"], ("product",)
-    for index, product in _items(recommendation, "products", sound):
-        yield PRODUCT_NAMED, product, ("products", index)
+        product = recommendation["product"]
+        yield RECOMMENDATION, product, ("product",)
+        yield PRODUCT_NAMED, product, ("product",)
+    for index, other in _items(recommendation, "products", sound):
+        yield PRODUCT_NAMED, other, ("products", index)
 
 
 def _of_inventory(inventory: Mapping[str, Any], sound: Sound) -> Iterator[ColumnValue]:

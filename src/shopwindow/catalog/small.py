@@ -1,5 +1,6 @@
-"""The catalog's records of which there are few, all held at once: categories, brands,
-synonyms.
+"""The kinds of the catalog with few records: categories, brands, synonyms.
+
+All of their records are in memory at once, so that they can be compared directly.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,7 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from shopwindow.catalog import rules
-from shopwindow.catalog.entries import RecordEntry, RecordPlaces, entries_of, twice
+from shopwindow.catalog.entries import (
+    RecordEntry,
+    RecordPlaces,
+    entries_of,
+    repeated,
+)
 from shopwindow.catalog.rules import Referable
 from shopwindow.content import records
 from shopwindow.content.feeds import FeedReport, Unstreamed
@@ -17,32 +23,31 @@ from shopwindow.content.records import FeedLines
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer
 
+_NOTHING_REFERABLE = Referable(None, None, None)
+"""Records of these kinds refer to nothing but each other, which is checked later."""
+
 
 def small_of(
-    sources: Sequence[Source], around: Unstreamed, told: FeedReport
+    sources: Sequence[Source], around: Unstreamed, report: FeedReport
 ) -> list[RecordEntry]:
-    """All records of a kind of which there are few, each checked by itself."""
-    places, entries, known = (
-        RecordPlaces(around.folder),
-        [],
-        Referable(None, None, None),
-    )
+    """Return all records of some files, each checked by itself."""
+    places = RecordPlaces(around.folder)
+    entries = []
     for block in records.blocks(sources, shared=False):
         lines = FeedLines(around.folder, block, around.unpacked)
-        for entry in entries_of(block, around, told, lines, lambda: False):
+        for entry in entries_of(block, around, report, lines, lambda: False):
             entries.append(entry)
-            found = (
-                *entry.found,
-                *rules.findings(
-                    entry.source.kind.name, entry.value, entry.sound, known
-                ),
+            kind = entry.source.kind.name
+            by_rules = rules.findings(
+                kind, entry.value, entry.sound, _NOTHING_REFERABLE
             )
-            told.add(places.problem(entry, finding) for finding in found)
+            findings = (*entry.findings, *by_rules)
+            report.add(places.problem(entry, finding) for finding in findings)
     return entries
 
 
 RecordUse = tuple[RecordEntry, Pointer, Any]
-"""Where a value is used."""
+"""A record, a place in it, and the value that stands there."""
 
 
 def once(
@@ -50,153 +55,169 @@ def once(
     name: str,
     uses: Iterable[RecordUse],
     places: RecordPlaces,
-    told: FeedReport,
+    report: FeedReport,
 ) -> dict[Any, RecordUse]:
-    """Each value at most once; value → its first use."""
-    first: dict[Any, RecordUse] = {}
+    """Report each value that is used more than once. Return the first uses, by value.
+
+    ``kind`` and ``name`` say in messages what the value is: the id of a category.
+    """
+    first_uses: dict[Any, RecordUse] = {}
     for entry, pointer, value in uses:
-        before = first.setdefault(value, (entry, pointer, value))
-        if before[:2] != (entry, pointer):
-            told.add(
-                [
-                    places.problem(
-                        entry,
-                        twice(kind, name, value, pointer, places.shown(*before[:2])),
-                    )
-                ]
-            )
-    return first
+        first_entry, first_pointer, _ = first_uses.setdefault(
+            value, (entry, pointer, value)
+        )
+        if (first_entry, first_pointer) != (entry, pointer):
+            where = places.shown(first_entry, first_pointer)
+            finding = repeated(kind, name, value, pointer, where)
+            report.add([places.problem(entry, finding)])
+    return first_uses
 
 
 class Categories:
-    """All categories: ``flat`` as `Catalog` has them, and their ``ids``, or None where
-    some are not known.
+    """All categories of a catalog, checked as a tree.
+
+    A category stands within another, or names it as its `parent`. Attributes:
+
+        flat: the categories in their order, each with its `parent` and without those
+            within it, as `CheckedCatalog` has them.
+        ids: their ids; None: not all are known, because a file or an id is at fault.
     """
 
     def __init__(
-        self, entries: Sequence[RecordEntry], around: Unstreamed, told: FeedReport
+        self, entries: Sequence[RecordEntry], around: Unstreamed, report: FeedReport
     ) -> None:
-        self._places, self._told = RecordPlaces(around.folder), told
+        self._places, self._report = RecordPlaces(around.folder), report
         self.flat: list[Json] = []
-        self._parents: dict[int, tuple[RecordEntry, Pointer, int]] = {}
+        self._parents: dict[int, RecordUse] = {}
         self._overrides: list[RecordUse] = []
-        uses = list(self._walk(entries))
-        ids = once("category", "id", uses, self._places, told)
-        complete = "category" not in told.lost and all(map(_ids_known, entries))
-        self.ids = frozenset(ids) if complete else None
-        if self.ids is not None:
-            for entry, pointer, parent in (*self._parents.values(), *self._overrides):
-                if parent not in self.ids:
-                    self._say(
-                        entry,
-                        rules.unknown(pointer, "category", "id", parent, self.ids),
-                    )
-        for id in self._parents:
-            if ring := self._ring(id):
-                entry, pointer, _ = self._parents[id]
-                way = ", ".join(map(str, ring[1:]))
-                found = f"the category {id} stands within itself" + (
-                    f", by way of {way}" if way else ""
-                )
-                self._say(
-                    entry,
-                    Finding(
-                        "category.ring",
-                        pointer,
-                        found,
-                        "a category outside of it, or no parent",
-                    ),
-                )
-        for id, (entry, pointer, _) in ids.items():
-            if (
-                self._depth(id) == rules.MAX_CATEGORY_DEPTH + 1
-            ):  # those below it follow from it
-                where = self._parents[id][1] if id in self._parents else pointer
-                found = f"the category {id} stands {rules.MAX_CATEGORY_DEPTH + 1} levels deep"
-                self._say(
-                    entry,
-                    Finding(
-                        "category.depth",
-                        where,
-                        found,
-                        f"at most {rules.MAX_CATEGORY_DEPTH} levels",
-                    ),
-                )
+
+        ids = once("category", "id", list(self._walk(entries)), self._places, report)
+        are_all_known = "category" not in report.lost and all(map(_has_ids, entries))
+        self.ids = frozenset(ids) if are_all_known else None
+
+        self._check_references()
+        self._check_rings()
+        self._check_depths(ids)
 
     def _walk(self, entries: Sequence[RecordEntry]) -> Iterator[RecordUse]:
-        """Where each id stands; the flat categories and their parents are noted on the
-        way.
-        """
+        """Yield the place of each id, and collect the flat categories on the way."""
         for entry in entries:
             if not isinstance(entry.value, dict):
                 continue
-            outer: dict[Pointer, int] = {}
+            ids: dict[Pointer, int] = {}
             for pointer, category in (((), entry.value), *rules.inside(entry.value)):
                 if not entry.sound((*pointer, "id")):
                     continue
-                outer[pointer] = category["id"]
-                own = {
-                    key: value for key, value in category.items() if key != "categories"
-                }
-                if pointer[:-2] in outer and pointer:
-                    own["parent"] = outer[pointer[:-2]]
-                elif "parent" in category and entry.sound((*pointer, "parent")):
-                    self._parents.setdefault(
-                        category["id"],
-                        (entry, (*pointer, "parent"), category["parent"]),
-                    )
-                if "overrideCategoryId" in category and entry.sound(
-                    (*pointer, "overrideCategoryId")
-                ):
-                    self._overrides.append(
-                        (
-                            entry,
-                            (*pointer, "overrideCategoryId"),
-                            category["overrideCategoryId"],
-                        )
-                    )
-                self.flat.append(own)
-                yield entry, (*pointer, "id"), category["id"]
+                id = ids[pointer] = category["id"]
+                self.flat.append(self._flat(entry, pointer, category, ids))
+                yield entry, (*pointer, "id"), id
 
-    def _say(self, entry: RecordEntry, finding: Finding) -> None:
-        self._told.add([self._places.problem(entry, finding)])
+    def _flat(
+        self,
+        entry: RecordEntry,
+        pointer: Pointer,
+        category: Json,
+        ids: dict[Pointer, int],
+    ) -> Json:
+        """Return a category without those within it, and note what it refers to.
+
+        ``ids`` are those of the categories around it, by their places.
+        """
+        flat = {key: value for key, value in category.items() if key != "categories"}
+        outer = pointer[:-2]  # without "categories" and the index
+        if pointer and outer in ids:
+            flat["parent"] = ids[outer]
+        elif "parent" in category and entry.sound((*pointer, "parent")):
+            use = entry, (*pointer, "parent"), category["parent"]
+            self._parents.setdefault(category["id"], use)
+
+        override = (*pointer, "overrideCategoryId")
+        if "overrideCategoryId" in category and entry.sound(override):
+            self._overrides.append((entry, override, category["overrideCategoryId"]))
+        return flat
+
+    def _check_references(self) -> None:
+        """Check that parents and overriding categories exist."""
+        if self.ids is None:
+            return
+        for entry, pointer, id in (*self._parents.values(), *self._overrides):
+            if id not in self.ids:
+                self._add(entry, rules.unknown(pointer, "category", "id", id, self.ids))
+
+    def _check_rings(self) -> None:
+        """Check that no category stands within itself, by way of its parents."""
+        for id, (entry, pointer, _) in self._parents.items():
+            ring = self._ring(id)
+            if not ring:
+                continue
+            others = ", ".join(map(str, ring[1:]))
+            by_way = f", by way of {others}" if others else ""
+            finding = Finding(
+                "category.ring",
+                pointer,
+                f"the category {id} stands within itself{by_way}",
+                "a category outside of it, or no parent",
+            )
+            self._add(entry, finding)
+
+    def _check_depths(self, ids: dict[Any, RecordUse]) -> None:
+        """Check that no category stands too deep.
+
+        Only those one level too deep are reported: what is below them follows.
+        """
+        too_deep = rules.MAX_CATEGORY_DEPTH + 1
+        for id, (entry, pointer, _) in ids.items():
+            if self._depth(id) != too_deep:
+                continue
+            finding = Finding(
+                "category.depth",
+                self._parents[id][1] if id in self._parents else pointer,
+                f"the category {id} stands {too_deep} levels deep",
+                f"at most {rules.MAX_CATEGORY_DEPTH} levels",
+            )
+            self._add(entry, finding)
+
+    def _add(self, entry: RecordEntry, finding: Finding) -> None:
+        self._report.add([self._places.problem(entry, finding)])
 
     def _depth(self, id: int) -> int:
-        """At which level a category stands, the first being 1; 0 within a ring."""
-        way: list[int] = []
-        step: int | None = id
-        while step is not None and len(way) <= rules.MAX_CATEGORY_DEPTH:
-            if step in way:
+        """Return the level of a category, from 1; 0 in a ring.
+
+        It is never above `MAX_CATEGORY_DEPTH` + 2, whatever the level.
+        """
+        line: list[int] = []
+        next_id: int | None = id
+        while next_id is not None and len(line) <= rules.MAX_CATEGORY_DEPTH:
+            if next_id in line:
                 return 0
-            way.append(step)
-            step = self._parent(step)
-        return len(way) + (step is not None)
+            line.append(next_id)
+            next_id = self._parent_ids.get(next_id)
+        return len(line) + (next_id is not None)
 
     def _ring(self, id: int) -> list[int]:
-        """The categories from this one to itself by way of its parents, if it is among
-        them.
-        """
-        way = [id]
-        while (step := self._parent(way[-1])) is not None and step not in way:
-            way.append(step)
-        return way if step == id else []
-
-    def _parent(self, id: int) -> int | None:
-        return self._above.get(id)
+        """Return the categories from this one up to itself; empty if it is in no ring."""
+        line = [id]
+        while True:
+            parent = self._parent_ids.get(line[-1])
+            if parent is None or parent in line:
+                return line if parent == id else []
+            line.append(parent)
 
     @cached_property
-    def _above(self) -> dict[int, int | None]:
+    def _parent_ids(self) -> dict[int, int | None]:
         return {category["id"]: category.get("parent") for category in self.flat}
 
 
-def _ids_known(entry: RecordEntry) -> bool:
-    """Whether the schema has nothing to say about the ids of a category and of those
-    within it, or where they are.
+def _has_ids(entry: RecordEntry) -> bool:
+    """Return whether the ids of a category and of those within it are all known.
+
+    They are not if the schema finds something wrong with an id, with a list of
+    categories, or with an item of such a list.
     """
-    places = (
-        f.pointer if f.missing is None else (*f.pointer, f.missing) for f in entry.found
-    )
-    return all(
-        place and place[-1] not in ("id", "categories") and isinstance(place[-1], str)
-        for place in places
-    )
+    for finding in entry.findings:
+        place = finding.pointer
+        if finding.missing is not None:
+            place = (*place, finding.missing)
+        if not place or place[-1] in ("id", "categories") or isinstance(place[-1], int):
+            return False
+    return True

@@ -12,7 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shopwindow.catalog.pieces import MAX_PIECE_LINES, NumberedLine, cut, digest_of
+from shopwindow.catalog.checked_chunks import (
+    MAX_CHUNK_LINES,
+    NumberedLine,
+    chunks_of,
+    digest_of,
+)
 from shopwindow.catalog.rules import check_digit
 from shopwindow.content.check import Checked
 from shopwindow.content.schema import Schemas
@@ -64,7 +69,7 @@ def findings(done: Checked) -> Json:
 
 @pytest.fixture
 def both(content: Path, schemas: Schemas, tmp_path: Path) -> Callable[[], Json]:
-    """Check with the pieces of the check before, and without any; what both find."""
+    """Check with the chunks of the check before, and without any; what both find."""
     options = {"cached": tmp_path / "cache" / "documents", "program": "one"}
 
     def found(**more: Any) -> Json:
@@ -73,7 +78,7 @@ def both(content: Path, schemas: Schemas, tmp_path: Path) -> Callable[[], Json]:
         return warm.problems
 
     assert found() == []
-    assert (tmp_path / "cache" / "catalog-pieces").stat().st_size > COUNT * 8 * 3
+    assert (tmp_path / "cache" / "catalog-chunks").stat().st_size > COUNT * 8 * 3
     return found
 
 
@@ -158,9 +163,9 @@ HARMS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("harm", HARMS)
-def test_damaged_pieces_are_none(content: Path, both: Callable[[], Json], tmp_path: Path, harm: str) -> None:
-    """A fault that pieces taken over would hide: a product's id is taken twice."""
-    kept = tmp_path / "cache" / "catalog-pieces"
+def test_damaged_chunks_are_none(content: Path, both: Callable[[], Json], tmp_path: Path, harm: str) -> None:
+    """A fault that chunks taken over would hide: a product's id is taken twice."""
+    kept = tmp_path / "cache" / "catalog-chunks"
     kept.write_bytes(HARMS[harm](kept.read_bytes()))
     changed(content, PRODUCTS, lambda records: records.insert(0, product(300)))
     assert [each.place.line for each in both()] == [301] * 3
@@ -168,7 +173,7 @@ def test_damaged_pieces_are_none(content: Path, both: Callable[[], Json], tmp_pa
 
 def test_another_program_checks_everything(content: Path, schemas: Schemas, tmp_path: Path) -> None:
     options = {"cached": tmp_path / "cache" / "documents"}
-    kept = tmp_path / "cache" / "catalog-pieces"
+    kept = tmp_path / "cache" / "catalog-chunks"
     headers = []
     for program in ("one", "two"):
         checked(content, schemas, **options, program=program)
@@ -176,7 +181,7 @@ def test_another_program_checks_everything(content: Path, schemas: Schemas, tmp_
     assert headers == ["one", "two"]
 
 
-# -- where a piece begins ----------------------------------------------------------------------------------------
+# -- where a chunk begins ----------------------------------------------------------------------------------------
 
 TEXTS = st.lists(st.binary(min_size=1, max_size=3).map(lambda text: text + b"\n"), max_size=200)
 
@@ -186,25 +191,25 @@ def numbered(texts: list[bytes]) -> list[NumberedLine]:
 
 
 @given(TEXTS, TEXTS, TEXTS)
-def test_a_change_changes_the_pieces_around_it(before: list[bytes], middle: list[bytes], after: list[bytes]) -> None:
-    old = [[text for _, text in piece] for piece in cut(numbered(before + after))]
-    new = [[text for _, text in piece] for piece in cut(numbered(before + middle + after))]
-    assert [text for piece in new for text in piece] == before + middle + after
-    first = [[text for _, text in piece] for piece in cut(numbered(before))]
-    last = [[text for _, text in piece] for piece in cut(numbered(after))]
+def test_a_change_changes_the_chunks_around_it(before: list[bytes], middle: list[bytes], after: list[bytes]) -> None:
+    old = [[text for _, text in chunk] for chunk in chunks_of(numbered(before + after))]
+    new = [[text for _, text in chunk] for chunk in chunks_of(numbered(before + middle + after))]
+    assert [text for chunk in new for text in chunk] == before + middle + after
+    first = [[text for _, text in chunk] for chunk in chunks_of(numbered(before))]
+    last = [[text for _, text in chunk] for chunk in chunks_of(numbered(after))]
     for made in (old, new):
         assert first[:-1] == made[: max(0, len(first) - 1)]
         assert last[1:] == (made[1 - len(last) :] if last[1:] else [])
 
 
-def test_a_piece_ends_at_last() -> None:
-    pieces = list(cut(numbered([b"the same\n"] * (2 * MAX_PIECE_LINES + 1))))
-    assert max(map(len, pieces)) <= MAX_PIECE_LINES
+def test_a_chunk_ends_at_last() -> None:
+    chunks = list(chunks_of(numbered([b"the same\n"] * (2 * MAX_CHUNK_LINES + 1))))
+    assert max(map(len, chunks)) <= MAX_CHUNK_LINES
 
 
-def test_a_digest_does_not_depend_on_where_a_piece_stands_but_on_what_it_is() -> None:
-    piece = numbered([b"a\n", b"b\n"])
-    below = [(number + 7, text) for number, text in piece]
-    assert digest_of("review", piece) == digest_of("review", below)
-    assert digest_of("review", piece) != digest_of("inventory", piece)
-    assert digest_of("review", piece) != digest_of("review", piece[:1])
+def test_a_digest_does_not_depend_on_where_a_chunk_stands_but_on_what_it_is() -> None:
+    chunk = numbered([b"a\n", b"b\n"])
+    below = [(number + 7, text) for number, text in chunk]
+    assert digest_of("review", chunk) == digest_of("review", below)
+    assert digest_of("review", chunk) != digest_of("inventory", chunk)
+    assert digest_of("review", chunk) != digest_of("review", chunk[:1])
