@@ -1,5 +1,7 @@
-"""The rows of a foreign feed: JSON lines, a JSON or YAML list, or CSV, read as a stream
-where the format allows it.
+"""Reads the rows of a foreign feed: JSON lines, one JSON or YAML value, or a table.
+
+The ending of the file's name decides the format. Lines and tables are read as streams;
+a file that is one value is read whole.
 """
 
 import csv
@@ -29,27 +31,33 @@ FOREIGN_ENDINGS = (
     ".tsv",
 )
 MAX_WHOLE = 512 * 1024 * 1024
-"""Bytes of a file that is one value: it takes up to ten times as much memory. Lines are
-read one by one.
+"""Bytes of a file that is one value. It takes up to ten times as much memory; larger
+feeds are JSON lines, which are read one by one.
 """
 
-Numbered = tuple[str, FeedRow | Malformed]
+PlacedRow = tuple[str, FeedRow | Malformed]
 """Where a row stands (`line 7`, `row 3`), and the row, or what is wrong with it."""
 
 
-def rows(path: Path, mapped: Mapped) -> Iterator[Numbered]:
-    """Every row of a file, by its name's ending. Raises Failure where it cannot be read
-    at all, or UnusableMapping.
+def rows(path: Path, mapped: Mapped) -> Iterator[PlacedRow]:
+    """Yield every row of a file.
+
+    ``mapped`` says where the rows stand in a file that is one value, and what separates
+    the cells of a .csv file. Raises Failure for a file that cannot be read at all, and
+    UnusableMapping.
     """
     if not path.name.endswith(FOREIGN_ENDINGS):
+        endings = ", ".join(FOREIGN_ENDINGS)
         raise Failure(
-            f"{path}: a feed that nothing here reads; its name must end in {', '.join(FOREIGN_ENDINGS)}"
+            f"{path}: a feed that nothing here reads; its name must end in {endings}"
         )
     try:
         if not path.is_file() and path.exists():
             raise Failure(f"{path}: no file; a feed is a regular file")
-        if path.suffix in (".csv", ".tsv"):
-            yield from _table(path, "\t" if path.suffix == ".tsv" else mapped.delimiter)
+        if path.suffix == ".csv":
+            yield from _table(path, mapped.delimiter)
+        elif path.suffix == ".tsv":
+            yield from _table(path, "\t")
         elif path.suffix in (".json", ".yaml", ".yml"):
             for number, row in enumerate(rows_in(_whole(path), mapped.rows), 1):
                 yield f"row {number}", row
@@ -59,12 +67,15 @@ def rows(path: Path, mapped: Mapped) -> Iterator[Numbered]:
         raise Failure(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _lines(path: Path) -> Iterator[Numbered]:
-    """The rows of a feed, a line each. Raises Failure where the file breaks: what it
-    held beyond is no bad row.
+def _lines(path: Path) -> Iterator[PlacedRow]:
+    """Yield the rows of a feed that has one on each line.
+
+    Raises Failure if the file breaks off, as a damaged compressed one does: nobody
+    knows how many rows are missing, so that is not one bad row.
     """
-    found = path.stat()
-    source = Source(path.name, KINDS[0], found.st_size, found.st_mtime_ns, found.st_ino)
+    stat = path.stat()
+    # the kind means nothing to `FeedLines`, and this file is of none
+    source = Source(path.name, KINDS[0], stat.st_size, stat.st_mtime_ns, stat.st_ino)
     for number, line in FeedLines(path.parent, FeedBlock(source)):
         try:
             if isinstance(line, Malformed):
@@ -77,19 +88,18 @@ def _lines(path: Path) -> Iterator[Numbered]:
 
 
 def _whole(path: Path) -> FeedRow:
-    """A file that is one value. Raises Failure."""
+    """Return the value of a file that is one. Raises Failure."""
     size = path.stat().st_size
     if size > MAX_WHOLE:
         raise Failure(
-            f"{path}: holds {size:,} bytes; at most {MAX_WHOLE:,}, and larger feeds as {FOREIGN_ENDINGS[0]}"
+            f"{path}: holds {size:,} bytes; at most {MAX_WHOLE:,},"
+            f" and larger feeds as {FOREIGN_ENDINGS[0]}"
         )
     data = path.read_bytes()
     try:
-        return (
-            orjson.loads(data)
-            if path.suffix == ".json"
-            else yaml.load(yaml.decode(data))
-        )
+        if path.suffix == ".json":
+            return orjson.loads(data)
+        return yaml.load(yaml.decode(data))
     except Malformed as fault:
         place = f"{fault.place.line}:{fault.place.column}"
         raise Failure(
@@ -101,9 +111,10 @@ def _whole(path: Path) -> FeedRow:
         ) from None
 
 
-def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
-    """The lines of a table below its first, as objects by the names in that one; all
-    are of one length.
+def _table(path: Path, delimiter: str) -> Iterator[PlacedRow]:
+    """Yield the rows of a table as objects, by the names in its first line.
+
+    A row with more or fewer cells than names is malformed.
     """
     with open(path, "rb") as file:
         reader = csv.reader(_texts(path, file), delimiter=delimiter, strict=True)
@@ -112,26 +123,23 @@ def _table(path: Path, delimiter: str) -> Iterator[Numbered]:
             for cells in reader:
                 if not cells:
                     continue
-                where = f"line {reader.line_num}"
+                line = reader.line_num
+                row: FeedRow | Malformed
                 if len(cells) == len(names):
-                    yield where, dict(zip(names, map(str.strip, cells), strict=True))
+                    row = dict(zip(names, map(str.strip, cells), strict=True))
                 else:
                     found = f"{len(cells)} cells, and the first line names {len(names)}"
-                    yield (
-                        where,
-                        Malformed(
-                            "table.width",
-                            found,
-                            "as many",
-                            Place(reader.line_num, 1, 1, 1),
-                        ),
-                    )
+                    place = Place(line, 1, 1, 1)
+                    row = Malformed("table.width", found, "as many", place)
+                yield f"line {line}", row
         except csv.Error as error:
             raise Failure(f"{path}: line {reader.line_num}: {error}") from None
 
 
 def _texts(path: Path, file: BinaryIO) -> Iterator[str]:
-    for number, line in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
+    """Yield the lines of a table as text. Raises Failure for one that is none."""
+    lines = iter(lambda: file.readline(MAX_LINE + 1), b"")
+    for number, line in enumerate(lines, 1):
         if len(line) > MAX_LINE:
             raise Failure(
                 f"{path}:{number}: a line that is too long; at most {MAX_LINE:,} bytes"

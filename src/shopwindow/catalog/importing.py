@@ -1,9 +1,9 @@
-"""A foreign feed becomes documents: one row after the other, by a mapping file.
+"""Converts a foreign feed to documents, row by row, as a mapping file says.
 
-Each row is read (`foreign`), mapped (`mapping`) and held against the schema of its
-kind. A row that fails in one of these is reported with its place and left out; whether
-the others are written is for the caller to decide. Nothing but the keys of rows is held
-in memory, so a feed may have millions.
+Each row is read (`foreign`), mapped (`mapping`) and checked by the schema of its kind.
+A row that fails one of these steps is reported with its place and left out; the caller
+decides whether the others are written. Only names and keys of rows are in memory, so a
+feed may have millions of rows.
 """
 
 import json
@@ -20,11 +20,11 @@ from shopwindow.problems import Problem, sentence
 
 
 class FeedImport:
-    """One feed that is read.
+    """One conversion of a feed.
 
-    ``report`` is called with the place and a description of each bad row. The counts
-    grow as `documents` goes on: rows ``read``, documents ``written``, rows ``skipped``
-    as the mapping says, and ``bad`` rows.
+    ``report`` is called for each bad row with its place, such as `line 7`, and with
+    what is wrong. The counts grow as `documents` goes on: rows ``read``, documents
+    ``written``, rows ``skipped`` as the mapping says, and ``bad`` rows.
     """
 
     def __init__(
@@ -71,9 +71,10 @@ class FeedImport:
             yield document
 
     def _names(self) -> frozenset[Json]:
-        """Return what the rows call themselves, where one may name another.
+        """Return what the rows are called, if a row may refer to another by its name.
 
-        That is the value that `id` is made from. The feed is read once more for it.
+        A row's name is the value that its `id` is made from. All names are needed
+        before the first reference is, so the feed is read twice.
         """
         if not self._mapped.references:
             return frozenset()
@@ -83,8 +84,10 @@ class FeedImport:
         return frozenset(name for name in names if isinstance(name, (str, int)))
 
     def _is_repeated(self, row: FeedRow, seen: set[str]) -> bool:
-        """Return whether a row's key, of which the mapping wants the first alone, came
-        before.
+        """Return whether an earlier row had the same key, if the mapping names one.
+
+        ``seen`` are the keys so far. Of equal keys the mapping wants the first row
+        only.
         """
         if not self._mapped.once:
             return False
@@ -95,9 +98,7 @@ class FeedImport:
         return False
 
     def _faults(self, document: Json) -> list[str]:
-        """Return what is wrong with a document by its schema, and characters that XML
-        lacks.
-        """
+        """Return what the schema finds in a document, and characters that XML lacks."""
         findings = self._schemas.findings(f"catalog/{self._mapped.kind}.json", document)
         faults = [sentence(_problem(finding)) for finding in findings]
         for pointer, fault, _ in not_xml(document):
@@ -110,7 +111,7 @@ class FeedImport:
 
 
 def _problem(finding: Finding) -> Problem:
-    """Return a finding as a problem without a file, for the words of its message."""
+    """Return a finding as a problem without a file, so that `sentence` words it."""
     return Problem(
         finding.rule,
         "",

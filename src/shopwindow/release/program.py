@@ -1,8 +1,7 @@
-"""A digest of this program, which tells whether what an earlier run recorded still
-holds.
+"""A digest of the program: what an earlier run recorded holds while it is the same.
 
-The program is more than the engine: whoever brings an Interface of their own brings its
-views, and an edited view is another program. So the digest covers everything that the
+The program is more than the engine. A company's own Interface brings views of its own,
+and with an edited view the program is another one. So the digest covers all that the
 Interface is put together from: the source of its modules, the files beside them in its
 packages, which a view may read, and its own schemas and templates.
 """
@@ -20,7 +19,12 @@ from shopwindow.content.listing import below
 from shopwindow.interface.interface import Interface
 
 _PACKAGE = Path(__file__).resolve().parents[1]
+"""The folder of this package, shopwindow."""
+
 _INSTALLED = ("site-packages", "dist-packages")
+"""Folders of installed libraries. Their files are not read: pip changes the folder's
+time with each installation, and that time is part of the digest.
+"""
 
 
 def program_digest(
@@ -31,21 +35,26 @@ def program_digest(
 
     It covers this package's source, the Interface's own packages, modules, schemas and
     templates, the Python that runs it, and when its libraries were last installed.
-    ``declared`` are files that declare more of the Interface, such as a content
-    folder's; one that is not there is nothing. ``without`` are folders that are no part
-    of the program, such as the content and the releases, wherever they lie.
+
+    Args:
+        interface: the Interface.
+        declared: files that declare more of it, such as a content folder's. A file that
+            does not exist is left out.
+        without: folders that are no part of the program, such as the content and the
+            releases, wherever they lie.
     """
-    digest = sha256(sys.version.encode())
     files = {name: _PACKAGE / name for name in below(_PACKAGE, ".py")}
     # unlike Path.resolve, realpath takes a loop of links as it is: reading it reports
     # the loop
-    apart = [os.path.realpath(folder) for folder in without]
+    excluded = [os.path.realpath(folder) for folder in without]
     files |= {
         name: path
         for name, path in _own_files(interface).items()
-        if not any(path.resolve().is_relative_to(folder) for folder in apart)
+        if not any(path.resolve().is_relative_to(folder) for folder in excluded)
     }
     files |= {path.name: path for path in declared}
+
+    digest = sha256(sys.version.encode())
     for name, path in sorted(files.items()):
         if path.is_file():
             data = path.read_bytes()
@@ -57,19 +66,15 @@ def program_digest(
 
 
 def _own_files(interface: Interface) -> dict[str, Path]:
-    """Return the files of an Interface outside this package and outside what is
-    installed, by their names.
+    """Return an Interface's own files, by names that do not depend on where they lie.
 
-    The names are the same wherever a checkout lies. Of a package these are all of its
-    files, since a view may import or read any of them; of a module that lies in no
-    package, the Python files beside it, since that folder may hold anything else. To
-    these come all files of the folders ``schemas`` and ``templates``.
+    Files of this package and of installed libraries are not among them. A package
+    counts with all of its files, since a view may import or read any of them. A module
+    outside a package counts with the Python files beside it only, since its folder may
+    hold anything else. All files of the folders ``schemas`` and ``templates`` count.
     """
-    roots = (
-        {name.partition(".")[0] for name in _modules(interface)}
-        - sys.stdlib_module_names
-        - {"shopwindow"}
-    )
+    top_names = {name.partition(".")[0] for name in _modules(interface)}
+    roots = top_names - sys.stdlib_module_names - {"shopwindow"}
     files: dict[str, Path] = {}
     for root in roots & sys.modules.keys():
         module = sys.modules[root]
@@ -78,9 +83,8 @@ def _own_files(interface: Interface) -> dict[str, Path]:
             for number, folder in enumerate(module.__path__):
                 files |= _below(f"{root}/{number}", Path(folder))
         elif file:
-            files |= {
-                f"{root}/{path.name}": path for path in Path(file).parent.glob("*.py")
-            }
+            beside = Path(file).parent.glob("*.py")
+            files |= {f"{root}/{path.name}": path for path in beside}
     for name in ("schemas", "templates"):
         if folder := getattr(interface, name):
             files |= _below(name, Path(str(folder)))
@@ -92,32 +96,36 @@ def _own_files(interface: Interface) -> dict[str, Path]:
 
 
 def _below(name: str, folder: Path) -> dict[str, Path]:
-    """Return all files below a folder, by their names below ``name``, but those that
-    Python compiled and those that are hidden.
+    """Return the files below a folder, by their names below ``name``.
+
+    Hidden files and what Python compiled are left out.
     """
     return {
         f"{name}/{path}": folder / path
         for path in below(folder)
-        if not any(
-            part == "__pycache__" or part.startswith(".") for part in Path(path).parts
-        )
+        if not any(map(_is_left_out, Path(path).parts))
     }
 
 
+def _is_left_out(part: str) -> bool:
+    return part == "__pycache__" or part.startswith(".")
+
+
 def _modules(interface: Interface) -> Iterator[str]:
-    """Yield the names of the modules that an Interface is from: those that name it, and
-    those of all its parts.
+    """Yield the names of the modules that an Interface is from, some more than once.
+
+    These are the modules that have it as a variable, and those of its parts, at any
+    depth.
     """
     for name, module in list(sys.modules.items()):
-        if any(
-            value is interface
-            for value in list(getattr(module, "__dict__", {}).values())
-        ):
+        values = list(getattr(module, "__dict__", {}).values())
+        if any(value is interface for value in values):
             yield name
+
     parts: list[Any] = [interface]
-    seen: dict[
-        int, Any
-    ] = {}  # the parts themselves, too: an id is another's once its object has gone
+    # the parts themselves stay in memory: Python gives the id of an object that has
+    # gone to another one
+    seen: dict[int, Any] = {}
     while parts:
         part = parts.pop()
         if id(part) in seen:

@@ -1,5 +1,7 @@
-"""The catalog's Index: catalog.sqlite built from checked feeds, opened, and compared
-with another.
+"""The catalog as an Index: built from checked feeds, opened, compared with another.
+
+The engine knows the catalog by `CATALOG` alone (interface.index). What a method does
+stands in the module that it calls.
 """
 
 import errno
@@ -35,7 +37,7 @@ from shopwindow.problems import Failure
 
 @dataclass(frozen=True)
 class CatalogIndex:
-    """The catalog as an index of the Interface (interface.index)."""
+    """The catalog as the engine knows it; interface.index says what a method is for."""
 
     name: str = "catalog"
     file: str = "catalog.sqlite"
@@ -45,7 +47,7 @@ class CatalogIndex:
     def check(
         self, sources: Sequence[Source], beside: Unstreamed
     ) -> tuple[CheckedCatalog | None, FeedReport]:
-        """Check the catalog's files; catalog.check says how."""
+        """Check the catalog's files (`catalog.check`)."""
         return check_feeds(sources, beside)
 
     def digest(self, feeds: CheckedCatalog) -> str:
@@ -53,8 +55,8 @@ class CatalogIndex:
         return feeds.digest()
 
     def beside(self, feeds: CheckedCatalog, content: Content) -> Json:
-        """Return what answers show around products: settings, promotions, and the names
-        that expressions use.
+        """Return what responses show beside the files: settings and promotions, and the
+        names that expressions use.
         """
         settings = content.setting("catalog"), content.setting("bags")
         return [settings, content.documents("promotion"), dict(feeds.names)]
@@ -68,8 +70,9 @@ class CatalogIndex:
         jobs: int | None = None,
         progress: Progress | None = None,
     ) -> str:
-        """Write catalog.sqlite, and return the digest of its rows. Raises OSError for a
-        full disk.
+        """Write catalog.sqlite. Return the digest of its rows.
+
+        Raises OSError if the disk does not take the file.
         """
         sources = Sources(
             content.site,
@@ -82,21 +85,23 @@ class CatalogIndex:
             feeds.synonyms,
         )
         try:
-            written = write(
+            format_and_digest = write(
                 path.resolve(), sources, renderer(content), jobs, progress, previous
             )
         except sqlite3.Error as error:
-            raise OSError(_number(error), str(error), str(path)) from error
-        return written.partition(":")[2]
+            raise OSError(_errno(error), str(error), str(path)) from error
+        _, _, digest = format_and_digest.partition(":")
+        return digest
 
     def open(self, path: Path, handed_out: HandedOut | None = None) -> OpenedCatalog:
-        """Return the catalog in a file. Raises Failure."""
+        """Return the catalog in a file; with ``handed_out`` its reads are recorded.
+
+        Raises Failure if the file is no catalog.
+        """
         try:
-            return (
-                open_index(path)
-                if handed_out is None
-                else RecordedCatalog(path, handed_out)
-            )
+            if handed_out is None:
+                return open_index(path)
+            return RecordedCatalog(path, handed_out)
         except (ValueError, KeyError, sqlite3.Error) as error:
             raise Failure(f"{path}: cannot be read as a catalog: {error}") from None
 
@@ -107,43 +112,39 @@ class CatalogIndex:
     def differences(
         self, old: OpenedCatalog | None, new: OpenedCatalog | None
     ) -> Iterator[tuple[str, str]]:
-        """Yield the categories and products that differ; of products also what answers
-        show around them counts.
+        """Yield kind and id of the categories and products that differ.
+
+        A product differs, too, if what responses show beside it does.
         """
         for kind in COMPARED:
-            before, after = (
-                opened.digests(kind) if opened else () for opened in (old, new)
-            )
-            for id, was, now in sorted_together(before, after):
+            old_digests = old.digests(kind) if old else ()
+            new_digests = new.digests(kind) if new else ()
+            for id, was, now in sorted_together(old_digests, new_digests):
                 if was != now:
                     yield kind, str(id)
 
     def document(
         self, opened: OpenedCatalog | None, kind: str, identity: str
     ) -> Json | None:
-        """Return a product or category as editors write it, with what is computed for
-        it.
-        """
+        """Return a product or category as editors write it, with computed members."""
         if opened is None:
             return None
-        return (
-            opened.product(int(identity))
-            if kind == "product"
-            else opened.category(int(identity))
-        )
+        if kind == "product":
+            return opened.product(int(identity))
+        return opened.category(int(identity))
 
 
 CATALOG = CatalogIndex()
 
 COMPARED: tuple[Literal["category", "product"], ...] = ("category", "product")
-"""Kinds that a difference names; what else the catalog holds is shown with one of
-these.
-"""
+"""The kinds that a difference names. Responses show the others as parts of these."""
 
 
-def _number(error: sqlite3.Error) -> int:
-    """The system's own number for what kept SQLite from writing: it only tells that the
-    file did not grow.
+def _errno(error: sqlite3.Error) -> int:
+    """Return the system's number for what kept SQLite from writing.
+
+    SQLite says only that the file did not grow. If the process has a limit for the size
+    of files, that limit is taken for the reason, and a full disk otherwise.
     """
     if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
         return errno.EIO
@@ -154,14 +155,16 @@ def _number(error: sqlite3.Error) -> int:
 def sorted_together(
     old: Iterable[tuple[int, bytes]], new: Iterable[tuple[int, bytes]]
 ) -> Iterator[tuple[int, bytes | None, bytes | None]]:
-    """Two ordered streams of ids and digests as one; None where one of them has not the
-    id.
+    """Yield (id, old digest, new digest) from two streams in order of id.
+
+    A digest is None if its stream lacks the id.
     """
     both = merge(
-        ((id, 0, digest) for id, digest in old), ((id, 1, digest) for id, digest in new)
+        ((id, 0, digest) for id, digest in old),
+        ((id, 1, digest) for id, digest in new),
     )
     for id, group in groupby(both, itemgetter(0)):
-        sides: list[bytes | None] = [None, None]
+        digests: list[bytes | None] = [None, None]
         for _, side, digest in group:
-            sides[side] = digest
-        yield id, sides[0], sides[1]
+            digests[side] = digest
+        yield id, digests[0], digests[1]
