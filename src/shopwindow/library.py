@@ -29,6 +29,7 @@ from shopwindow.content.lookup import Shelf
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
+from shopwindow.content.retiring import Retirement, retirement, write
 from shopwindow.content.schedule import instant
 from shopwindow.content.schema import Schemas
 from shopwindow.content.uses import (
@@ -389,6 +390,46 @@ def uses(
         return uses_of_attribute(shelf, kinds, name)
     kind = document.kind_named(prepared.interface, what)
     return uses_of_document(shelf, kinds, kind, name)
+
+
+def retire(
+    interface: Interface,
+    content: Path,
+    checked: Checked,
+    kind: str,
+    id: str,
+    on: str,
+    now: datetime | None = None,
+) -> Retirement:
+    """Return the edits that end a document's publish window, and those of documents
+    that cannot be live without it. Nothing is written; `write_edits` does that.
+
+    ``on`` is the last day, or the instant of the end. ``now`` is what it must come
+    after, by default the present. ``checked`` is as for `why`; after the edits a check
+    finds nothing, too. Raises Misuse for what cannot be meant or needs a person's
+    choice, and Failure for a file that has to be edited by hand.
+    """
+    prepared = declared(interface, content)
+    known = prepared.interface
+    return retirement(
+        _shelf(content, checked, prepared),
+        known.kinds,
+        known.rules,
+        document.kind_named(known, kind),
+        id,
+        on,
+        now or datetime.now(UTC),
+    )
+
+
+def write_edits(content: Path, retired: Retirement) -> list[Path]:
+    """Write what `retire` returned; return the files.
+
+    Raises Failure where one of them has changed since; then nothing is written.
+    """
+    with failures(content, "files that come before it are written already"):
+        write(content, retired.edits)
+    return [content / edit.path for edit in retired.edits]
 
 
 def _shelf(content: Path, checked: Checked, declared: Declared) -> Shelf:

@@ -1,5 +1,8 @@
-"""`why` and `uses`: where a value comes from, and what names a document."""
+"""`why`, `uses` and `retire`: where a value comes from, what names a document, and its
+end.
+"""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +19,7 @@ from shopwindow.content.uses import Uses
 from shopwindow.content.why import Explanation, Statement
 from shopwindow.problems import one_line
 
-SHORT = 10
+COMMIT_DIGITS = 10
 """Digits of a commit's id: git prints 7 to 10, and finds it by these in any
 repository of content.
 """
@@ -49,12 +52,12 @@ def why(names: tuple[str, ...], content: str, form: str) -> None:
         )
     explained = library.why(interface(), Path(content), checked_of(content), *names)
     if form == "json":
-        click.echo(orjson.dumps([asdict(one) for one in explained], option=JSON))
+        click.echo(orjson.dumps([asdict(one) for one in explained], option=INDENTED))
         return
     click.echo("\n\n".join("\n".join(_lines(one, content)) for one in explained))
 
 
-JSON = orjson.OPT_INDENT_2
+INDENTED = orjson.OPT_INDENT_2
 """How JSON is printed for people who read it before a program does."""
 
 
@@ -82,7 +85,7 @@ def _stated(label: str, statement: Statement, content: str, *, hidden: bool) -> 
 def _committed(commit: Commit) -> str:
     if not commit.id:
         return commit.subject
-    by = f"{commit.id[:SHORT]}, {commit.time:%Y-%m-%d}, {commit.author}"
+    by = f"{commit.id[:COMMIT_DIGITS]}, {commit.time:%Y-%m-%d}, {commit.author}"
     return one_line(f"{by}: {commit.subject}")
 
 
@@ -104,7 +107,7 @@ def uses(what: str, name: str, content: str, form: str) -> None:
     checked = checked_of(content)
     listed = library.uses(interface(), Path(content), checked, what, name)
     if form == "json":
-        click.echo(orjson.dumps(asdict(listed), option=JSON))
+        click.echo(orjson.dumps(asdict(listed), option=INDENTED))
     else:
         click.echo("\n".join(_grouped(listed, content)))
 
@@ -126,3 +129,37 @@ def _grouped(uses: Uses, content: str) -> Iterator[str]:
     for kind, places in by_kind.items():
         yield kind
         yield from places
+
+
+# -- retire ----------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("kind")
+@click.argument("id")
+@click.option(
+    "--on",
+    required=True,
+    metavar="DAY",
+    help="The last day, as 2026-12-31, or the instant of the end: 2026-12-31 18:00.",
+)
+@click.option("--yes", is_flag=True, help="Write the change without asking.")
+@CONTENT_DIR
+def retire(kind: str, id: str, on: str, yes: bool, content: str) -> None:
+    """End a document on a day: write its publish window, and those of what needs it.
+
+    `retire store 403 --on 2026-12-31` shows the change as a diff, and asks before it is
+    written. Where nobody can be asked, it is written with --yes only. A document that
+    names nothing else gets the same end; one that also names others is left as it is.
+    """
+    checked, folder = checked_of(content), Path(content)
+    retired = library.retire(interface(), folder, checked, kind, id, on)
+    click.echo("".join(edit.diff(content) for edit in retired.edits), nl=False)
+    for note in retired.notes:
+        click.echo(one_line(note), err=True)
+    can_ask = sys.stdin.isatty() and sys.stdout.isatty()
+    if not (yes or (can_ask and click.confirm("Write this?"))):
+        click.echo("nothing was written; --yes writes it", err=True)
+        return
+    for path in library.write_edits(folder, retired):
+        click.echo(f"{path}: written", err=True)

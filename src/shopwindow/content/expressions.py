@@ -76,8 +76,8 @@ _EXPRESSION = re.compile(
 )
 
 
-_NAME = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
-_NO_NAME = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\|\s*[a-z]+""", re.DOTALL)
+_WORD = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
+_NO_WORD = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|\|\s*[a-z]+""", re.DOTALL)
 """What looks like a name and is none: quoted text, and filters."""
 
 
@@ -189,7 +189,7 @@ def names_in(text: str) -> set[str]:
     names: set[str] = set()
     try:
         for match in _expressions(text):
-            names |= set(_NAME.findall(_NO_NAME.sub(" ", match.group(1))))
+            names |= set(_WORD.findall(_NO_WORD.sub(" ", match.group(1))))
     except Unreadable:  # what stands behind it is no expression
         pass
     return names

@@ -66,7 +66,7 @@ process would unpack.
 RATIO_FROM = 64 * 1024 * 1024
 """Bytes that a feed may unpack to whatever its ratio is: half a second's work."""
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +317,7 @@ class Records:
                     if isinstance(line, Malformed):
                         raise line
                     yield orjson.loads(
-                        line.removeprefix(_BYTE_ORDER_MARK)
+                        line.removeprefix(BYTE_ORDER_MARK)
                     )  # what `feed.load` found no fault with is plain JSON
             else:
                 value = yaml.load(tree.text_of(self.folder, block.source))

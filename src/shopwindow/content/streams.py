@@ -14,7 +14,7 @@ import orjson
 from shopwindow.content import expressions, site, tree
 from shopwindow.content.documents import Document, Layer
 from shopwindow.content.listing import SITE_FILE, Source
-from shopwindow.content.records import FeedBlock, FeedLines
+from shopwindow.content.records import BYTE_ORDER_MARK, FeedBlock, FeedLines
 from shopwindow.content.yaml import Malformed
 
 Wanted = Callable[[bytes], bool]
@@ -55,7 +55,7 @@ def streamed(
             if isinstance(line, Malformed) or not wanted(line):
                 continue
             try:
-                value = orjson.loads(line.removeprefix(b"\xef\xbb\xbf"))
+                value = orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
             except ValueError:
                 continue
             document = Document(kind, value, (Layer(source.path, None, value),))

@@ -17,7 +17,7 @@ from shopwindow.content.kinds import Kind
 from shopwindow.content.layers import merge
 from shopwindow.content.listing import Source, scan
 from shopwindow.content.lookup import nested_in
-from shopwindow.content.records import FeedBlock, FeedLines
+from shopwindow.content.records import BYTE_ORDER_MARK, FeedBlock, FeedLines
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json, Malformed
 
@@ -116,7 +116,7 @@ def _records(folder: Path, source: Source) -> Iterator[Json]:
         if isinstance(line, Malformed):
             continue
         try:
-            yield orjson.loads(line.removeprefix(b"\xef\xbb\xbf"))
+            yield orjson.loads(line.removeprefix(BYTE_ORDER_MARK))
         except ValueError:
             continue
 
