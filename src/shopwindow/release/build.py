@@ -12,10 +12,12 @@
 6. One syncfs brings everything to disk, a rename puts it among the releases, and the
    directories are synced.
 
-The id follows from the digests of all files, so a build knows only after step 4 whether
-its release exists already. Where the plan leaves nothing to render it knows that
-before, and then stages nothing. A build never moves `current`: `publish` does. So a
-build that fails, or is killed, leaves every release as it was.
+The order is forced by the id. It follows from the digests of all files, so a build
+knows only after step 4 whether its release exists already. Where the plan keeps every
+file, the build knows that before step 4, and skips it if the release exists.
+
+A build never moves `current`: `publish` does. So a build that fails, or is killed,
+leaves every release as it was.
 """
 
 import os
@@ -41,10 +43,12 @@ class Built:
     """What a build did.
 
     ``files``, ``written`` and ``removed`` count files below files/: all of the release,
-    those whose bytes were written, and those of the previous release that this one
-    lacks. ``existed``: the release was there already. ``documents``: kind → ids of the
-    documents that differ from the previous release, where its content.json is here.
-    ``next_change``: when the same documents would give another release (RFC 3339).
+    those whose bytes were written rather than linked, and those of the previous release
+    that this one lacks. ``existed``: the release was there already, so nothing was
+    written. ``documents``: kind → ids of the documents that differ from the previous
+    release; of indexes alone where its content.json is not here. ``next_change``: when
+    the same documents would give another release (RFC 3339). ``edge_changed``: the
+    configuration of the edge differs from the previous release's.
     """
 
     id: str
@@ -60,8 +64,8 @@ class Built:
 def build(order: BuildOrder, releases: Releases) -> Built:
     """Write a release beside the others, and leave ``current`` where it is.
 
-    The caller holds the lock of the output directory. Raises Failure; then nothing has
-    changed.
+    The caller holds the lock of the output directory. Returns what the build did.
+    Raises Failure where the release cannot be built; then no release has changed.
     """
     interface = order.interface
     live = documents.live(
@@ -75,28 +79,32 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         unserved = stage_content(order, content, built_indexes, stage)
         plan = planned(order, content, previous, built_indexes.digests)
 
+        # Without an answer to render, the kept files are all files of the release.
         files = StagedFiles(plan.kept)
-        listed = unserved.manifest(files.lines)
-        existed = not any(plan.answers) and _exists(order, releases, listed)
+        manifest_bytes = unserved.manifest(files.lines)
+        renders_nothing = not any(plan.answers)
+        existed = renders_nothing and _exists(order, releases, manifest_bytes)
         if existed:
             stage.drop()
         else:
             files = render(order, plan, content, previous, stage)
-            listed = unserved.manifest(files.lines)
-            existed = _exists(order, releases, listed)
+            manifest_bytes = unserved.manifest(files.lines)
+            existed = _exists(order, releases, manifest_bytes)
 
-        id = manifest.release_id(listed)
+        release_id = manifest.release_id(manifest_bytes)
         if not existed:
-            stage_notes(order, built_indexes, listed, stage)
-            _put_in_place(releases, stage, id)
+            stage_notes(order, built_indexes, manifest_bytes, stage)
+            _put_in_place(releases, stage, release_id)
+
+        # Even where the release existed: what its answers have read may differ now.
         records = merged(plan.records, files.records)
-        reads.save(record_path(releases), (id, *plan.state), records)
+        reads.save(record_path(releases), (release_id, *plan.state), records)
 
     changed = {}
     if previous.content:
         changed = documents_changed(previous.content, content, interface)
     return Built(
-        id=id,
+        id=release_id,
         files=len(files.lines),
         written=0 if existed else len(files.written),
         existed=existed,
@@ -107,36 +115,40 @@ def build(order: BuildOrder, releases: Releases) -> Built:
     )
 
 
-def _exists(order: BuildOrder, releases: Releases, listed: bytes) -> bool:
+def _exists(order: BuildOrder, releases: Releases, manifest_bytes: bytes) -> bool:
     """Return whether the release with this manifest exists and is intact.
 
-    The current release counts as intact without a look at its files, since every build
-    links to them unread. A ``fresh`` build verifies that one too, and replaces a
-    damaged release; any other build raises Failure for it.
+    A ``fresh`` build returns False for a damaged release, and so replaces it. Any other
+    build raises Failure for one, and takes the current release for intact without a
+    look at its files, since every build links to those unread.
     """
-    id = manifest.release_id(listed)
-    if not releases.complete(id):
+    release_id = manifest.release_id(manifest_bytes)
+    if not releases.complete(release_id):
         return False
-    if id == releases.current() and not order.fresh:
+    if release_id == releases.current() and not order.fresh:
         return True
-    wrong = verify(releases, id)
-    if wrong and not order.fresh:
-        shown = "; ".join(wrong[:3])
+
+    damage = verify(releases, release_id)
+    if damage and not order.fresh:
+        first_three = "; ".join(damage[:3])
         raise Failure(
-            f"release {id} exists and is damaged: {shown}; build with --no-cache to replace it"
+            f"release {release_id} exists and is damaged: {first_three}; "
+            "build with --no-cache to replace it"
         )
-    return not wrong
+    return not damage
 
 
-def _put_in_place(releases: Releases, stage: Stage, id: str) -> None:
+def _put_in_place(releases: Releases, stage: Stage, release_id: str) -> None:
     """Rename the staged directory to releases/<id>.
 
-    Its files are on disk before that, so the name never lacks one.
+    All staged bytes are brought to disk before that, so a directory of that name is
+    complete even after a power cut.
     """
-    if releases.path(id).is_dir():  # damaged, or only its manifest is here
-        releases.discard(id)
+    path = releases.path(release_id)
+    if path.is_dir():  # damaged, or only its manifest is here
+        releases.discard(release_id)
     stage.settle()
     releases.folder.mkdir(exist_ok=True)
-    os.rename(stage.folder, releases.path(id))
+    os.rename(stage.folder, path)
     fsync_folder(releases.folder)
     fsync_folder(releases.out)

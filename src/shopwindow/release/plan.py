@@ -1,14 +1,17 @@
-"""What a build renders, and which files of the previous release it keeps without
-rendering them.
+"""A plan says which answers a build renders, and which files it keeps unrendered.
 
-Every answer's reads are recorded (`reads`). An answer that would read the same again is
-the same, so its files keep their lines of the manifest and its view does not run. Where
-more than half of the answers would read something else, all of them are rendered: to
-compare each with its record would cost more than it saves.
+Every build records what each answer has read (`reads`). An answer that would read the
+same values now is the same, since views are pure. So its files keep their lines of the
+previous manifest, and its view does not run.
+
+Where no reads are recorded, or more than half of the answers are outdated, the plan is
+to render all answers. What it keeps otherwise saves time alone: a release has the same
+bytes either way.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from shopwindow.content.documents import Content
 from shopwindow.interface.formats import JSON
@@ -25,11 +28,11 @@ class RenderingPlan:
     """What to render and what to keep.
 
     ``state``: digests of the program, of the schemas and of which answers there are;
-    records of another state are void. ``digests``: of what the content returns now, for
-    the reads of rendered answers. ``answers``: what to render: a list of what
-    operations have few of, then a list for each operation. ``kept``: the lines of the
-    previous manifest, by path, of answers that would read the same again. ``records``:
-    what these answers have read.
+    records of another state are void. ``digests``: of what the content returns now; the
+    reads of rendered answers are recorded with them. ``answers``: those to render, in
+    lists: first the answers of all operations that have few, then a list for each other
+    operation. ``kept``: path → line of the previous manifest, for the files that are
+    not rendered. ``records``: what the answers behind these files have read.
     """
 
     state: Sequence[str]
@@ -42,14 +45,17 @@ class RenderingPlan:
 def planned(
     order: BuildOrder, content: Content, previous: Previous, indexes: Mapping[str, str]
 ) -> RenderingPlan:
-    """Return what to render of a content.
+    """Return what to render of a content, and what to keep of the previous release.
 
-    ``indexes``: the digest of each index, by its name. Raises Failure where the release
-    would have more files than the order allows.
+    ``indexes``: index name → digest of its rows. Raises Failure where the release would
+    have more files than the order allows.
     """
     operations = prerender.planned_operations(order.interface, content)
     _check_size(operations, order.allowed)
     digests = Digests(content, indexes)
+
+    # The state names all answers and their order. So a number in a record means the
+    # same answer now, and the previous release has the same paths.
     state = *order.built_by, prerender.digest_of(operations)
     records = previous.records(state)
     outdated = {number for record in records for number in record.forget(digests)}
@@ -58,8 +64,12 @@ def planned(
         return RenderingPlan(state, digests, prerender.planned_answers(operations))
 
     answers = prerender.planned_answers(operations, outdated)
-    rendered = _paths(answers)
-    kept = {path: line for path, line in previous.lines.items() if path not in rendered}
+    rendered_paths = _paths(answers)
+    kept = {
+        path: line
+        for path, line in previous.lines.items()
+        if path not in rendered_paths
+    }
     return RenderingPlan(state, digests, answers, kept, records)
 
 
@@ -76,11 +86,13 @@ def _check_size(operations: Sequence[PlannedOperation], allowed: int) -> None:
 
 
 def _paths(answers: Sequence[Sequence[PlannedAnswer]]) -> set[str]:
-    """Return the path of every file, below files/, that these answers will be."""
+    """Return the path, below files/, of every file that these answers fill.
+
+    `filenames` lists a call's files in all formats, so one format's calls are enough.
+    """
     return {
         path
-        for some in answers
-        for answer in some
+        for answer in chain.from_iterable(answers)
         for call in answer.calls(JSON)
         for path in call.filenames()
     }

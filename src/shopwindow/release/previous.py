@@ -1,9 +1,9 @@
-"""The release before the one that is built: which bytes, manifest entries and recorded
-reads exist already.
+"""The release before the one that is built, and what a build may take over from it.
 
-This is the one seam between a cold build and a changed one. A build without a previous
-release gets an empty value here, renders everything and writes everything; nothing else
-of it differs.
+A build takes over bytes, lines of the manifest and recorded reads. This module is the
+only place that decides whether it may. A first build, or one that may take over
+nothing, gets a `Previous` with empty fields; it then renders and writes everything by
+the same steps as any other build.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,15 +28,16 @@ from shopwindow.release.stored import interface_of
 
 @dataclass(frozen=True)
 class Previous:
-    """What of the previous release a build may take over.
+    """What a build compares with, and what it may take over.
 
-    ``lines``: the lines of its manifest, by path. ``edge``: the digest of its edge
-    configuration. ``content``: its documents; None where its content.json is not here
-    or cannot be read. ``files``: the folder with its files; None where only its
-    manifest is here, or nothing may be taken over. ``same_program``: this very program
-    built it with these schemas, so equal JSON means an equal answer in every format.
-    ``indexes``: its indexes, by name. ``record``: the file with what its answers have
-    read.
+    To compare with: ``id``; ``lines``: path below files/ → line of its manifest;
+    ``edge``: the digest of its edge configuration; ``content``: its documents, None
+    where its content.json is not here or cannot be read.
+
+    To take over: ``files``: the folder with its files, None where only its manifest is
+    here or nothing may be taken over; ``same_program``: this very program built it with
+    these schemas, so equal JSON means an equal answer in every format; ``indexes``: its
+    indexes, by name; ``record``: the file with what its answers have read.
     """
 
     id: str = ""
@@ -50,14 +51,16 @@ class Previous:
 
     @cached_property
     def paths(self) -> Mapping[str, str]:
-        """Digest → the path of a file with these bytes, where the files are here."""
+        """Digest → path of a file with these bytes; empty where files are not here."""
         if not self.files:
             return {}
         return {manifest.digest_of(line): path for path, line in self.lines.items()}
 
     def answers(self, paths: Iterable[str]) -> PreviousFiles:
-        """Return digest and size of those of the paths whose JSON decides their other
-        formats.
+        """Return path → (digest, size) of those paths that the previous release has.
+
+        An answer whose JSON file has an equal digest need not be encoded in the other
+        formats. That holds only for the same program, so it is empty for another one.
         """
         if not self.same_program:
             return {}
@@ -68,11 +71,10 @@ class Previous:
         }
 
     def records(self, state: Sequence[str]) -> list[ReadRecord]:
-        """Return what its answers have read; empty where that is not recorded for this
-        state.
+        """Return what its answers have read; empty where no usable record exists.
 
-        ``state``: digests of all else that an answer depends on: the program, the
-        schemas, and which answers there are.
+        ``state``: digests of what an answer depends on besides its reads: the program,
+        the schemas, and which answers there are. A record of another state is void.
         """
         if not self.same_program or not self.record:
             return []
@@ -88,21 +90,24 @@ def previous_release(
 ) -> Previous:
     """Return the current release, or the newest where none is current.
 
-    ``built_by``: the digests of the program and of the schemas that build now. A
-    ``fresh`` build takes nothing over from it, and nobody can from a release of which
-    only the manifest is here; both only compare documents and count files.
+    ``built_by``: the digests of the program and of the schemas that build now. Nothing
+    may be taken over by a ``fresh`` build, or from a release of which only the manifest
+    is here; then the result serves only to compare documents and to count files.
     """
-    id = releases.current() or next(iter(releases.ids()), None)
-    if id is None or not (releases.path(id) / "manifest.json").is_file():
+    release_id = releases.current() or next(iter(releases.ids()), None)
+    if release_id is None:
         return Previous()
-    folder, note = releases.path(id), releases.note(id)
+    folder = releases.path(release_id)
+    if not (folder / "manifest.json").is_file():
+        return Previous()
+    note = releases.note(release_id)
     try:
-        listed = releases.lines(id)
+        listed = releases.lines(release_id)
     except Failure:  # a damaged manifest, which `shopwindow verify` explains
         return Previous()
     content = _content(folder, interface)
-    if fresh or not releases.complete(id):
-        return Previous(id, listed.files, listed.edge, content)
+    if fresh or not releases.complete(release_id):
+        return Previous(release_id, listed.files, listed.edge, content)
 
     indexes = {
         index.name: PreviousIndex(
@@ -114,23 +119,23 @@ def previous_release(
         if index.file in listed.private
     }
     return Previous(
-        id,
-        listed.files,
-        listed.edge,
-        content,
-        folder / "files",
-        (note.get("program"), note.get("schemas")) == built_by,
-        indexes,
-        record_path(releases),
+        id=release_id,
+        lines=listed.files,
+        edge=listed.edge,
+        content=content,
+        files=folder / "files",
+        same_program=(note.get("program"), note.get("schemas")) == built_by,
+        indexes=indexes,
+        record=record_path(releases),
     )
 
 
 def _content(folder: Path, interface: Interface) -> Content | None:
     """Return the documents of a release; None where they cannot be read.
 
-    Nothing but the list of changed documents needs them, so a build goes on without.
-    The release's own collections say how to read it; ``interface`` has those of this
-    build.
+    They serve only to list changed documents, so a build goes on without them. A
+    release is read by the collections that it was built with, and ``interface`` has
+    those of the present build instead.
     """
     try:
         value = orjson.loads((folder / manifest.CONTENT_FILE).read_bytes())
@@ -141,7 +146,8 @@ def _content(folder: Path, interface: Interface) -> Content | None:
 
 
 def record_path(releases: Releases) -> Path:
-    """Return the file with what the answers of the release that was built last have
-    read.
+    """Return the file with what the answers of the last build have read.
+
+    It names the release that it belongs to: see `reads.save`.
     """
     return releases.out / ".cache" / "reads"

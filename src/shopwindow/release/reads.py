@@ -9,6 +9,11 @@ digest has changed has the same answer, since views are pure, and keeps its file
 Derived tables are recorded by key, so one changed event leads to new answers about the
 stores that it is at, and no others. A derivation that is no table is recorded as
 everything that it is derived from.
+
+A ReadRecord holds this in numbers, for the Reads and for the answers. `prerender`
+numbers the answers, so a record is void as soon as a number means another answer: see
+``state`` of `save`. A build stores a list of records, since every process that renders
+has its own.
 """
 
 import os
@@ -44,13 +49,14 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 def _function(name: str) -> Callable[[Content], Any]:
+    """Return the derivation with this stored name, the reverse of `name_of`."""
     module, _, attribute = name.partition(":")
     function: Callable[[Content], Any] = getattr(import_module(module), attribute)
     return function
 
 
 class Recorded(Content):
-    """A Content that records in ``seen`` each thing that it is asked for."""
+    """A Content that records in ``seen`` every Read, and passes it on to another."""
 
     def __init__(self, content: Content) -> None:
         self._content = content
@@ -78,7 +84,7 @@ class Recorded(Content):
         return _RecordedTable(self._content.derived(derive), name_of(derive), self.seen)
 
     def derived_whole(self, derive: Callable[[Content], DerivedValue]) -> DerivedValue:
-        self.seen |= self._content.derived_whole(_reads_of(derive))
+        self.seen |= self._content.derived_whole(_ReadsOf(derive))
         return self._content.derived_whole(derive)
 
     def clock(self, name: str) -> str:
@@ -93,7 +99,7 @@ class Recorded(Content):
 class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
     """A derived table that records which of its keys are looked up.
 
-    Whoever iterates over it, or asks for its length, reads all of it.
+    A lookup reads one key, absent or not. Iteration and length read the whole table.
     """
 
     def __init__(
@@ -123,9 +129,10 @@ class _RecordedTable(Mapping[DerivedKey, DerivedValue]):
 
 
 class _ReadsOf:
-    """The reads of a derivation, as a derivation of its own.
+    """A derivation whose result is the set of Reads of another derivation.
 
-    Two for one function are equal, so a content computes them once.
+    A content computes each derivation once, and compares derivations by equality. Two
+    of these are equal where they are about one function, so it runs for them once.
     """
 
     def __init__(self, derive: Callable[[Content], Any]) -> None:
@@ -143,13 +150,10 @@ class _ReadsOf:
         return recorded.seen
 
 
-_reads_of = _ReadsOf
-
-
 class Digests:
-    """Digests of what a content returns for Reads.
+    """Digests of what a content returns for Reads, each computed once.
 
-    ``indexes``: the digest of each index, by its name.
+    ``indexes``: index name → digest of its rows.
     """
 
     def __init__(self, content: Content, indexes: Mapping[str, str]) -> None:
@@ -160,8 +164,8 @@ class Digests:
     def of(self, read: Read) -> str:
         """Return the digest of what a Read returns.
 
-        It is empty where the Read cannot be repeated, such as of a function that was
-        removed; an empty digest equals no other.
+        It is empty where the Read cannot be repeated, as after its derivation was
+        removed. `ReadRecord.forget` takes an empty digest for a changed one.
         """
         if read not in self._digests:
             self._digests[read] = self._digest(read)
@@ -198,9 +202,9 @@ def returned(content: Content, read: Read) -> Json:
 class ReadRecord:
     """What some answers have read.
 
-    ``reads``: every Read, with its number. ``digests``: of what each Read returned, by
-    its number. ``readers``: a set of Reads, as their sorted numbers → the numbers of
-    the answers that have read exactly these. `prerender` numbers answers.
+    ``reads``: Read → its number. ``digests``: number of a Read → digest of what it
+    returned. ``readers``: sorted numbers of Reads → numbers of the answers that have
+    read exactly these. Many answers share one set of Reads, so a set is stored once.
     """
 
     def __init__(self) -> None:
@@ -234,30 +238,31 @@ class ReadRecord:
         numbers = []
         for read in seen:
             number = self.reads.get(read)
-            numbers.append(
-                self._add(read, digests.of(read)) if number is None else number
-            )
+            if number is None:
+                number = self._add(read, digests.of(read))
+            numbers.append(number)
         self.readers.setdefault(tuple(sorted(numbers)), []).append(answer)
 
     def merge(self, other: "ReadRecord") -> None:
         """Add the record of other answers from the same content."""
-        numbers = [
+        own_numbers = [  # by the numbers that the other record gives the Reads
             self._add(read, other.digests[number])
             for read, number in other.reads.items()
         ]
-        for others, answers in other.readers.items():
-            own = sorted([numbers[number] for number in others])
-            self.readers.setdefault(tuple(own), []).extend(answers)
+        for other_numbers, answers in other.readers.items():
+            numbers = sorted([own_numbers[number] for number in other_numbers])
+            self.readers.setdefault(tuple(numbers), []).extend(answers)
 
     def _add(self, read: Read, digest: str) -> int:
         """Set the digest of a Read, and return its number, a new one where it has none."""
         number = self.reads.setdefault(read, len(self.digests))
-        self.digests[number : number + 1] = [digest]
+        self.digests[number : number + 1] = [digest]  # replaces, or appends at the end
         return number
 
     def forget(self, digests: Digests) -> set[int]:
-        """Drop the answers that would read something else now, and return their
-        numbers.
+        """Drop the answers that would read something else now; return their numbers.
+
+        ``digests``: those of the content that is built now.
         """
         unchanged = set()
         for read, number in self.reads.items():
@@ -276,8 +281,9 @@ class ReadRecord:
 def save(path: Path, state: Sequence[str], records: Iterable[bytes]) -> None:
     """Store the encoded records of a release.
 
-    ``state``: the release's id, and digests of all else that numbers and answers depend
-    on. Where they cannot be stored, the next build is slower; nothing is raised.
+    ``state``: the release's id, and digests of the program, of the schemas and of which
+    answers there are. Raises nothing where the disk refuses: then the next build
+    renders everything.
     """
     data = b"\n".join([orjson.dumps(state), *records])
     draft = path.with_name(f"{path.name}.{os.getpid()}")

@@ -2,9 +2,14 @@
 in it is on disk.
 
 Every file is read-only, and its modification time follows from its digest. nginx makes
-the ETag from that time, so equal bytes have one ETag on every host. A file whose bytes
-exist already, here or in the previous release, is a hard link. Nothing is synced file
-by file: a thread asks the system to write early, and `settle` ends with one syncfs.
+the ETag from that time, so equal bytes have one ETag on every host.
+
+A file has one of three sources. `write` and `add` store new bytes; `take` links a file
+of the previous release; `link` links one that is staged already. A file that other code
+has written into the directory is finished by `seal`.
+
+No file is synced by itself. Instead a thread asks the system to write early
+(`begin_to_settle`), and `settle` ends that with one syncfs of the file system.
 """
 
 import errno
@@ -36,15 +41,16 @@ is left for the syncfs at the end.
 
 
 class Stage:
-    """A staging directory. Several processes may write into it at once, each its own
-    files.
+    """A staging directory, into which several processes may write at once.
+
+    Two processes never write the same file. File names are relative to the directory.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         # The system resolves a name below an open directory sooner than a whole path.
         self._root = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        self._folders: set[str] = set()
+        self._folders: set[str] = set()  # those that exist, as far as is known here
         self._ended = Event()
         self._settling: Thread | None = None
         self._failed: OSError | None = None
@@ -55,15 +61,16 @@ class Stage:
         return f"{self.folder}/{name}"
 
     def _make_folder(self, name: str) -> None:
+        """Create the directory of a file, where this process has not yet."""
         parent = name.rpartition("/")[0]
         if parent not in self._folders:
             os.makedirs(f"{self.folder}/{parent}", exist_ok=True)
             self._folders.add(parent)
 
     def write(self, name: str, data: bytes, digest: str) -> None:
-        """Write a new file. ``digest``: its SHA-256 (hex), which its time follows from.
+        """Write a new file, whose SHA-256 (hex) is ``digest``.
 
-        Raises OSError, which names the file.
+        Raises OSError with the file's path: also where a file of this name exists.
         """
         self._make_folder(name)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -76,36 +83,37 @@ class Stage:
             view = memoryview(data)
             while view:
                 view = view[os.write(descriptor, view) :]
-            moment = modified(bytes.fromhex(digest[:8]))
-            os.utime(descriptor, (moment, moment))
+            seconds = _modified_seconds(digest)
+            os.utime(descriptor, (seconds, seconds))
         finally:
             os.close(descriptor)
 
     def take(self, name: str, source: str, digest: str) -> None:
-        """Link a file of the previous release.
+        """Link the file ``source`` of the previous release as ``name``.
 
-        Raises Failure where it is gone or was changed, which its time shows: that
-        follows from its digest.
+        Raises Failure where it is gone, or its time does not follow from ``digest``: a
+        program that changed the bytes has set another time. The bytes are not read.
         """
         try:
-            changed = int(os.stat(source).st_mtime) != modified(
-                bytes.fromhex(digest[:8])
-            )
+            seconds = int(os.stat(source).st_mtime)
         except FileNotFoundError:
-            changed = True
-        if changed:
+            seconds = None
+        if seconds != _modified_seconds(digest):
             raise Failure(
                 f"{source}: gone or changed since it was built; --no-cache writes every file again"
             )
         self._link(name, source, None)
 
     def link(self, name: str, other: str) -> None:
-        """Give a file the bytes of another one that is staged: by a link where
-        possible.
-        """
+        """Link the staged file ``other`` as ``name``, a new one."""
         self._link(name, other, self._root)
 
     def _link(self, name: str, source: str, below: int | None) -> None:
+        """Link ``source`` as ``name``, or copy it where the file system has no link.
+
+        ``below``: the open directory that ``source`` is relative to; None: it is a
+        whole path. Raises OSError with the file's path.
+        """
         self._make_folder(name)
         try:
             os.link(source, name, src_dir_fd=below, dst_dir_fd=self._root)
@@ -113,20 +121,18 @@ class Stage:
             if error.errno not in NO_LINK:
                 error.filename = self.path(name)
                 raise
-            shutil.copyfile(
-                source if below is None else self.path(source), self.path(name)
-            )
+            source_path = source if below is None else self.path(source)
+            shutil.copyfile(source_path, self.path(name))
             self.seal(name)
 
     def relink(self, name: str, other: str) -> None:
-        """Let a file that was written share the bytes of an equal one.
+        """Replace the staged file ``name`` by a link to ``other``, which is equal.
 
-        Where the file system refuses the link, the bytes stay there twice.
+        Where the file system refuses the link, both stay, with the bytes twice.
         """
         path, equal = self.path(name), self.path(other)
-        if os.path.samefile(
-            path, equal
-        ):  # rename(2) would do nothing and leave the draft
+        # Between two links of one file, rename(2) does nothing: the draft would stay.
+        if os.path.samefile(path, equal):
             return
         with suppress(OSError):
             os.link(equal, f"{path}.link")
@@ -139,15 +145,15 @@ class Stage:
         return digest
 
     def seal(self, name: str) -> str:
-        """Set time and mode of a file that others wrote here, as `write` does.
+        """Set the time and mode of a file that other code wrote, as `write` does.
 
         Returns its digest (hex).
         """
         path = self.path(name)
         with open(path, "rb") as file:
             digest = file_digest(file, "sha256").hexdigest()
-        moment = modified(bytes.fromhex(digest[:8]))
-        os.utime(path, (moment, moment))
+        seconds = _modified_seconds(digest)
+        os.utime(path, (seconds, seconds))
         os.chmod(path, FILE_MODE)
         return digest
 
@@ -156,23 +162,22 @@ class Stage:
 
         Call it once, and after the last fork: a fork copies no threads.
         """
-        self._settling = Thread(target=self._settle_again, daemon=True)
+        self._settling = Thread(target=self._sync_until_ended, daemon=True)
         self._settling.start()
 
-    def _settle_again(self) -> None:
+    def _sync_until_ended(self) -> None:
         try:
             while not self._ended.wait(SYNC_SECONDS):
                 self._sync()
-        except (
-            OSError
-        ) as error:  # the system reports it only once, so `settle` raises it
+        except OSError as error:
+            # The system reports a lost write only once, so `settle` raises it again.
             self._failed = error
 
     def settle(self) -> None:
-        """Bring everything written so far to disk by one syncfs, instead of an fsync a
-        file.
+        """Bring everything written so far to disk by one syncfs.
 
-        Raises OSError where that failed, now or earlier.
+        It stands for an fsync of every file. Raises OSError where the system could not
+        write something, now or while the thread ran.
         """
         self.end()
         if self._failed:
@@ -180,27 +185,37 @@ class Stage:
         self._sync()
 
     def end(self) -> None:
-        """Stop the thread, where it was started."""
+        """Stop the thread of `begin_to_settle`, where it was started."""
         self._ended.set()
         if self._settling:
             self._settling.join()
 
     def drop(self) -> None:
-        """Delete what was staged, which should be little: see `staging`."""
+        """Delete the directory with what was staged.
+
+        Only for a few files: `staging` leaves many to `prune`, because deleting takes
+        time.
+        """
         shutil.rmtree(self.folder)
 
     def close(self) -> None:
-        """End the use of this staging directory."""
+        """Stop the thread and close the directory; its files stay."""
         self.end()
         os.close(self._root)
 
     def _sync(self) -> None:
+        """Bring the file system to disk; every file system where syncfs is lacking."""
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             if not _syncfs(descriptor):
                 os.sync()
         finally:
             os.close(descriptor)
+
+
+def _modified_seconds(digest: str) -> int:
+    """Return the modification time of a file (Unix seconds) from its digest (hex)."""
+    return modified(bytes.fromhex(digest[:8]))
 
 
 def _syncfs(descriptor: int) -> bool:
@@ -230,13 +245,12 @@ def fsync_folder(folder: Path) -> None:
 
 @contextmanager
 def staging(out: Path) -> Iterator[Stage]:
-    """Provide a new staging directory below ``out``, which the build renames when it is
-    done.
+    """Provide a new staging directory below ``out``, for the build to rename.
 
     What a failed build staged is deleted, as are leftovers of killed builds. A
     directory that is still there after success was staged in vain, because its release
-    exists; it is left to `prune`, since to delete many files would slow down the next
-    build. Raises Failure for what the file system refuses.
+    exists. It is moved aside for `prune` to delete, since deleting many files would
+    slow down the build. Raises Failure for what the file system refuses.
     """
     area = out / ".staging"
     mask = os.umask(0o022)
@@ -248,8 +262,8 @@ def staging(out: Path) -> Iterator[Stage]:
             folder.chmod(0o755)
             stage = Stage(folder)
             try:
-                # The failure is put in words here, before what was staged is deleted:
-                # after that the disk would no longer be full.
+                # The inner `failures` words the error before what was staged is
+                # deleted: after that the disk would no longer be full.
                 with failures(out):
                     yield stage
             except BaseException:
