@@ -11,7 +11,13 @@
 
 A fault never ends the check. It goes on with what is sound, so that an editor sees all
 problems at once, and leaves out what would only follow from a problem that is reported
-already.
+already. Four words keep these apart:
+
+- A finding is something wrong at a value of a document. Several may become one problem.
+- A problem is what the editor reads: something wrong at a place of a file.
+- A flaw is where the YAML of a file is at fault, though its other values could be read.
+  It is a problem already, so findings at the same value are left out.
+- A broken document has a finding or a flaw. Rules do not see it among the valid ones.
 """
 
 import time
@@ -146,10 +152,11 @@ class _Check:
         self.by_path = {source.path: source for source in self.sources}
         self.locator = Locator(folder, self.sources, schemas)
         self.findings: list[tuple[Document, Finding]] = []
-        self.unreadable: set[str] = set()  # files of which documents are missing
-        self.broken: list[
-            tuple[Document, list[Finding]]
-        ] = []  # documents with their findings
+        # Paths of files of which documents are missing: nothing may be concluded from
+        # the absence of a document of their kinds.
+        self.unreadable: set[str] = set()
+        # Documents with their findings and flaws.
+        self.broken: list[tuple[Document, list[Finding]]] = []
 
     def run(self) -> Checked:
         site_document, names = self._site()
@@ -187,11 +194,11 @@ class _Check:
     # -- reading -----------------------------------------------------------------------
 
     def _site(self) -> tuple[Document, expressions.Names | None]:
-        """Read site.yaml, and return its document and the names that it gives to other
-        files.
+        """Return the document of site.yaml, and the names that other files may use.
 
-        Where it has faults, the document is empty, and the names are those that can be
-        had nevertheless; None where it cannot be known which names there are.
+        Where the file has faults, the document is empty, and the names are those that
+        have no part in the faults. The names are None where the faults hide which names
+        there are.
         """
         source = self.by_path.get("site.yaml")
         empty = Document("site", {}, ())
@@ -204,6 +211,7 @@ class _Check:
             self.problems += [tree.malformed("site.yaml", fault) for fault in faults]
             return empty, None
 
+        # The first rendering serves to find the faults.
         rendered, _, _ = site.render(value, frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
         findings = self._explained(document)
@@ -215,8 +223,8 @@ class _Check:
         flaws = [Finding(fault.rule, fault.pointer, "") for fault in yaml_faults]
         self.locator.flaws["site.yaml", None] = flaws
 
-        # Once more, now that it is known which names are at fault: what uses them has
-        # no text.
+        # The second one leaves out the names that are at fault, and so shows which
+        # texts cannot be rendered because they use such a name.
         bad_names = site.names_at_fault(value, [*findings, *flaws])
         _, names, unrendered = site.render(value, bad_names or frozenset())
         self.locator.unrendered["site.yaml"] = {text.pointer for text in unrendered}
@@ -242,8 +250,9 @@ class _Check:
     def _read(self, names: expressions.Names | None) -> list[Parsed]:
         """Read every other file, or take it from what an earlier check has stored.
 
-        Without names no expression can be evaluated, so nothing is stored then; the
-        files' YAML is still checked.
+        A stored file is valid for one program, one set of schemas and one set of names;
+        ``key`` stands for these. Without names no expression can be evaluated, so
+        nothing is stored then; the files' YAML is still checked.
         """
         sources = [
             source
@@ -290,7 +299,10 @@ class _Check:
         names: expressions.Names | None,
         case: Case,
     ) -> FeedReport:
-        """Have an index check its streamed kinds, and hold what it can be built from."""
+        """Let an index check its streamed kinds, and return its report.
+
+        Where it can be built, its feeds are added to the documents.
+        """
         kinds = {kind.name for kind in index.kinds}
         options = self.options
         beside = Unstreamed(
@@ -316,8 +328,9 @@ class _Check:
     def _documents(
         self, site_document: Document, parsed: Iterable[Parsed]
     ) -> Documents:
-        """Return the valid documents; the others go to the broken ones with their
-        findings.
+        """Return the valid documents, and add the others to ``broken``.
+
+        Layered documents come last: they need the bases of all files.
         """
         documents = Documents(site_document)
         layers: dict[str, list[Layer]] = defaultdict(list)
@@ -368,8 +381,9 @@ class _Check:
         self.unreadable.add(path)
 
     def _explained(self, document: Document) -> list[Finding]:
-        """Return what the schema finds in a document, with numbers as the editor wrote
-        them.
+        """Return what the schema finds in a document.
+
+        Messages repeat numbers as the editor wrote them: 7.10, where the value is 7.1.
         """
 
         def written(pointer: Pointer) -> str | None:
@@ -385,9 +399,9 @@ class _Check:
     ) -> None:
         """Add a document to the valid ones, or with what is wrong to the broken ones."""
         self.findings += [(document, finding) for finding in findings]
-        unsound = [*findings, *self.locator.flaws_of(document)]
-        if unsound:
-            self.broken.append((document, unsound))
+        wrong = [*findings, *self.locator.flaws_of(document)]
+        if wrong:
+            self.broken.append((document, wrong))
         else:
             valid.append(document)
 
@@ -398,11 +412,10 @@ class _Check:
         bases: dict[str, Layer],
         valid: list[Document],
     ) -> None:
-        """Merge the documents of a layered kind with their bases, and check them and
-        each base.
+        """Merge the documents of a layered kind with their bases, and check all of them.
 
-        A base alone, or a document without one of its bases, need not be complete, so
-        what is missing from it is not reported.
+        The bases are checked by themselves, too. A base alone, or a document without
+        one of its bases, need not be complete, so what is missing is not reported.
         """
         unreadable = frozenset(
             path
@@ -429,11 +442,10 @@ class _Check:
     def _report_incomplete(
         self, document: Document, findings: list[Finding], assembly: Assembly
     ) -> None:
-        """Report what is wrong with a document that is not complete, except what is
-        missing.
+        """Report the findings of an incomplete document, except what is missing.
 
-        Where `assemble` has reported the document's `extends` already, the schema does
-        not do it again.
+        Where `assemble` has reported the document's `extends` already, the schema's
+        finding about it is left out.
         """
         layer = document.layers[-1]
         extends_reported = any(

@@ -1,10 +1,12 @@
-"""A document may build on others by `extends`. They are merged by RFC 7396, the deepest
-base first.
+"""Documents that build on others by `extends` are merged with them.
+
+A document names one base, which may name another. This chain of layers is merged by
+RFC 7396, the deepest base first, so that what stands nearer to the document wins.
 
 `assemble` follows every chain, merges it, and reports what is wrong with the way
 documents build on each other: a missing base, a cycle, a base that nothing uses, a null
 that removes nothing. `origin` goes the other way: from a finding in a merged document
-to the file that says the value, since editors mend files. Nothing here reads a file.
+to the layer that says the value, since editors mend files. Nothing here reads a file.
 """
 
 import posixpath
@@ -37,14 +39,16 @@ def merge(target: Json, patch: Json) -> Json:
 
 @dataclass
 class Assembly:
-    """The merged documents of a kind, and what is wrong with the way they build on each
-    other.
+    """The merged documents of a kind, and what is wrong with how they build on others.
 
-    ``partial``: documents of which a base is missing or unreadable, merged from the
-    rest. ``bases``: each base by itself, without the nulls that remove something, and
-    then filled up from a document that builds on it, so that it can be checked although
-    every user may replace what it says. ``users``: path of a base → the files that
-    build on it, directly or not.
+    ``documents``: those with a complete chain. ``partial``: those of which a base is
+    missing or unreadable, merged from the rest. ``findings``: with the layer that each
+    is about. ``users``: path of a base → the files that build on it, directly or not.
+
+    ``bases``: pairs for checking a base by itself, since every document may replace
+    what it says. The first value is the base without the nulls that remove something;
+    the second is the same, with what it lacks filled in from a document that builds on
+    it.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -54,9 +58,7 @@ class Assembly:
     users: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def note(self, layer: Layer, finding: Finding) -> None:
-        """Add a finding, once: several documents may build on the layer that is at
-        fault.
-        """
+        """Add a finding, once: several documents may build on a layer at fault."""
         if (layer, finding) not in self.findings:
             self.findings.append((layer, finding))
 
@@ -67,19 +69,20 @@ def assemble(
     bases: Mapping[str, Layer],
     unreadable: frozenset[str],
 ) -> Assembly:
-    """Merge every layer of a kind that is no base with the bases that it builds on.
+    """Merge documents of a kind with the bases that they build on.
 
-    ``bases``: by path. ``unreadable``: files, bases or not, whose problem is reported
-    already.
+    ``layers``: the documents' own layers. ``bases``: path → layer of a base.
+    ``unreadable``: paths of files, bases or not, whose problem is reported already.
     """
     assembly = Assembly()
     for layer in layers:
         chain, complete = _chain(layer, bases, unreadable, assembly)
         value = _alone(chain[0])
-        for part in chain[1:]:
-            for finding in _useless_nulls(part.value, value, ()) if complete else ():
-                assembly.note(part, finding)
-            value = merge(value, part.value)
+        for upper in chain[1:]:
+            if complete:  # else a missing base may hold what a null removes
+                for finding in _useless_nulls(upper.value, value, ()):
+                    assembly.note(upper, finding)
+            value = merge(value, upper.value)
         documents = assembly.documents if complete else assembly.partial
         documents.append(Document(kind, value, tuple(chain)))
 
@@ -89,14 +92,15 @@ def assemble(
         alone = _alone(base)
         assembly.bases.append((Document(kind, alone, (base,)), _filled_up(alone, user)))
 
-    if not assembly.partial and not unreadable:  # else one of those may use it
+    if not assembly.partial and not unreadable:  # else one of those may use the base
+        unused = Finding(
+            "extends.unused",
+            (),
+            f"no {kind} builds on this file",
+            "bases that are used, or no `_`",
+        )
         for path in sorted(set(bases) - set(assembly.users)):
-            found, allowed = (
-                f"no {kind} builds on this file",
-                "bases that are used, or no `_`",
-            )
-            finding = Finding("extends.unused", (), found, allowed)
-            assembly.findings.append((bases[path], finding))
+            assembly.findings.append((bases[path], unused))
     return assembly
 
 
@@ -106,18 +110,16 @@ def _alone(layer: Layer) -> Json:
     Where it builds on another, its nulls are left out: they only remove something
     there.
     """
-    builds = isinstance(layer.value, dict) and layer.value.get("extends") is not None
-    return merge({}, layer.value) if builds else layer.value
+    has_base = isinstance(layer.value, dict) and layer.value.get("extends") is not None
+    return merge({}, layer.value) if has_base else layer.value
 
 
 def _filled_up(value: Json, more: Json) -> Json:
-    """Return a value with what ``more`` has besides."""
+    """Return a value with the keys that only ``more`` has, at every level."""
     if not (isinstance(more, dict) and isinstance(value, dict)):
         return value
-    return {
-        **more,
-        **{key: _filled_up(item, more.get(key)) for key, item in value.items()},
-    }
+    own = {key: _filled_up(item, more.get(key)) for key, item in value.items()}
+    return {**more, **own}
 
 
 def _useless_nulls(patch: Json, target: Json, pointer: Pointer) -> Iterator[Finding]:
@@ -146,8 +148,9 @@ def _chain(
     unreadable: frozenset[str],
     assembly: Assembly,
 ) -> tuple[list[Layer], bool]:
-    """Return the layers of a document, the deepest base first, and whether all are
-    there.
+    """Return a document's layers, the deepest base first, and whether all are there.
+
+    A base that is missing, or that would close a cycle, ends the chain and is reported.
     """
     chain = [layer]
     while (
@@ -156,8 +159,8 @@ def _chain(
     ):
         path, finding = "", None
         if not isinstance(named, str):
-            # The schema finds this in the document's own layer, but not in a base: of
-            # all `extends`, the merged document shows only the last.
+            # In the document's own layer the schema reports this. It cannot in a base:
+            # the merged document has only the last `extends` of all.
             if len(chain) > 1:
                 found = f"{shown(named)} is no file's name"
                 finding = Finding(
@@ -187,7 +190,8 @@ def _wrong_base(
 ) -> Finding | None:
     """Return what is wrong with building on the file ``path`` next, or None.
 
-    An unreadable file has its problem already.
+    ``named``: what `extends` says, relative to the file that says it. An unreadable
+    file has its problem already.
     """
     folder = posixpath.dirname(chain[0].path)
     if any(part.path == path for part in chain[:-1]):
@@ -199,17 +203,15 @@ def _wrong_base(
         )
     if path in bases or path in unreadable:
         return None
-    there = [
+    beside = [
         posixpath.basename(base)
         for base in (*bases, *unreadable)
         if posixpath.dirname(base) == folder
     ]
-    names = sorted(name for name in there if name.startswith("_"))
-    allowed = (
-        ("one of " + ", ".join(names))
-        if names
-        else "a file in the same folder whose name begins with _"
-    )
+    names = sorted(name for name in beside if name.startswith("_"))
+    allowed = "a file in the same folder whose name begins with _"
+    if names:
+        allowed = "one of " + ", ".join(names)
     message = f"there is no base {shown(named)}"
     return Finding(
         "extends.missing", ("extends",), message, allowed, "", nearest(named, names)
@@ -217,11 +219,10 @@ def _wrong_base(
 
 
 def origin(document: Document, finding: Finding) -> tuple[Layer, Pointer]:
-    """Return the layer of a document that a finding is about, and the place in that
-    layer.
+    """Return the layer of a document that a finding is about, and the pointer there.
 
-    It is the last layer that says the value. What is ``missing`` after merging no layer
-    says, so the place is the line with `extends`.
+    It is the layer nearest to the document that says the value. No layer says what is
+    ``missing`` after merging, so that is reported at `extends` of the document's own.
     """
     top, pointer = document.layers[-1], finding.pointer
     if finding.missing is not None and len(document.layers) > 1:

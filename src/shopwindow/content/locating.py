@@ -1,8 +1,12 @@
 """From findings in documents to problems at places in files.
 
-A check compares documents, while editors mend files. So a finding is traced to the
-layer that states the value (`layers.origin`), and from there to line and column, which
-are looked up only in files that have findings: nearly all have none.
+A check compares documents, while editors mend files. So a finding is traced in two
+steps: to the layer that says the value (`layers.origin`), and from there to line and
+column. For the second step the file is read again. Nearly all files have no findings,
+so no check pays for line numbers before it needs them.
+
+Pointers come in two forms. In a document they start at the document. In a file that is
+a list they start with the document's number (`_in_file`).
 """
 
 from collections import defaultdict
@@ -23,10 +27,11 @@ from shopwindow.problems import Place, Pointer, Problem
 
 
 class Locator:
-    """Knows where findings stand in the files of one content folder.
+    """Where findings stand in the files of one content folder.
 
-    The check fills three tables while it reads. ``flaws``: file and document number →
-    where its YAML is at fault. ``unrendered``: file → where expressions could not be
+    The check fills three tables while it reads, and before it calls `problems`.
+    ``flaws``: path and document number (None: no list) → where the YAML is at fault.
+    ``unrendered``: path → pointers in the file of texts whose expressions could not be
     evaluated. ``users``: path of a base → the files that build on it.
     """
 
@@ -51,10 +56,11 @@ class Locator:
         ]
 
     def problems(self, findings: Iterable[tuple[Document, Finding]]) -> list[Problem]:
-        """Return findings as problems at their places, each once.
+        """Return findings as problems at their places, without repetitions.
 
-        What follows from a text whose YAML or expression is at fault is left out: that
-        fault is a problem itself. A problem in a base names the files that build on it.
+        A finding at a value whose YAML or expression is at fault is left out: that
+        fault is a problem itself. A problem in a base names the files that build on it:
+        those with this finding, or all where the finding is about the base alone.
         """
         by_file: dict[str, list[tuple[Document, Layer, Pointer, Finding]]] = (
             defaultdict(list)
@@ -83,8 +89,10 @@ class Locator:
         ]
 
     def _problem(self, layer: Layer, in_file: Pointer, finding: Finding) -> Problem:
-        """Return a finding as a problem. ``in_file``: the pointer of its value in the
-        file.
+        """Return a finding as a problem.
+
+        ``in_file``: pointer in the file to the value whose place is shown. The
+        problem's own pointer is the finding's, which may be missing in the file.
         """
         path = layer.path
         spot = yaml.spot(self.spots(path), in_file)
@@ -108,8 +116,9 @@ class Locator:
         )
 
     def _line_beside(self, finding: Finding) -> str:
-        """Return the line of the other place that a finding names, to be put after its
-        file.
+        """Return `:` and the line of the other place that a finding's text ends with.
+
+        Such a text ends with a file's name. Empty where there is no other place.
         """
         if finding.beside is None:
             return ""
@@ -118,17 +127,21 @@ class Locator:
         return f":{spot.value.line}" if spot else ""
 
     def placeholders(self, case: Case) -> list[tuple[str, Place | None, Pointer]]:
-        """Return file, place and pointer of what the kinds' notices point at, each
-        place once.
+        """Return file, place and pointer of what the kinds' notices point at.
+
+        A place in a base is returned once, however many documents build on it.
         """
         origins = [
             origin(document, finding) for document, finding in rules.noticed(case)
         ]
         in_files = dict.fromkeys(
-            (layer.path, _in_file(layer, at)) for layer, at in origins
+            (layer.path, _in_file(layer, pointer)) for layer, pointer in origins
         )
-        spots = [(path, at, self.spots(path).get(at)) for path, at in in_files]
-        return [(path, spot.value if spot else None, at) for path, at, spot in spots]
+        placeholders = []
+        for path, pointer in in_files:
+            spot = self.spots(path).get(pointer)
+            placeholders.append((path, spot.value if spot else None, pointer))
+        return placeholders
 
     def with_users(self, problem: Problem) -> Problem:
         """Return a problem with the files that build on its file, where that is a base."""
@@ -136,9 +149,7 @@ class Locator:
         return replace(problem, used_by=tuple(sorted(users)))
 
     def described(self, problem: Problem) -> Problem:
-        """Return a problem with the schema's description of the property, unless it has
-        one.
-        """
+        """Return a problem with the schema's description, where it has no other yet."""
         source, pointer = self._sources.get(problem.path), problem.pointer
         if problem.about or source is None:
             return problem
@@ -150,8 +161,9 @@ class Locator:
         )
 
     def spots(self, path: str) -> dict[Pointer, yaml.Spot]:
-        """Return where every value of a file stands; none where it has changed
-        meanwhile.
+        """Return where every value of a file stands; nothing where it is unreadable now.
+
+        That is so where the file has changed since it was checked.
         """
         if path not in self._spots:
             try:

@@ -1,11 +1,15 @@
-"""Several processes read the files of the content folder, and check each document
-against its kind's schema.
+"""The files of the content folder are read, and their documents checked by schema.
 
-A document is checked here by itself; what follows from others (layers, unique ids,
-references) comes later. A file with a fault does not end the check: its faults are
-reported and as much of it as can be read goes on, so that an editor sees all problems
-at once. Processes send documents back as JSON, and details only of files that have
-problems.
+A file is read in this order: its text is parsed, its expressions are evaluated, then
+each document is checked by itself. What follows from other documents (layers, unique
+ids, references) comes later (`check`).
+
+A file with a fault does not end the check. Its faults are reported, and what could be
+read of it is checked further, so that an editor sees all problems at once.
+
+Several processes share the files. They send documents back as JSON, and a whole
+`Parsed` only for a file that is not sound. This check only decides whether a document
+is valid: explaining is slow, and `check` does it for the few documents that are not.
 """
 
 import os
@@ -37,13 +41,14 @@ MAX_LINE = 1024 * 1024
 """Bytes of a line of a feed, which is one document."""
 
 LARGE_FILE = 16 * 1024
-"""Files of this many bytes or more are read first, in the order of how many times this
-they have. A large file that is begun last would keep one process busy after all others
-have ended.
+"""Bytes by which files are sorted: those with the most multiples of this come first.
+
+A large file that is begun last would keep one process busy after all others have ended.
+Smaller files stay in the order of the folder.
 """
 
 READ_MORE = 16 * 1024
-"""Bytes by which a file is read on that has grown since the folder was listed."""
+"""Bytes of one more read, for a file that has grown since the folder was listed."""
 
 FILES_A_BATCH = 16
 """Files that a process reads before it sends their documents: a message for each would
@@ -51,8 +56,8 @@ cost as much as reading it.
 """
 
 FILES_A_PROCESS = 64
-"""One more process shares the reading for each so many files: for fewer, to start it
-would cost more than it saves.
+"""Files for which one more process is worth starting: starting it for fewer would cost
+more than it saves.
 """
 
 
@@ -98,9 +103,9 @@ class Parsed:
 
 
 def follows(pointer: Pointer, flaw: Finding) -> bool:
-    """Return whether a finding at ``pointer`` follows from a fault of the YAML.
+    """Return whether a finding at ``pointer`` may follow from a fault of the YAML.
 
-    What is below a key that stands twice follows from it as well.
+    It may at the same value, and at every value below a key that stands twice.
     """
     if pointer == flaw.pointer:
         return True
@@ -135,6 +140,7 @@ def read(
     )
     starts = range(0, len(large_first), FILES_A_BATCH)
     batches = [large_first[start : start + FILES_A_BATCH] for start in starts]
+
     for schema in {source.kind.schema for source in sources}:
         schemas.validator(schema)  # compiled before the fork, for all processes
 
@@ -181,9 +187,7 @@ def read_one(
 def _read(
     folder: Path, source: Source, names: expressions.Names | None, schemas: Schemas
 ) -> tuple[Parsed, bytes]:
-    """Read one file as `read_one` does, and return its documents as one JSON array,
-    too.
-    """
+    """Read one file as `read_one` does; return also its documents as one JSON array."""
     parsed = Parsed(source, listed=True, documents=[])
     try:
         if source.path.endswith(".jsonl"):
@@ -199,17 +203,18 @@ def _read(
             if not parsed.lost:
                 parsed.documents = value if parsed.listed else [value]
     except Malformed as fault:
-        faults = (fault, *fault.more)
-        parsed.problems += [malformed(source.path, each) for each in faults]
+        all_faults = (fault, *fault.more)
+        parsed.problems += [malformed(source.path, one) for one in all_faults]
         parsed.lost = True
+
     documents = parsed.documents
     # Copied to its own length: orjson's buffers are several times as long.
     data = b"%b" % orjson.dumps(documents)
-    if any(sign in data for sign in _SUSPECT_BYTES) and _SUSPECT.search(data):
+    if _may_break_xml(data):
         parsed.problems += _not_xml(folder, source, documents, parsed.listed)
-    fraction = b".0" in data and _FRACTION.search(data)
+    undecided = parsed.flawed or _may_hold_fraction(data)
     parsed.valid = source.kind.layered or (
-        not (fraction or parsed.flawed)
+        not undecided
         and all(schemas.valid(source.kind.schema, document) for document in documents)
     )
     return parsed, data
@@ -231,7 +236,10 @@ def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
 def _rendered(
     value: Json, text: str, names: expressions.Names | None, parsed: Parsed
 ) -> Json:
-    """Return a file's value with its expressions evaluated; faults become problems."""
+    """Return a file's value with its expressions evaluated; faults become problems.
+
+    Without names, a value with expressions stays as it is, and counts as lost.
+    """
     if names is None:
         parsed.lost = expressions.any_in(value)
         return value
@@ -259,8 +267,9 @@ def _rendered(
 
 
 def text_of(folder: Path, source: Source) -> str:
-    """Read the text of a YAML file. Raises Malformed where it is too large, or cannot
-    be read.
+    """Return the text of a YAML file.
+
+    Raises Malformed where it is too large, or cannot be read.
     """
     start = Place(1, 1, 1, 1)
     if source.size > MAX_FILE:
@@ -283,10 +292,10 @@ def text_of(folder: Path, source: Source) -> str:
 
 
 def _bytes(path: str, size: int) -> bytes:
-    """Read a file by system calls alone, because a stream would double the time for
-    small files.
+    """Return the bytes of a file, by system calls alone.
 
-    ``size``: its bytes when the folder was listed.
+    A stream would double the time for small files. ``size``: the file's bytes when the
+    folder was listed. One byte more is requested, which shows whether it has grown.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -353,16 +362,13 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 _FRACTION = re.compile(rb"[0-9]\.0[,\]}]")
-"""Perhaps 7.0 where a whole number is required. The fast validator takes it for one, so
-such a document is checked by the one that explains.
-"""
+"""A number such as 7.0 in JSON bytes, where a whole number may be required."""
 
 _SUSPECT_BYTES = (b"\\", b"\xef")
+"""One of these is in any match of _SUSPECT. Single bytes are searched fastest."""
+
 _SUSPECT = re.compile(rb"\\u00[01]|\\[bf]|\xef\xbf[\xbe\xbf]")
-"""Signs in JSON bytes of characters that XML 1.0 §2.2 cannot hold. Single bytes are
-searched fastest, so they come first, then this pattern; where it matches, `not_xml`
-looks exactly.
-"""
+"""Signs in JSON bytes of characters that XML 1.0 §2.2 cannot hold."""
 
 
 def doubtful(data: bytes) -> bool:
@@ -370,8 +376,21 @@ def doubtful(data: bytes) -> bool:
 
     It may hold characters that XML cannot, or a number such as 7.0.
     """
-    suspect = any(sign in data for sign in _SUSPECT_BYTES) and _SUSPECT.search(data)
-    return bool(suspect or (b".0" in data and _FRACTION.search(data)))
+    return _may_break_xml(data) or _may_hold_fraction(data)
+
+
+def _may_break_xml(data: bytes) -> bool:
+    """Return whether JSON bytes may hold what XML cannot; `not_xml` looks exactly."""
+    return any(sign in data for sign in _SUSPECT_BYTES) and bool(_SUSPECT.search(data))
+
+
+def _may_hold_fraction(data: bytes) -> bool:
+    """Return whether JSON bytes may hold a number such as 7.0.
+
+    The fast validator takes 7.0 for a whole number. So a document with one is left to
+    the validator that explains, which does not.
+    """
+    return b".0" in data and bool(_FRACTION.search(data))
 
 
 def _not_xml(
