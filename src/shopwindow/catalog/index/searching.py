@@ -1,11 +1,10 @@
 """From a shopper's phrase to the products it finds, the best first.
 
 How a search works. The phrase is split into words; those that say nothing are dropped.
-Each word becomes a Clause: the stems that may stand for it, which are its own, a
-synonym's, those of words that begin with it, or those of words that it may be a
-misspelling of. All clauses must match. If nothing matches all of them, the largest part
-of the phrase that finds something is taken; if few products match, the clauses are
-widened. Then the best few hundred products are scored by where the words stand in them.
+Each word becomes a Clause: the stems that may stand for it (`clauses`). All clauses
+must match. If nothing matches all of them, the largest part of the phrase that finds
+something is taken; if few products match, the clauses are widened. Then the best few
+hundred products are scored by where the words stand in them.
 
 A phrase is data. It never becomes query syntax, since a stem has letters and digits
 only.
@@ -16,54 +15,33 @@ weights are tastes, and tests/catalog/test_search.py says which phrases must fin
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, combinations, islice
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, islice
 
+from shopwindow.catalog.index.clauses import (
+    FEW_RESULTS,
+    MAX_CHARACTERS,
+    Clause,
+    IndexReader,
+    clause_of,
+    clauses_of,
+    satisfying,
+    widened,
+)
 from shopwindow.catalog.index.words import (
-    FAR,
-    FARTHEST,
     POLITE_OPENING,
     PREPOSITIONS,
     PURPOSES,
     STOP_WORDS,
-    edits,
-    forms,
-    numbers,
-    reach,
     stem,
     words,
 )
 from shopwindow.catalog.protocol import Range
 
-MAX_CHARACTERS = 1000
-"""Of a phrase; the rest is ignored. Nobody types as much, and a request must not cost
-more.
-"""
-
 MAX_WORDS = 12
-"""Of a phrase that are searched for; the rest is ignored. Each costs a few statements.
-"""
-
-MAX_NAME_WORDS = 4
-"""A name that has synonyms has at most so many words: `dressing gown` has two."""
-
-MAX_COMPLETIONS = 40
-"""A beginning stands for at most so many words, the most frequent ones."""
-
-MAX_COMPLETION_PRODUCTS = 200_000
-"""A beginning stands for no more words once so many products have one of them.
-
-FTS5 reads the list of products of every word, so this bounds what one beginning costs.
-The most frequent word counts in any case. Larger or smaller numbers work as well.
-"""
-
-FEW_RESULTS = 10
-"""A phrase that finds fewer products is widened."""
-
-DERIVED_LETTERS = 3
-"""A word derived from another is at most so much longer: `warmth` is one letter longer.
+"""Words of a phrase that are searched for; the rest is ignored. Each costs a few
+statements. Larger or smaller numbers work as well.
 """
 
 MAX_SCORED = 400
@@ -75,21 +53,12 @@ smaller numbers work as well.
 """
 
 MAX_PARTS = 40
-"""If a phrase finds nothing as a whole, at most so many of its parts are tried."""
-
-MAX_CORRECTIONS = 4
-"""A misspelled word is taken for at most so many others."""
-
-FREQUENCY_BONUS = 0.08
-"""By so much a correction costs less for each factor e in the number of its products:
-of two words equally near, the more frequent one is likelier meant.
+"""If a phrase finds nothing as a whole, about so many of its parts are tried: of every
+size at least one. Each costs a statement or two. Larger or smaller numbers work as well.
 """
 
 SECOND_FIELD = 0.25
 """A word that stands in a second field, too, adds this part of its weight there."""
-
-NEARNESS = {"itself": 1.0, "synonym": 0.9, "corrected": 0.9, "begun": 0.8}
-"""How much a match counts, by how it came about."""
 
 HEAD_WEIGHT = 1.5
 """The word that names the thing sought weighs so much more than one that describes it.
@@ -120,53 +89,6 @@ _PRICE_LIMIT = re.compile(
 )
 
 
-class IndexReader(Protocol):
-    """What a search reads of the index."""
-
-    active: int
-    """How many products are active; only those are found."""
-
-    @property
-    def synonyms(self) -> Mapping[tuple[str, ...], Sequence[tuple[str, ...]]]:
-        """The stems of a word or a name → the stems of each of its synonyms."""
-        ...
-
-    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows of a statement."""
-        ...
-
-
-Alternative = tuple[tuple[str, ...], float]
-"""Stems that a product must all have, and how near they are to what was typed
-(NEARNESS).
-"""
-
-
-@dataclass(frozen=True)
-class Clause:
-    """One word of a phrase, or several that are one, and what may stand for it.
-
-    Attributes:
-        words: as they were typed.
-        alternatives: a product satisfies the clause if it has one of them.
-        products: how many products do, at most.
-        shown: how the word reads after it was corrected; None: it was not.
-    """
-
-    words: tuple[str, ...]
-    alternatives: tuple[Alternative, ...]
-    products: int
-    shown: str | None = None
-
-    def expression(self) -> str:
-        """Return the clause in FTS5's syntax."""
-        all_of = (
-            " AND ".join(f'"{stem}"' for stem in stems)
-            for stems, _ in self.alternatives
-        )
-        return " OR ".join(f"({stems})" for stems in all_of)
-
-
 @dataclass(frozen=True)
 class SearchResult:
     """What a phrase finds.
@@ -187,11 +109,10 @@ class SearchResult:
 
 
 def priced(phrase: str) -> tuple[str, Range | None]:
-    """Split a limit of prices off the end of a phrase: `earrings under 50`, `lamps over
-    $1,000`.
+    """Split a price limit off the end of a phrase, such as `earrings under 50`.
 
-    After `over`, a number is a price only with a currency: `vitamins for women over
-    50`.
+    After `over` a number is a price only with a currency: `lamps over $1,000`, but not
+    `vitamins for women over 50`.
     """
     match = _PRICE_LIMIT.search(phrase)
     if match is None:
@@ -202,28 +123,26 @@ def priced(phrase: str) -> tuple[str, Range | None]:
 
 
 def find(reader: IndexReader, phrase: str) -> SearchResult:
-    """Return what a phrase finds: all of its words, or the largest part that finds
-    something.
-    """
+    """Return what a phrase finds as a whole, or else its largest part that finds any."""
     typed, head, is_certain = _significant(phrase)
-    clauses: Sequence[Clause] = _clauses(reader, typed)
+    clauses: Sequence[Clause] = clauses_of(reader, typed)
     if not clauses:
         return SearchResult(())
 
-    ranks = _matching(reader, clauses)
+    ranks = satisfying(reader, clauses)
     if not ranks and _count_words(clauses) > 1:
         clauses = _best_part(reader, clauses, head, is_certain)
-        ranks = _matching(reader, clauses)
+        ranks = satisfying(reader, clauses)
 
     is_whole = _count_words(clauses) == len(typed)
     if is_whole and len(ranks) < FEW_RESULTS:
         wider = [
-            _widened(reader, clause, is_last=clause.words == (typed[-1],))
+            widened(reader, clause, is_last=clause.words == (typed[-1],))
             for clause in clauses
         ]
         if wider != list(clauses):
             corrected = _corrected(phrase, wider)
-            more = _matching(reader, wider)
+            more = satisfying(reader, wider)
             return SearchResult(more, tuple(wider), head, corrected, frozenset(ranks))
     return SearchResult(ranks, tuple(clauses), head, _corrected(phrase, clauses))
 
@@ -248,24 +167,6 @@ def _significant(phrase: str) -> tuple[list[str], str, bool]:
 
 def _count_words(clauses: Iterable[Clause]) -> int:
     return sum(len(clause.words) for clause in clauses)
-
-
-def _matching(
-    reader: IndexReader, clauses: Sequence[Clause], columns: str = "", limit: int = -1
-) -> list[int]:
-    """Return the ranks of the products that satisfy all clauses, in order.
-
-    ``columns`` restricts where the words may stand, in FTS5's syntax. ``limit`` -1 is
-    none.
-    """
-    if not clauses:
-        return []
-    expression = " AND ".join(f"({clause.expression()})" for clause in clauses)
-    rows = reader.rows(
-        "SELECT rowid FROM text WHERE text MATCH ? LIMIT ?",
-        (f"{columns}({expression})", limit),
-    )
-    return list(chain.from_iterable(rows))
 
 
 def _best_part(
@@ -295,8 +196,8 @@ def _best_part(
             parts = [part for part in parts if _has(part, head)]
         parts = parts[: max(1, MAX_PARTS - tried)]
         tried += len(parts)
-        matching = [part for part in parts if _matching(reader, part, limit=1)]
-        in_names = (part for part in matching if _matching(reader, part, IN_NAME, 1))
+        matching = [part for part in parts if satisfying(reader, part, limit=1)]
+        in_names = (part for part in matching if satisfying(reader, part, IN_NAME, 1))
         if matching:
             return next(in_names, matching[0])
     return ()
@@ -310,7 +211,7 @@ def _separated(reader: IndexReader, clause: Clause) -> list[Clause]:
     """Return a clause for each word of a clause that took several words as one."""
     if len(clause.words) < 2:
         return [clause]
-    separate = [_clause_of(reader, word) for word in clause.words]
+    separate = [clause_of(reader, word) for word in clause.words]
     return [part for part in separate if part] or [clause]
 
 
@@ -330,259 +231,6 @@ def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
     if not shown:
         return None
     return " ".join(shown.get((word,), word) for word in words(phrase[:MAX_CHARACTERS]))
-
-
-# -- words → clauses -------------------------------------------------------------------
-
-
-def _clauses(reader: IndexReader, typed: Sequence[str]) -> list[Clause]:
-    """Return what the words stand for, in their order. A word that is like no other is
-    left out.
-
-    Words that products have come first, because what an unknown word is taken for must
-    be found together with them.
-    """
-    by_place: dict[int, Clause] = {}
-    unknown: list[int] = []
-    next_place = 0
-    for place, word in enumerate(typed):
-        if place < next_place:  # an earlier clause has this word, too
-            continue
-        several = _name(reader, typed[place:]) or _joined(
-            reader, typed[place : place + 2]
-        )
-        clause = several or _clause_of(reader, word)
-        if clause:
-            by_place[place] = clause
-            next_place = place + len(clause.words)
-        else:
-            unknown.append(place)
-
-    for place in unknown:
-        is_last = place == len(typed) - 1
-        likely = _likely(reader, typed[place], list(by_place.values()), is_last)
-        if likely:
-            by_place[place] = likely
-    return [by_place[place] for place in sorted(by_place)]
-
-
-def _likely(
-    reader: IndexReader, word: str, others: Sequence[Clause], is_last: bool
-) -> Clause | None:
-    """Return what a word that no product has probably stands for.
-
-    The last word may be unfinished, and then what it begins comes before what it may be
-    a misspelling of.
-    """
-    completed = _completed(reader, word) if is_last else None
-    if completed and completed.products >= FEW_RESULTS:
-        return completed
-    respelled = _respelled(reader, word, others)
-    if completed and not _is_swapped(completed, respelled):
-        return completed
-    return respelled
-
-
-def _is_swapped(completed: Clause, respelled: Clause | None) -> bool:
-    """Whether a word is rather another with letters swapped, because more products have
-    that.
-
-    `candel` is candle, not the beginning of candelabra.
-    """
-    if respelled is None or respelled.shown is None:
-        return False
-    same_letters = sorted(respelled.shown) == sorted(completed.words[0])
-    return same_letters and respelled.products > completed.products
-
-
-def _count_products(reader: IndexReader, stems: Collection[str]) -> dict[str, int]:
-    """Return how many products have each stem; stems that none has are left out."""
-    marks = ",".join("?" * len(stems))
-    return dict(
-        reader.rows(
-            f"SELECT stem, products FROM stem WHERE stem IN ({marks})", list(stems)
-        )
-    )
-
-
-def _clause_of(reader: IndexReader, *typed: str) -> Clause | None:
-    """Return the clause of a word, or of several that are one name; None if no product
-    has it.
-
-    It holds the synonyms that products have, too.
-    """
-    own = tuple(map(stem, typed))
-    synonyms = reader.synonyms.get(own, ())
-    products = _count_products(
-        reader, {part for stems in (own, *synonyms) for part in stems}
-    )
-    candidates = [
-        (own, NEARNESS["itself"]),
-        *((synonym, NEARNESS["synonym"]) for synonym in synonyms),
-    ]
-    alternatives = tuple(
-        (stems, nearness)
-        for stems, nearness in candidates
-        if all(part in products for part in stems)
-    )
-    if not alternatives:
-        return None
-    total = sum(min(products[part] for part in stems) for stems, _ in alternatives)
-    return Clause(typed, alternatives, total)
-
-
-def _name(reader: IndexReader, typed: Sequence[str]) -> Clause | None:
-    """Return the clause of the longest name with synonyms that the words begin with, or
-    None.
-
-    A dressing gown is a robe.
-    """
-    for size in range(min(len(typed), MAX_NAME_WORDS), 1, -1):
-        if tuple(map(stem, typed[:size])) in reader.synonyms:
-            return _clause_of(reader, *typed[:size])
-    return None
-
-
-def _joined(reader: IndexReader, pair: Sequence[str]) -> Clause | None:
-    """Return the clause of two words that products write as one, such as `back pack`;
-    or None.
-    """
-    if len(pair) < 2:
-        return None
-    one, other, whole = stem(pair[0]), stem(pair[1]), stem("".join(pair))
-    products = _count_products(reader, {one, other, whole})
-    if whole not in products:
-        return None
-    as_one = ((whole,), NEARNESS["itself"])
-    if one in products and other in products:
-        as_two = ((one, other), NEARNESS["itself"])
-        return Clause(tuple(pair), (as_two, as_one), products[whole])
-    return Clause(tuple(pair), (as_one,), products[whole])
-
-
-def _completed(
-    reader: IndexReader, word: str, letters: int | None = None
-) -> Clause | None:
-    """Return the clause of the words that begin with this one, or None.
-
-    With ``letters`` they have at most so many letters more.
-    """
-    longest = MAX_CHARACTERS if letters is None else len(word) + letters
-    rows = reader.rows(
-        "SELECT stem, products FROM word WHERE word > ? AND word < ? AND length(word) <= ?"
-        " ORDER BY products DESC, word LIMIT ?",
-        (word, word + "\U0010ffff", longest, MAX_COMPLETIONS),
-    )
-    total = 0
-    stems: dict[str, None] = {}
-    for longer, products in rows:
-        if stems and total + products > MAX_COMPLETION_PRODUCTS:
-            break
-        stems[longer] = None
-        total += products
-    if not stems:
-        return None
-    return Clause(
-        (word,), tuple(((longer,), NEARNESS["begun"]) for longer in stems), total
-    )
-
-
-def _widened(reader: IndexReader, clause: Clause, is_last: bool) -> Clause:
-    """Return a clause with further alternatives, or the clause itself.
-
-    The last word also stands for all that it begins, any other for words derived from
-    it: `warm` also for warmth.
-    """
-    word, *more = clause.words
-    is_completed = clause.alternatives[0][1] == NEARNESS["begun"]
-    if more or clause.shown or is_completed or len(word) < 3:
-        return clause
-    if is_last:
-        longer = _completed(reader, word)
-    elif len(word) > DERIVED_LETTERS:
-        longer = _completed(reader, word, DERIVED_LETTERS)
-    else:
-        longer = None
-    if longer is None:
-        return clause
-    present = {stems for stems, _ in clause.alternatives}
-    added = tuple(pair for pair in longer.alternatives if pair[0] not in present)
-    return replace(clause, alternatives=clause.alternatives + added)
-
-
-def _respelled(
-    reader: IndexReader, word: str, others: Sequence[Clause]
-) -> Clause | None:
-    """Return a word that no product has in another spelling, or None.
-
-    It was misspelled, or products write it as two words. The first spelling that some
-    product has together with the ``others`` is taken.
-    """
-    spellings = [*_split(reader, word), *_nearest(reader, word)]
-    for clause in spellings:
-        if not others or _matching(reader, [*others, clause], limit=1):
-            return clause
-    return spellings[0] if spellings else None
-
-
-def _split(reader: IndexReader, word: str) -> Iterator[Clause]:
-    """Yield the word as two words that stand together in some product's name.
-
-    Each has three letters at least, or two if there are digits: `4pack`.
-    """
-    pairs = [(word[:place], word[place:]) for place in range(2, len(word) - 1)]
-    if not pairs:
-        return
-    shortest = 2 if any(map(str.isdigit, word)) else 3
-    products = _count_products(reader, {stem(part) for pair in pairs for part in pair})
-    for one, other in pairs:
-        stems = stem(one), stem(other)
-        if min(len(one), len(other)) < shortest or not all(
-            part in products for part in stems
-        ):
-            continue
-        count = min(products[part] for part in stems)
-        clause = Clause((word,), ((stems, NEARNESS["itself"]),), count)
-        if _matching(reader, [clause], "{name} : ", limit=1):
-            yield clause
-
-
-def _nearest(reader: IndexReader, word: str) -> list[Clause]:
-    """Return the words that a misspelled one may have been meant to be, the likeliest
-    first.
-    """
-    limit = FAR.get(len(word), FARTHEST)
-    for typed in numbers(word):
-        near = _near(reader, typed, limit)
-        if near:
-            return [replace(clause, words=(word,)) for clause in near]
-    return []
-
-
-def _near(reader: IndexReader, word: str, limit: float) -> list[Clause]:
-    """Return the words that cost at most ``limit`` to make of this one, the likeliest
-    first.
-
-    Words that share a form are candidates (`words.forms`); `words.edits` decides.
-    """
-    deletions = reach(word)
-    if not deletions:
-        return []
-    own_forms = list(forms(word, deletions))
-    marks = ",".join("?" * len(own_forms))
-    statement = f"SELECT DISTINCT word, stem, products FROM form JOIN word USING (word) WHERE form IN ({marks})"
-    candidates = []
-    for other, other_stem, products in reader.rows(statement, own_forms):
-        cost = edits(word, other)
-        if cost is not None and cost <= limit:
-            likely_cost = cost - FREQUENCY_BONUS * math.log(products)
-            candidates.append((likely_cost, other, other_stem, products))
-
-    by_stem: dict[str, Clause] = {}
-    for _, other, other_stem, products in sorted(candidates):
-        alternative = (other_stem,), NEARNESS["corrected"]
-        by_stem.setdefault(other_stem, Clause((word,), (alternative,), products, other))
-    return list(islice(by_stem.values(), MAX_CORRECTIONS))
 
 
 # -- the best first --------------------------------------------------------------------
@@ -619,10 +267,10 @@ def _candidates(
     """
     half = MAX_SCORED // 2
     if len(ranks) == len(found.ranks):  # no filter left any out
-        named = _matching(reader, found.clauses, IN_NAME, half)
+        named = satisfying(reader, found.clauses, IN_NAME, half)
     else:
         left = set(ranks)
-        matching = _matching(reader, found.clauses, IN_NAME)
+        matching = satisfying(reader, found.clauses, IN_NAME)
         named = [rank for rank in matching if rank in left][:half]
     by_rank = islice(ranks, MAX_SCORED - len(named))
     return sorted({*named, *by_rank, *found.first.intersection(ranks)})
