@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkdtemp
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -40,6 +41,9 @@ PATHS = [
     "/events",
     "/events?store=4001&state=to+come",
     "/promotions?q=pouch",
+    "/catalog",
+    "/catalog?category=110",
+    "/catalog?q=coat",
     "/calendar?month=2026-11",
     "/compare",
     "/compare?with=2026-12-20T09:00&at=2026-11-22T09:00",
@@ -75,9 +79,10 @@ class Preview:
 @contextmanager
 def preview(folder: Path, *options: str, bind: str = "127.0.0.1:0", **env: str) -> Iterator[Preview]:
     """`shopwindow preview` over a content folder, on a port that is free."""
+    cache = mkdtemp(prefix="shopwindow-preview-cache-")
     command = [sys.executable, "-m", "shopwindow", "preview", "--content", str(folder), "--bind", bind, *options]
     paths = [str(SOURCES), *filter(None, [env.get("PYTHONPATH")])]
-    variables = {**AS_INSTALLED, **env, "PYTHONPATH": os.pathsep.join(paths)}
+    variables = {**AS_INSTALLED, "XDG_CACHE_HOME": cache, **env, "PYTHONPATH": os.pathsep.join(paths)}
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -98,6 +103,7 @@ def preview(folder: Path, *options: str, bind: str = "127.0.0.1:0", **env: str) 
     finally:
         process.terminate()
         process.wait(20)
+        shutil.rmtree(cache, ignore_errors=True)
 
 
 @contextmanager

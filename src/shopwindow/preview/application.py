@@ -36,6 +36,7 @@ from shopwindow.preview.pages import (
     applications,
     ask,
     calendar,
+    catalog,
     compare,
     documents,
     offers,
@@ -79,6 +80,7 @@ PAGES = (
     MenuPage("/stores", "Stores", stores.page, stores.KIND),
     MenuPage("/events", "Events", offers.events, "event"),
     MenuPage("/promotions", "Promotions", offers.promotions, "promotion"),
+    MenuPage("/catalog", "Catalog", catalog.page, catalog.KIND),
     MenuPage("/calendar", "Calendar", calendar.page),
     MenuPage("/compare", "Compare", compare.page),
     MenuPage("/ask", "Ask", ask.page),
@@ -175,6 +177,7 @@ class _Drawing:
         self.templates.filters["moment"] = datetime.fromisoformat
         self.templates.filters["field"] = field
         self.templates.filters["json"] = json_text
+        self.templates.filters["dollars"] = dollars
 
     def endpoint(self, page: PageOf) -> Callable[[Request], Any]:
         """Return what answers requests for a page. Pages are drawn in a thread: one may
@@ -296,6 +299,11 @@ def time_of_day(moment: datetime, zone: ZoneInfo) -> str:
     """Return the time of an instant on a zone's clocks: 6:00 AM."""
     local = moment.astimezone(zone)
     return f"{local.hour % 12 or 12}:{local:%M %p}"
+
+
+def dollars(amount: float) -> str:
+    """Return an amount as people write it: $1,398.00."""
+    return f"${amount:,.2f}"
 
 
 def json_text(value: Any) -> str:

@@ -30,18 +30,20 @@ def run(
     interface: Interface,
     content: Path,
     out: Path,
+    cache: Path,
     bind: tuple[str, int],
     announce: Callable[[str], None],
     ready: Callable[[str], None],
 ) -> None:
     """Show a content folder at an address until a signal ends it.
 
+    ``out`` is where the releases are, and ``cache`` a folder for what can be made again.
     ``announce`` takes the code that browsers on other machines enter; ``ready`` the
     address, once it answers. Raises Failure where the address cannot be used.
     """
     listener = _listener(bind)
     host, port = listener.getsockname()[:2]
-    workspace = Workspace(interface, content, out)
+    workspace = Workspace(interface, content, out, cache)
     door = Guard(bind[0], port, announce)
     config = uvicorn.Config(
         application(workspace, door),

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -24,6 +25,7 @@ from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
+from shopwindow.preview.index_builds import IndexBuilds
 from shopwindow.problems import Failure, Misuse, sentence
 from shopwindow.release.changes import content_of
 from shopwindow.release.order import BuildOrder
@@ -123,11 +125,15 @@ class Workspace:
     """Checks a content folder, again whenever it is asked to, and remembers the outcome.
 
     ``folder`` is the content folder; ``out`` is where the releases are, which need not
-    exist.
+    exist. ``cache`` is a folder for what can be made again.
     """
 
-    def __init__(self, interface: Interface, folder: Path, out: Path) -> None:
+    def __init__(
+        self, interface: Interface, folder: Path, out: Path, cache: Path
+    ) -> None:
         self.interface, self.folder, self.out = interface, folder, out
+        self.cache = cache
+        self._index_builds: dict[str, IndexBuilds] = {}
         self._remembered = RememberedFiles()
         self._checking = threading.Lock()
         self._drawing = threading.Lock()  # pages are drawn in threads
@@ -232,18 +238,32 @@ class Workspace:
             snapshot.declared.schemas,
             moment,
             lambda live: "",  # the edge's configuration has no URL
-            self._program,
+            self.program,
             {},
         )
         return urls_to_purge(order, content, releases)
 
     @cached_property
-    def _program(self) -> str:
+    def program(self) -> str:
         """The digest of this program, which does not change while it runs."""
         collections = self.folder / COLLECTIONS
         return program_digest(
             self.interface, collections, without=(self.folder, self.out)
         )
+
+    def index_builds(
+        self, name: str, is_large: Callable[[Any], bool]
+    ) -> IndexBuilds | None:
+        """Return what builds an index of the working tree; None where the interface has
+        none of this name. ``is_large`` is that of `IndexBuilds`.
+        """
+        if name not in self._index_builds:
+            for index in self.interface.indexes:
+                if index.name == name:
+                    builds = IndexBuilds(index, self.cache, is_large)
+                    return self._index_builds.setdefault(name, builds)
+            return None
+        return self._index_builds[name]
 
     def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
         """Return the documents that are live at ``moment``; None while nothing can be

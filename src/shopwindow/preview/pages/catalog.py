@@ -1,0 +1,231 @@
+"""The catalog as customers find it: the tree of categories, a search, and product cards.
+
+A page for the kinds of `shopwindow.catalog`, which only an index holds. It shows the
+working tree's index once that is built, and until then that of the current release.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from shopwindow.catalog.index.building import CatalogIndex
+from shopwindow.catalog.protocol import Catalog, ProductQuery
+from shopwindow.catalog.rules import ends
+from shopwindow.preview.index_builds import IndexOfTree
+from shopwindow.preview.pages.documents import number
+from shopwindow.preview.visit import Page, Visit
+
+KIND = "product"
+
+INDEX = "catalog"
+
+CARDS_A_PAGE = 24
+"""Product cards of a page: divisible by the two, three and four columns that they have.
+"""
+
+MAX_PRODUCTS = 20_000
+"""Of more products the index is built only on request: it takes processor time that an
+editor of an event has no use for.
+"""
+
+MAX_STOCK = 20_000
+"""Pairs of a UPC and a store that are looked up for the cards of a page."""
+
+
+@dataclass(frozen=True)
+class CategoryNode:
+    """A category of the tree; ``children`` are those of an open one. ``is_open``: it is
+    the chosen one, or holds it.
+    """
+
+    id: int
+    name: str
+    is_chosen: bool
+    is_open: bool
+    children: tuple["CategoryNode", ...]
+
+
+@dataclass(frozen=True)
+class ProductCard:
+    """A product as a card shows it.
+
+    ``price`` is the lowest and the highest that its variants cost now, in dollars, and
+    ``regular`` the same without a sale; None where there is none. ``sendable`` of ``upcs`` UPCs
+    can be sent; ``stores`` have one of them, None where nobody counted.
+    """
+
+    id: int
+    name: str
+    brand: str
+    colors: tuple[str, ...]
+    price: tuple[float, float]
+    regular: tuple[float, float] | None
+    sendable: int
+    upcs: int
+    stores: int | None
+    rating: float | None
+    reviews: int
+    is_available: bool
+    path: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a choice leads to: a page of product ids, of so many."""
+
+    total: int
+    ids: Sequence[int]
+    corrected: str | None = None
+
+
+def page(visit: Visit) -> Page:
+    """Return the page of the catalog. Parameters: ``q`` is a phrase to search for,
+    ``category`` an id, and ``build`` asks for an index of many products.
+    """
+    tree = _index(visit)
+    released = visit.released.content.index(INDEX) if visit.released else None
+    catalog: Catalog | None = tree.opened or released
+    values: dict[str, Any] = {
+        "tree": tree,
+        "is_released": tree.opened is None and released is not None,
+        "release": visit.released.id[:12] if visit.released else "",
+        "q": visit.query.get("q", ""),
+        "max_products": MAX_PRODUCTS,
+        "roots": (),
+        "cards": (),
+        "found": Found(0, ()),
+        "page": 1,
+        "pages": 1,
+        "category": None,
+    }
+    if catalog is None:
+        return Page("catalog.html", "Catalog", values)
+    category = catalog.category(number(visit.query.get("category", "")))
+    wanted = max(1, number(visit.query.get("page", "1")))
+    found = _found(catalog, visit.query.get("q", "").strip(), category, wanted)
+    products = catalog.products(found.ids)
+    values |= {
+        "roots": _tree(catalog, category),
+        "category": category,
+        "found": found,
+        "cards": list(_cards(visit, catalog, [products[id] for id in found.ids])),
+        "page": wanted,
+        "pages": max(1, -(-found.total // CARDS_A_PAGE)),
+    }
+    return Page("catalog.html", "Catalog", values)
+
+
+# -- the index -------------------------------------------------------------------------
+
+
+def _index(visit: Visit) -> IndexOfTree:
+    """Return the index of the working tree at the chosen instant."""
+    workspace, snapshot = visit.workspace, visit.snapshot
+    builds = workspace.index_builds(INDEX, _is_large)
+    if builds is None or not isinstance(builds.index, CatalogIndex):
+        return IndexOfTree(failure="This interface has no catalog")
+    if snapshot.documents is None or visit.content is None:
+        return IndexOfTree(
+            failure="The catalog is empty until the content has no problem"
+        )
+    feeds = snapshot.documents.feeds.get(INDEX)
+    if feeds is None:
+        return IndexOfTree(failure="The content folder has no catalog")
+    requested = "build" in visit.query
+    return builds.of(feeds, visit.content, workspace.program, requested=requested)
+
+
+def _is_large(feeds: Any) -> bool:
+    """Return whether a checked catalog has more than MAX_PRODUCTS products."""
+    beyond = islice(feeds.products, MAX_PRODUCTS, MAX_PRODUCTS + 1)
+    return next(beyond, None) is not None
+
+
+# -- what is shown ---------------------------------------------------------------------
+
+
+def _found(
+    catalog: Catalog, phrase: str, category: Mapping[str, Any] | None, page: int
+) -> Found:
+    """Return the products of a phrase, else of a category, else all of them."""
+    query = ProductQuery(page=page, perpage=CARDS_A_PAGE, facets=False)
+    if phrase:
+        result = catalog.search(phrase, query)
+        return Found(result.total, result.ids, result.corrected)
+    if category is not None:
+        result = catalog.browse(category["id"], query)
+        return Found(result.total, result.ids)
+    offset = (page - 1) * CARDS_A_PAGE
+    return Found(*catalog.product_ids(offset=offset, limit=CARDS_A_PAGE))
+
+
+def _tree(
+    catalog: Catalog, chosen: Mapping[str, Any] | None
+) -> tuple[CategoryNode, ...]:
+    """Return the roots, open down to the chosen category."""
+    path: set[int] = set()
+    category = chosen
+    while category is not None:
+        path.add(category["id"])
+        parent = category["parent"]
+        category = None if parent is None else catalog.category(parent)
+
+    def node(id: int) -> CategoryNode:
+        found = catalog.category(id) or {"name": str(id), "children": ()}
+        children = tuple(map(node, found["children"])) if id in path else ()
+        is_chosen = chosen is not None and chosen["id"] == id
+        return CategoryNode(id, found["name"], is_chosen, id in path, children)
+
+    return tuple(map(node, catalog.roots()))
+
+
+def _cards(
+    visit: Visit, catalog: Catalog, products: Sequence[Mapping[str, Any]]
+) -> Iterator[ProductCard]:
+    having = _stores_having(visit, catalog, products)
+    kind = visit.snapshot.interface.kind[KIND]
+    for product in products:
+        upcs = product.get("upcs", ())
+        path, line = visit.files.streamed(kind, str(product["id"]))
+        regular = ends(product["price"]["regular"])
+        yield ProductCard(
+            product["id"],
+            product["name"],
+            product.get("brand", ""),
+            tuple(color["name"] for color in product.get("colors", ())),
+            (product["priceLow"], product["priceHigh"]),
+            regular if product["onsale"] else None,
+            sum(upc["available"] for upc in upcs),
+            len(upcs),
+            having.get(product["id"]),
+            product.get("rating"),
+            product.get("reviewCount", 0),
+            product["available"],
+            path,
+            line,
+        )
+
+
+def _stores_having(
+    visit: Visit, catalog: Catalog, products: Sequence[Mapping[str, Any]]
+) -> Mapping[int, int]:
+    """Return how many stores have each product; nothing where that is too much to
+    count.
+    """
+    stores = visit.content.documents("store") if visit.content else ()
+    locations = [store["locationNumber"] for store in stores]
+    owners = {
+        upc["upc"]: product["id"]
+        for product in products
+        for upc in product.get("upcs", ())
+    }
+    if not owners or len(owners) * len(locations) > MAX_STOCK:
+        return {}
+    statuses = catalog.availability(list(owners), locations)
+    having: dict[int, set[int]] = {id: set() for id in owners.values()}
+    for (upc, location), status in statuses.items():
+        if status != "UNAVAILABLE":
+            having[owners[upc]].add(location)
+    return {id: len(stores) for id, stores in having.items()}

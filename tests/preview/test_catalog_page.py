@@ -1,0 +1,120 @@
+"""The page of the catalog, and the index behind it, which is built while nobody waits."""
+
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from previews import Preview, browser, opened, preview, save
+from releases import documents, live, shopwindow
+from shopwindow.catalog.index.building import CATALOG
+from shopwindow.preview.index_builds import FILES_KEPT, IndexBuilds, IndexOfTree
+from shopwindow.problems import Failure
+
+SAMPLE = Path(__file__).parent.parent.parent / "content"
+PRODUCTS = "catalog/products/active.yaml"
+AT, INSTANT = "2026-11-22T09:00", "2026-11-22 09:00"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preview]:
+    """A preview of a copy of the sample, which has been released and changed since."""
+    folder, out = tmp_path_factory.mktemp("catalog") / "content", tmp_path_factory.mktemp("catalog") / "dist"
+    shutil.copytree(SAMPLE, folder)
+    assert shopwindow("build", "--content", folder, "--out", out, "--at", INSTANT).status == 0
+    save(folder / PRODUCTS, "name: Stride Running Tight", "name: Gallop Running Tight")
+    with preview(folder, "--out", str(out)) as started:
+        yield started
+
+
+def test_the_release_is_shown_until_the_content_folder_has_an_index(shown: Preview, chromium: Browser) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{shown.address}/catalog?at={AT}&q=running+tight")
+        first = page.content()
+        assert "This is release" in first
+        assert "Stride Running Tight" in first
+        card = page.get_by_role("article").filter(has_text="530100")
+        expect(card.get_by_role("heading")).to_have_text("Gallop Running Tight", timeout=20_000)
+        expect(page.get_by_text("This is release")).to_have_count(0)
+        expect(card).to_contain_text("Black")
+        expect(card).to_contain_text(re.compile(r"\$[0-9]+\.[0-9]{2}"))
+        expect(card).to_contain_text(re.compile("can be sent; in [0-9]+ stores?"))
+        expect(card.locator("a.file")).to_have_text(f"{PRODUCTS}:3")
+
+        save(shown.folder / PRODUCTS, "name: Gallop Running Tight", "name: Canter Running Tight")
+        expect(card.get_by_role("heading")).to_have_text("Canter Running Tight", timeout=20_000)
+    assert not list(shown.folder.rglob("*.index"))
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["with JavaScript", "without"])
+def test_categories_lead_to_their_products(shown: Preview, chromium: Browser, script: bool) -> None:
+    with opened(chromium, "phone", script=script) as page:
+        page.goto(f"{shown.address}/catalog?at={AT}")
+        tree = page.get_by_role("navigation", name="Categories")
+        tree.get_by_role("link", name="Women", exact=True).click()
+        tree.get_by_role("link", name="Women's Clothing").click()
+        expect(page.locator("#entries > p")).to_contain_text("in Women's Clothing")
+        expect(tree.locator("[aria-current]")).to_have_text("Women's Clothing")
+        page.get_by_label("Search the whole catalog").fill("wrap coat")
+        if not script:
+            page.get_by_role("button", name="Search").click()
+        expect(page.get_by_role("article").first).to_contain_text("Marlowe Wrap Coat")
+
+
+def test_every_product_has_a_card(shown: Preview) -> None:
+    cards: list[str] = []
+    for number in range(1, 20):
+        status, text = shown.get(f"/catalog?at={AT}&page={number}")
+        assert status == 200
+        cards += re.findall('<p class="id">.* ([0-9]+)</p>', text)
+    assert (len(cards), len(set(cards))) == (204, 204)
+
+
+# -- the index -------------------------------------------------------------------------
+
+
+def outcome(builds: IndexBuilds, feeds: Any, content: Any, *, requested: bool = False) -> IndexOfTree:
+    """What a build leads to, in the end."""
+    for _ in range(600):
+        state = builds.of(feeds, content, "program", requested=requested)
+        if not state.is_building:
+            return state
+        time.sleep(0.1)
+    raise AssertionError("it is still building")
+
+
+def test_many_products_are_indexed_only_on_request(tmp_path: Path) -> None:
+    feeds, content = documents(SAMPLE).feeds["catalog"], live(SAMPLE)
+    builds = IndexBuilds(CATALOG, tmp_path / "cache", lambda feeds: True)
+    assert outcome(builds, feeds, content) == IndexOfTree(is_large=True)
+    assert not (tmp_path / "cache").exists()
+    assert outcome(builds, feeds, content, requested=True).opened.product(530100)["name"] == "Stride Running Tight"
+    again = IndexBuilds(CATALOG, tmp_path / "cache", lambda feeds: True)
+    assert outcome(again, feeds, content).opened is not None  # the file is there already
+
+
+def test_a_build_that_fails_is_one_sentence_and_old_files_go(tmp_path: Path) -> None:
+    folder, cache = tmp_path / "content", tmp_path / "cache"
+    shutil.copytree(SAMPLE, folder)
+    builds = IndexBuilds(CATALOG, cache, lambda feeds: False)
+    for number in range(FILES_KEPT + 2):
+        save(folder / PRODUCTS, "name: Stride", f"name: Stride {number}")
+        assert outcome(builds, documents(folder).feeds["catalog"], live(folder)).opened is not None
+    assert len(list(cache.iterdir())) == FILES_KEPT
+
+    feeds, content = documents(folder).feeds["catalog"], live(folder)
+    (folder / PRODUCTS).write_text("- {")
+    failed = outcome(builds, feeds, content)
+    assert failed == IndexOfTree(failure=str(Failure(f"{PRODUCTS}: was changed while it was read; try again")))
+    assert len(list(cache.iterdir())) == FILES_KEPT
