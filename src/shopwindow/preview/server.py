@@ -21,6 +21,9 @@ SETTLE_MILLISECONDS = 50
 steps.
 """
 
+FIRST_LOOK_MILLISECONDS = 500
+"""After the watch began, and between two looks whether it shall end."""
+
 CLOSE_SECONDS = 1
 """For open pages when the preview ends: they wait for changes and have nothing to lose.
 """
@@ -81,19 +84,25 @@ def _listener(bind: tuple[str, int]) -> socket.socket:
 def _follow(workspace: Workspace, ended: threading.Event) -> None:
     """Check the folder whenever something in it changes, until ``ended``.
 
-    A folder that is removed ends the watch; it is looked for again once a second. A
-    fault of ours in one check is printed, and the next change is checked all the same.
+    What was saved between the first check and the beginning of the watch is looked for
+    once. A folder that is removed ends the watch; it is looked for again once a second.
+    A fault of ours in one check is printed, and the next change is checked all the same.
     """
     while not ended.is_set():
         try:
-            for _ in watch(
+            is_first = True
+            for changes in watch(
                 workspace.folder,
                 stop_event=ended,
                 debounce=10 * SETTLE_MILLISECONDS,
                 step=SETTLE_MILLISECONDS,
+                rust_timeout=FIRST_LOOK_MILLISECONDS,
+                yield_on_timeout=True,
                 raise_interrupt=False,
             ):
-                workspace.refresh()
+                if changes or (is_first and workspace.is_outdated()):
+                    workspace.refresh()
+                is_first = False
         except FileNotFoundError:
             workspace.refresh()
             ended.wait(1)

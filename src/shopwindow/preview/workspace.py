@@ -20,7 +20,7 @@ from shopwindow.content.documents import (
     live,
 )
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import COLLECTIONS
+from shopwindow.content.listing import COLLECTIONS, scan
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
 from shopwindow.interface.collections import Declared
@@ -155,6 +155,15 @@ class Workspace:
         with self._checking:
             self._snapshot = self._check(self._snapshot)
             return self._snapshot
+
+    def is_outdated(self) -> bool:
+        """Return whether files of documents are others than those that were checked."""
+        declared, checked = self._snapshot.declared, self._snapshot.checked
+        try:
+            sources, _ = scan(self.folder, declared.interface.kinds, declared.unread)
+        except OSError:
+            return True
+        return sources != checked.sources
 
     def _check(self, previous: Snapshot | None) -> Snapshot:
         """Run a check. A first one may use several processes; a later one runs beside
