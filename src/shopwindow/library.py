@@ -361,15 +361,15 @@ def why(
     """
     prepared = declared(interface, content)
     *kinds, id, pointer = names
-    known = prepared.interface
+    extended = prepared.interface
     if kinds:
-        kind = document.kind_named(known, kinds[0])
+        kind = document.kind_named(extended, kinds[0])
     elif id == SITE.name:
         kind = SITE
-    elif known.applications is None:
+    elif extended.applications is None:
         raise Misuse("", f"{id}: a KIND has to stand before it")
     else:
-        kind = known.kind[known.applications]
+        kind = extended.kind[extended.applications]
     return explanations(_shelf(content, checked, prepared), kind, id, pointer)
 
 
@@ -721,12 +721,11 @@ class NewKey:
 
 
 def new_key(interface: Interface, content: Path, application: str) -> NewKey:
-    """Make an API key for an application. Raises Misuse where the content has no such
-    one.
+    """Generate an API key for an application.
 
-    While the content has problems, nobody can tell which applications it has. One of
-    them may be that this application lacks its first key, so a key is made all the
-    same.
+    While the content has problems, nobody can say which applications it has. One of
+    the problems may be that this application lacks its first key, so a key is generated
+    all the same. Raises Misuse where the content has no such application.
     """
     documents = check(interface, content).documents
     if documents is None:

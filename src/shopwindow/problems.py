@@ -211,16 +211,14 @@ def pointer_text(pointer: Pointer) -> str:
     return "/".join(str(step).replace("~", "~0").replace("/", "~1") for step in pointer)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """Return the known name that is most like ``word``, or empty text."""
+def nearest(word: str, names: Iterable[str]) -> str:
+    """Return the one of some names that is most like ``word``, or empty text."""
     from difflib import get_close_matches  # 4 ms, needed only where something is wrong
 
-    folded = {name.casefold(): name for name in sorted(set(known))}
-    beginning = word.casefold()[
-        :200
-    ]  # difflib's time grows with the square of the length
-    close = get_close_matches(beginning, folded, n=1, cutoff=0.6)
-    return folded[close[0]] if close else ""
+    folded = {name.casefold(): name for name in sorted(set(names))}
+    beginning = word.casefold()[:200]  # difflib takes time by the square of the length
+    similar = get_close_matches(beginning, folded, n=1, cutoff=0.6)
+    return folded[similar[0]] if similar else ""
 
 
 def sentence(problem: Problem) -> str:

@@ -111,7 +111,7 @@ def issue(promotion: int, count: int, database: str, out: str) -> None:
 def import_codes(
     file: BinaryIO, promotion: int | None, database: str, out: str
 ) -> None:
-    """Take over codes that were made elsewhere: all of them, or none.
+    """Import codes that were issued elsewhere: all of them, or none.
 
     FILE (-: standard input) has one code a line: the promoId, a comma or space, and the
     code; with --promotion only the code. Exit status 0: all are imported; 1: some lines
@@ -278,7 +278,7 @@ def _promotions(ids: Sequence[int], out: str) -> dict[int, str]:
 
 
 def _open(url: str) -> Database:
-    """Return the database, brought to this program's form. Raises Failure."""
+    """Return the database after its migration. Raises Failure."""
     from shopwindow.retail.codes.table import SINGLE_USE_CODES
     from shopwindow.service.database.opening import open_database
 

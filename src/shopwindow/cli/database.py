@@ -89,7 +89,7 @@ def migrate(database: str) -> None:
     """Bring the database to this program's form, and print each step.
 
     All steps are done, or none. An older program may go on serving meanwhile. A
-    database that is not there yet is made.
+    database that is not there yet is created.
     """
     from shopwindow.service.database.migrate import left_alone
     from shopwindow.service.database.opening import open_database
@@ -159,8 +159,8 @@ def restore(database: str, source: str) -> None:
 
     path = _sqlite_file(database, RESTORE)
     former = put(Path(source), path, declared(interface().tables))
-    kept = str(former) if former else None
-    audit.record("restore", database=str(path), source=source, kept=kept)
+    former_path = str(former) if former else None
+    audit.record("restore", database=str(path), source=source, kept=former_path)
     what_was_there = f"; what was there is {former}" if former else ""
     click.echo(f"{path}: restored from {source}{what_was_there}")
 
@@ -185,7 +185,7 @@ def _days_by_name(
     multiple=True,
     metavar="NAME=DAYS",
     callback=_days_by_name,
-    help="How long the rows are kept that a table of the interface calls NAME, such as bags=90; "
+    help="How long the rows are stored that a table of the interface calls NAME, such as bags=90; "
     "repeatable.",
 )
 @BAGS_DAYS
@@ -200,7 +200,7 @@ def prune_database(
     log_dir: str,
     logs: int,
 ) -> None:
-    """Remove what the database and the mobile log keep only for a while.
+    """Remove what the database and the mobile log store only for a while.
 
     It is done in small steps, also while a service runs.
     """
@@ -214,15 +214,15 @@ def prune_database(
     days = {
         name: number for name, number in by_name.items() if number is not None
     } | keep
-    kept = {name: timedelta(days=number) for name, number in days.items()}
+    chosen = {name: timedelta(days=number) for name, number in days.items()}
     now = datetime.now(UTC)
     options: dict[str, int] = {}
     removed: dict[str, int] = {}
     try:
         with opened(database) as data:
-            times = lifetimes(data.tables, kept)
+            times = lifetimes(data.tables, chosen)
             options = {f"{name}_days": time.days for name, time in times.items()}
-            for what, number in prune(data, data.now(), kept):
+            for what, number in prune(data, data.now(), chosen):
                 removed[what] = number
                 click.echo(f"{what}: {number:,} removed")
         if log_dir:

@@ -25,16 +25,16 @@ def new_key(app: str, content: str) -> None:
     The key is printed this once: content holds only digests. The app and the edge's
     file of keys need the key; the application's apiKeys need the digest.
     """
-    made = library.new_key(interface(), Path(content), app)
-    if not made.application_checked:
+    new = library.new_key(interface(), Path(content), app)
+    if not new.application_checked:
         not_looked_up = f"{app!r} was not looked up among the applications"
         problems = "the content has problems (`shopwindow check`)"
         click.echo(f"shopwindow: {problems}, so {not_looked_up}", err=True)
     audit.record("key new", application=app)
-    click.echo(f"{app} {made.key}")
+    click.echo(f"{app} {new.key}")
     give = "give the key to the app and to the edge's keys file"
     click.echo(f"{give}; add its digest to apiKeys in the content:", err=True)
-    click.echo(f"  - {made.digest}", err=True)
+    click.echo(f"  - {new.digest}", err=True)
 
 
 @click.group()

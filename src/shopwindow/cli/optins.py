@@ -24,8 +24,8 @@ CHOICE_FIELDS = ("at", "application", "device", "choice", "user")
 """What `export` prints of a choice, in this order."""
 
 NOT_REACHED = """\
-not reached: backups made before; the mobile log, which names devices and users
-(`shopwindow prune-database --logs DAYS`); mails that wait or were given up, which are known by addresses alone
+not reached: older backups; the mobile log, which names devices and users
+(`shopwindow prune-database --logs DAYS`); mails that wait or were given up, which name people by address only
 (`shopwindow prune-database --mails DAYS`)"""
 """What `forget` cannot remove, and how long that stays."""
 
@@ -51,7 +51,7 @@ def optins() -> None:
     help="CSV with a line of headings, or a JSON object on each line.",
 )
 def export(database: str, since: str | None, form: str) -> None:
-    """Print every choice that was ever made, the oldest first.
+    """Print every choice that is stored, the oldest first.
 
     The columns are: when, application, device, IN or OUT, user.
     """
@@ -123,8 +123,8 @@ def _instant(text: str | None) -> str:
 
 @optins.command()
 @DATABASE_URL
-@click.option("--device", metavar="ID", help="Remove what is known of this device.")
-@click.option("--user", metavar="ID", help="Remove what is known of this user.")
+@click.option("--device", metavar="ID", help="Remove what is stored about this device.")
+@click.option("--user", metavar="ID", help="Remove what is stored about this user.")
 def forget(database: str, device: str | None, user: str | None) -> None:
     """Remove every row of a person, by --device or by --user, from all tables.
 

@@ -272,9 +272,9 @@ def prune(out: str, keep: int) -> None:
 
     The current one stays, and so does one that was current in the last hour.
     """
-    deleted, kept = library.prune(Path(out), keep)
+    deleted, remaining = library.prune(Path(out), keep)
     audit.record("prune", out=out, deleted=deleted)
-    click.echo(f"{len(deleted)} releases deleted, {kept} kept")
+    click.echo(f"{len(deleted)} releases deleted, {remaining} kept")
 
 
 @click.command()

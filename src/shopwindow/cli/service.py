@@ -65,7 +65,7 @@ from shopwindow.service.processors import processors
     envvar="SHOPWINDOW_THREADS",
     show_envvar=True,
     help="How many requests a worker handles at once. Writes that wait at the same time are "
-    "brought to the disk together.",
+    "written to the disk together.",
 )
 @click.option(
     "--memo",

@@ -28,9 +28,7 @@ BAR_WIDTH = 30
 """Characters of a progress bar: with its words and numbers it fits on a line of 80."""
 
 DAYS = click.IntRange(1, 3650)
-"""How long something may be kept: at most ten years, which is what bookkeeping asks
-for.
-"""
+"""Days for which something is stored: at most ten years, as bookkeeping requires."""
 
 
 class Setting(click.Option):
@@ -121,13 +119,13 @@ BAGS_DAYS = click.option(
     "--bags",
     type=DAYS,
     metavar="DAYS",
-    help="How long a bag is kept that nobody changes; default: 90 days.",
+    help="How long a bag is stored that nobody changes; default: 90 days.",
 )
 MAILS_DAYS = click.option(
     "--mails",
     type=DAYS,
     metavar="DAYS",
-    help="How long a mail is kept that could not be sent; default: 30 days.",
+    help="How long a mail is stored that could not be sent; default: 30 days.",
 )
 LOGS_DAYS = click.option(
     "--logs",
@@ -135,7 +133,7 @@ LOGS_DAYS = click.option(
     default=30,
     show_default=True,
     metavar="DAYS",
-    help="How long a file of the mobile log is kept after its last entry.",
+    help="How long a file of the mobile log is stored after its last entry.",
 )
 
 

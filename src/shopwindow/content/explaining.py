@@ -110,7 +110,7 @@ def extras(schema: Any, value: Any) -> list[str]:
 
 @cache
 def explaining() -> Any:
-    """Return the class of jsonschema's validators that explain, made safe.
+    """Return the class of jsonschema's validators that explain safely.
 
     It is built once, at the first problem: a check without problems does not import
     jsonschema.

@@ -12,8 +12,9 @@ NOTHING = "nothing is written here"
 """What is found where an editor wrote a key and no value."""
 
 NumberAt = Callable[[Pointer], str | None]
-"""Returns how the number at a place is written, such as 5.10; None where that is not
-known.
+"""Returns the digits of the number at a place, such as 5.10, as its file has them.
+
+It returns None where the file cannot be read again.
 """
 
 

@@ -26,8 +26,8 @@ least a thousand products, and a search that no visitor waits for.
 class Files:
     """Where values stand in the files of a content folder, as one check read them.
 
-    ``sources``: its files by path. A file is read when somebody asks for a place in it:
-    few files are asked for, and reading one takes a millisecond.
+    ``sources``: its files by path. A file is read when a place in it is needed: few
+    files are, and reading one takes a millisecond.
     """
 
     folder: Path

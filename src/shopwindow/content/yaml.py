@@ -1,11 +1,10 @@
-"""Reads one YAML text as a JSON value: only JSON's scalars are resolved, all else is
-text.
+"""Reads one YAML text as a JSON value: only JSON's scalars are resolved, the rest is text.
 
 How this works: libyaml parses the text into events, and `_ValueReader` builds the value
 from them. libyaml's tree of nodes would cost twice as much. A first reading keeps no
 pointers and no places, and ends at the first fault, because nearly every file is sound.
-Only for a text at fault a second reading collects every fault with its pointer. Where
-values stand is asked for even less often (`locate`), and takes a reading of its own.
+Only for a text at fault a second reading collects every fault with its pointer. Places
+of values are needed even less often; `locate` reads the text again for them.
 
 Anchors and aliases are admitted, within limits: an alias is the very value of its
 anchor, so a few lines could otherwise stand for a value of any size.
@@ -185,8 +184,8 @@ _TEXT_KEY = "text as a key, in quotes"
 class _ValueReader:
     """Builds one value from libyaml's events.
 
-    ``record``: called with the place of each value; without it, pointers are not kept
-    either. ``faults``: where to put faults that reading can go beyond; without it,
+    ``record``: called with the place of each value; without it, no pointers are
+    recorded either. ``faults``: where to put faults that reading can go beyond; without it,
     reading ends at the first.
     """
 

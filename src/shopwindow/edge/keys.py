@@ -1,9 +1,8 @@
-"""API keys: how one is made, and the file of keys that an edge's configuration is
-written from.
+"""Generates API keys, and reads the file of keys for an edge's configuration.
 
-Content holds digests of keys only, so that who reads the repository can ask for
-nothing. An edge compares keys themselves. They stand in a file of lines `<application>
-<key>`, outside of git.
+Content holds only digests of keys, so that whoever reads the repository has no key. An
+edge compares keys themselves. They stand in a file of lines `<application> <key>`,
+outside of git.
 """
 
 import re

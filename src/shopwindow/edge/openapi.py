@@ -342,7 +342,7 @@ def _success(operation: Operation, schemas: Schemas) -> Json:
     media = _media(operation.schema, schemas)
     headers = {
         "Cache-Control": {
-            "description": "How long the answer may be kept.",
+            "description": "How long the answer may be stored.",
             "schema": {"type": "string"},
         }
     }

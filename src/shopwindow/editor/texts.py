@@ -1,5 +1,4 @@
-"""What a YAML language server is told about a text, so that it takes what `check`
-takes.
+"""Schemas of texts for a YAML language server, so that it accepts what `check` accepts.
 
 How this works: our reader takes YAML as JSON, and renders `{{ }}` before a schema
 looks. A language server does neither. It reads TRUE as a boolean and 02116 as the
@@ -16,9 +15,7 @@ from typing import Any
 EditorSchema = dict[str, Any]
 
 HOLDS_EXPRESSION = r"\{\{"
-"""In a pattern: an expression stands in the text, and what it renders to is not known
-here.
-"""
+"""Part of a pattern: the text has an expression, and so a form that nobody can check."""
 
 QUOTE_NUMBERS = "text; put what looks like a number in quotes"
 

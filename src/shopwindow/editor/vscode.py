@@ -31,7 +31,7 @@ is the name of the content folder.
 """
 
 USUAL_CONTENT = "content"
-"""The name of a content folder that no command has to be told."""
+"""The name of the content folder that commands use without an option."""
 
 
 def files(interface: Interface, schemas: Schemas, content: str) -> dict[str, bytes]:

@@ -1,8 +1,7 @@
-"""A Call made of parsed arguments, in the one order that its canonical spelling and its
-file name have.
+"""Calls from parsed arguments, in the one order of canonical URLs and file names.
 
-`Call` stands beside `Operation`, for each names the other; who makes or reads Calls
-imports it from here.
+`Call` is defined beside `Operation`, because each refers to the other. Whoever creates
+or reads Calls imports it from here.
 """
 
 from shopwindow.content.yaml import Json

@@ -1,9 +1,8 @@
-"""A client asks for some fields of an item by a mask, such as
-`_fields=id,attributes(attribute(name))` (interface 4.4).
+"""Masks, by which clients select fields of items: `_fields=id,attributes(attribute(name))`.
 
-`parse` reads a mask, `format` writes its one canonical spelling, and `select` applies
-it. Names are sorted and each stands once, so that masks which keep the same are equal,
-and caches hold one response for them.
+Source: interface 4.4. `parse` reads a mask, `format` writes its one canonical text, and
+`select` applies it. Names are sorted and each stands once. So masks that select the same
+fields are equal, and caches store one response for them.
 """
 
 import re
@@ -12,24 +11,26 @@ from collections.abc import Iterator
 from shopwindow.content.yaml import Json
 
 Mask = tuple[tuple[str, "Mask | None"], ...]
-"""Names in order, each once; with a mask of its own where only a part of the value is
-kept.
-"""
+"""Names in order, each once, with a mask where only parts of the value are selected."""
 
 MAX_MASK_LENGTH = 1000
 """Characters of a mask."""
 
 MAX_MASK_DEPTH = 8
-"""Levels of a mask, which bound the recursion that a client can cause. The deepest
-response of the department store that has `_fields`, of stores, has four.
+"""Levels of a mask, which bound the recursion that a client can cause.
+
+The deepest response of the department store that has `_fields`, that of stores, has
+four.
 """
 
 _MASK_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*|[(),])", re.ASCII)
 
 
 def parse(text: str) -> Mask:
-    """Return the mask that a text spells. Raises ValueError; its message follows a
-    name.
+    """Return the mask of a text.
+
+    Raises ValueError, whose message continues a sentence that begins with the name of
+    the parameter.
     """
     if len(text) > MAX_MASK_LENGTH:
         raise ValueError(
@@ -67,11 +68,9 @@ def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask,
     names: dict[str, Mask | None] = {}
     while True:
         if index == len(tokens) or tokens[index][0] in "(),":
-            where = (
-                f"at character {tokens[index][1] + 1}"
-                if index < len(tokens)
-                else "at the end"
-            )
+            where = "at the end"
+            if index < len(tokens):
+                where = f"at character {tokens[index][1] + 1}"
             raise ValueError(
                 f"lacks a name {where}; write names as id,attributes(attribute(name))"
             )
@@ -91,7 +90,7 @@ def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask,
 
 
 def _union(one: Mask | None, other: Mask | None) -> Mask | None:
-    """Return the mask that keeps what either of two keeps. None keeps the whole value."""
+    """Return the mask that selects what either of two selects; None is the whole value."""
     if one is None or other is None:
         return None
     merged = dict(one)
@@ -101,7 +100,7 @@ def _union(one: Mask | None, other: Mask | None) -> Mask | None:
 
 
 def format(mask: Mask) -> str:
-    """Return the canonical spelling of a mask."""
+    """Return the canonical text of a mask."""
     return ",".join(
         name if inner is None else f"{name}({format(inner)})" for name, inner in mask
     )
@@ -114,14 +113,14 @@ def select(item: Json, mask: Mask, folded: bool = False) -> Json:
     case, and the item's may be in any.
     """
     wanted = dict(mask)
-    kept = {}
+    selected = {}
     for key, value in item.items():
         name = key.lower() if folded else key
         if name in wanted:
             part = _part(value, wanted[name], folded)
             if part is not None:
-                kept[key] = part
-    return kept
+                selected[key] = part
+    return selected
 
 
 def _part(value: Json, mask: Mask | None, folded: bool) -> Json | None:
@@ -134,6 +133,8 @@ def _part(value: Json, mask: Mask | None, folded: bool) -> Json | None:
     if isinstance(value, dict):
         return select(value, mask, folded)
     if isinstance(value, list):
-        kept = [select(item, mask, folded) for item in value if isinstance(item, dict)]
-        return kept if kept or not value else None
+        objects = [item for item in value if isinstance(item, dict)]
+        if value and not objects:
+            return None
+        return [select(item, mask, folded) for item in objects]
     return None

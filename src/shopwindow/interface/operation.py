@@ -261,8 +261,8 @@ class Operation:
     ``body_optional``: it may be missing; ``cookie``: a property of it that a cookie may
     hold. ``order_host``: it is served on the order host alone. ``own_failures``:
     failures have the form of single-use codes (interface 7.2). ``safe``: False for a
-    GET that writes, of which there is no HEAD. ``tagged``: responses have an ETag of
-    what is asked for, and If-Match is honored. ``limited``: it may be called only so
+    GET that writes, of which there is no HEAD. ``tagged``: responses have an ETag
+    of what they show, and If-Match is honored. ``limited``: it may be called only so
     often; ``allowance``: how often, where the service counts before the action.
     ``lifetime``: seconds for which caches may keep a response where site.yaml does not
     name the operation; None: site.yaml's default. ``sender`` returns who a request that

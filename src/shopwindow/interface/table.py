@@ -83,7 +83,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Personal:
-    """Rows that are a person's, known by a device, by a user or by either.
+    """Rows that are a person's, whom a device, a user or either identifies.
 
     ``rows`` is the SQL table. ``called`` is what removed rows are reported as; empty:
     they are not reported, because they only repeat what other rows say.

@@ -3,7 +3,7 @@ write.
 
 A thread watches the folder. Whenever a file is saved, the whole content is checked
 again (`workspace`), from memory where files did not change, and every open page fetches
-itself anew. Pages are rendered on the server by Jinja2 (templates/preview) and are
+itself again. Pages are rendered on the server by Jinja2 (templates/preview) and are
 complete without JavaScript; with it, htmx swaps the part of a page that changed.
 
 Each request sees one `Snapshot`: the outcome of one check. Pages show the documents of

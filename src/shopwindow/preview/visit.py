@@ -208,16 +208,18 @@ class Visit:
         return quote(path) + (f"?{urlencode(chosen)}" if chosen else "")
 
     def here(self, **more: Any) -> str:
-        """Return the address of this page with other parameters; one that is None is
-        left out.
+        """Return the address of this page with other parameters.
+
+        A parameter that is None or empty is left out.
         """
         merged = {**self.query, **more}
-        kept = {
+        parameters = {
             name: str(value)
             for name, value in merged.items()
             if value not in (None, "")
         }
-        return quote(self.path) + (f"?{urlencode(kept)}" if kept else "")
+        query = f"?{urlencode(parameters)}" if parameters else ""
+        return quote(self.path) + query
 
 
 @dataclass(frozen=True)

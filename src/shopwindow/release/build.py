@@ -3,7 +3,7 @@
 1. The documents that are live at the build's instant are the content.
 2. Its indexes are built, before anything else, because answers are rendered from them
    (`indexes`).
-3. A plan says which answers to render, and which files of the previous release to keep
+3. A plan says which answers to render, and which files of the previous release to reuse
    (`plan`, `previous`).
 4. The answers are rendered into a staging directory, where bytes that the previous
    release holds are linked (`render`, `stage`).
@@ -13,7 +13,7 @@
    directories are synced.
 
 The order is forced by the id. It follows from the digests of all files, so a build
-knows only after step 4 whether its release exists already. Where the plan keeps every
+knows only after step 4 whether its release exists already. Where the plan reuses every
 file, the build knows that before step 4, and skips it if the release exists.
 
 A build never moves `current`: `publish` does. So a build that fails, or is killed,
@@ -79,8 +79,8 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         unserved = stage_content(order, content, built_indexes, stage)
         plan = planned(order, content, previous, built_indexes.digests)
 
-        # Without an answer to render, the kept files are all files of the release.
-        files = StagedFiles(plan.kept)
+        # Without an answer to render, the reused files are all files of the release.
+        files = StagedFiles(plan.reused)
         manifest_bytes = unserved.manifest(files.lines)
         renders_nothing = not any(plan.answers)
         existed = renders_nothing and _exists(order, releases, manifest_bytes)
@@ -141,7 +141,7 @@ def _exists(order: BuildOrder, releases: Releases, manifest_bytes: bytes) -> boo
 def _put_in_place(releases: Releases, stage: Stage, release_id: str) -> None:
     """Rename the staged directory to releases/<id>.
 
-    All staged bytes are brought to disk before that, so a directory of that name is
+    All staged bytes are synced to the disk before that, so a directory of that name is
     complete even after a power cut.
     """
     path = releases.path(release_id)

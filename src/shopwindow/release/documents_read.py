@@ -1,7 +1,7 @@
 """Which documents an answer reads: those of its content, and those of its indexes.
 
-How this works: a view is asked of a `Recorded` content, and each Read that
-it leaves there is looked up again. Views are handed the very documents of the content,
+How this works: a view runs on a `Recorded` content, and each Read that it leaves there
+is looked up again. Views are handed the very documents of the content,
 which stay alive meanwhile. So a document that a Read returns is recognized by its
 Python id. Documents of an index are not among those; the index itself reports each one
 that it hands out.

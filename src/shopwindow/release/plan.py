@@ -1,11 +1,11 @@
-"""A plan says which answers a build renders, and which files it keeps unrendered.
+"""A plan says which answers a build renders, and which files it reuses.
 
 Every build records what each answer has read (`reads`). An answer that would read the
 same values now is the same, since views are pure. So its files keep their lines of the
 previous manifest, and its view does not run.
 
 Where no reads are recorded, or more than half of the answers are outdated, the plan is
-to render all answers. What it keeps otherwise saves time alone: a release has the same
+to render all answers. What it reuses otherwise saves time alone: a release has the same
 bytes either way.
 """
 
@@ -25,27 +25,27 @@ from shopwindow.release.reads import Digests, ReadRecord
 
 @dataclass(frozen=True)
 class RenderingPlan:
-    """What to render and what to keep.
+    """What to render, and what to reuse of the previous release.
 
     ``state``: digests of the program, of the schemas and of which answers there are;
     records of another state are void. ``digests``: of what the content returns now; the
     reads of rendered answers are recorded with them. ``answers``: those to render, in
     lists: first the answers of all operations that have few, then a list for each other
-    operation. ``kept``: path → line of the previous manifest, for the files that are
+    operation. ``reused``: path → line of the previous manifest, for the files that are
     not rendered. ``records``: what the answers behind these files have read.
     """
 
     state: Sequence[str]
     digests: Digests
     answers: Sequence[Sequence[PlannedAnswer]]
-    kept: Mapping[str, bytes] = field(default_factory=dict)
+    reused: Mapping[str, bytes] = field(default_factory=dict)
     records: Sequence[ReadRecord] = ()
 
 
 def planned(
     order: BuildOrder, content: Content, previous: Previous, indexes: Mapping[str, str]
 ) -> RenderingPlan:
-    """Return what to render of a content, and what to keep of the previous release.
+    """Return what to render of a content, and what to reuse of the previous release.
 
     ``indexes``: index name → digest of its rows. Raises Failure where the release would
     have more files than the order allows.
@@ -65,12 +65,12 @@ def planned(
 
     answers = prerender.planned_answers(operations, outdated)
     rendered_paths = _paths(answers)
-    kept = {
+    reused = {
         path: line
         for path, line in previous.lines.items()
         if path not in rendered_paths
     }
-    return RenderingPlan(state, digests, answers, kept, records)
+    return RenderingPlan(state, digests, answers, reused, records)
 
 
 def _check_size(operations: Sequence[PlannedOperation], allowed: int) -> None:

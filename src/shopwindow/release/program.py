@@ -138,7 +138,7 @@ def _modules(interface: Interface) -> Iterator[str]:
 
 
 def _parts(value: Any) -> list[Any]:
-    """Return what a value of an Interface is made of."""
+    """Return the values that a value of an Interface contains."""
     if isinstance(value, partial):
         return [value.func, *value.args, *value.keywords.values()]
     if is_dataclass(value) and not isinstance(value, type):

@@ -30,7 +30,7 @@ no longer a preview.
 
 @dataclass(frozen=True)
 class Purge:
-    """The URLs to purge, sorted; or a sentence that says why they are not known.
+    """The URLs to purge, sorted; or a sentence on why nobody can say which they are.
 
     ``but``: a sentence about URLs that are not among them, mostly empty.
     """
@@ -70,7 +70,7 @@ def urls_to_purge(order: BuildOrder, content: Content, releases: Releases) -> Pu
 
     files = list(prerender(answers, indexed, order.schemas, {}))
     rendered = {file.entry["path"] for file in files}
-    gone = previous.lines.keys() - plan.kept.keys() - rendered
+    gone = previous.lines.keys() - plan.reused.keys() - rendered
     urls = {*_differing(files, previous.lines), *_urls(gone, previous.lines)}
     but = ""
     if changed:

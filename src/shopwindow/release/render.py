@@ -3,7 +3,7 @@
 The work is cut into batches. What takes longest, an answer that holds every store, is a
 batch of its own and comes first; then batches of the other operations take turns, so
 that two processes seldom fill the same directory, which has one lock; then come the
-files that are kept as they are, which are only linked.
+files that are reused, which are only linked.
 
 A process writes no bytes that the previous release has or that it has written itself:
 it links them. Processes do not learn of each other's files while they work.
@@ -37,7 +37,7 @@ results to be read.
 """
 
 LINKS_A_BATCH = 512
-"""Kept files in a batch. Files that follow each other stand in few directories, and
+"""Reused files in a batch. Files that follow each other stand in few directories, and
 while a process links them, it is mostly alone there.
 """
 
@@ -51,13 +51,13 @@ reads once.
 
 @dataclass(frozen=True)
 class _Batch:
-    """Some answers to render, or the paths of some files to keep."""
+    """Some answers to render, or the paths of some files to reuse."""
 
     answers: Sequence[PlannedAnswer] = ()
-    kept: Sequence[str] = ()
+    reused: Sequence[str] = ()
 
     def __len__(self) -> int:
-        return len(self.answers) + len(self.kept)
+        return len(self.answers) + len(self.reused)
 
 
 StagedFile = tuple[str, bytes, str]
@@ -73,8 +73,8 @@ class StagedFiles:
     path whose bytes were written. ``records``: what the answers have read, encoded.
     """
 
-    def __init__(self, kept: Mapping[str, bytes]) -> None:
-        self.lines = dict(kept)
+    def __init__(self, reused: Mapping[str, bytes]) -> None:
+        self.lines = dict(reused)
         self.written: dict[str, str] = {}
         self.records: list[bytes] = []
         self._written_twice: set[str] = set()
@@ -130,7 +130,7 @@ def render(
         answer.operation.schema for answers in plan.answers for answer in answers
     }:
         schemas.validator(schema)  # compiled before the fork, for all processes
-    previous_files = previous.answers(previous.lines.keys() - plan.kept.keys())
+    previous_files = previous.answers(previous.lines.keys() - plan.reused.keys())
 
     def work(batches: Sequence[_Batch]) -> Iterator[tuple[list[StagedFile], bytes]]:
         reading, record, linking = (
@@ -143,8 +143,8 @@ def render(
             answers = _recorded(batch.answers, reading, record, plan.digests)
             rendered = prerender(answers, reading, schemas, previous_files, cache)
             files = [linking.rendered(file) for file in rendered]
-            for path in batch.kept:
-                linking.stage(path, manifest.digest_of(plan.kept[path]))
+            for path in batch.reused:
+                linking.stage(path, manifest.digest_of(plan.reused[path]))
             if len(record.readers) < SETS_A_RECORD and batch is not batches[-1]:
                 yield files, b""
                 continue
@@ -153,7 +153,7 @@ def render(
 
     batches = _batches(plan)
     total, done = sum(map(len, batches)), 0
-    files = StagedFiles(plan.kept)
+    files = StagedFiles(plan.reused)
     give_back()  # memory that reading left, before every process counts it as its own
     with shared(work, batches, order.processes) as results:
         stage.begin_to_settle()
@@ -177,8 +177,8 @@ def _batches(plan: RenderingPlan) -> list[_Batch]:
     ]
     # The first batch of each operation, then the second of each, and so on.
     turns = chain.from_iterable(zip_longest(*by_operation))
-    kept = [_Batch(kept=paths) for paths in _cut(list(plan.kept), LINKS_A_BATCH)]
-    return [*alone, *(batch for batch in turns if batch), *kept]
+    reused = [_Batch(reused=part) for part in _cut(list(plan.reused), LINKS_A_BATCH)]
+    return [*alone, *(batch for batch in turns if batch), *reused]
 
 
 def _cut(items: Sequence[BatchItem], length: int) -> list[Sequence[BatchItem]]:
@@ -235,14 +235,14 @@ class _Linking:
             self._stage.write(name, body or b"", digest)
 
 
-def merged(kept: Sequence[ReadRecord], new: Sequence[bytes]) -> Iterable[bytes]:
+def merged(reused: Sequence[ReadRecord], new: Sequence[bytes]) -> Iterable[bytes]:
     """Return the encoded records of a release.
 
-    ``kept``: those of the answers that were kept; ``new``: of those that were rendered,
-    encoded.
+    ``reused``: those of the answers whose files were reused. ``new``: those of the
+    answers that were rendered, encoded.
     """
-    if not kept:
+    if not reused:
         return new
     for record in new:
-        kept[0].merge(ReadRecord.decode(record))
-    return [record.encode() for record in kept]
+        reused[0].merge(ReadRecord.decode(record))
+    return [record.encode() for record in reused]

@@ -248,7 +248,7 @@ def _load(workers: list[WorkerNote]) -> Iterator[Metric]:
 
 def _database(state: DatabaseState) -> Iterator[Metric]:
     if state.has_database:
-        help = "Whether the database could be reached when it was last asked."
+        help = "Whether the database could be reached when it was last tried."
         yield GaugeMetricFamily("shopwindow_database_up", help, float(not state.fault))
 
 

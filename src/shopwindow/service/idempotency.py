@@ -60,8 +60,9 @@ def retry_of(call: Call, request: Request) -> Retry | None:
 
 
 def _name(sender: Sender, address: str) -> str:
-    """Return whom a key holds for, as one text; whoever is not named is told by the
-    address.
+    """Return whom a key holds for, as one text.
+
+    That is the device, the user or the name of the sender, or else the network address.
     """
     if sender.device is not None:
         return f"device {sender.device}"

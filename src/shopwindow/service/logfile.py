@@ -1,13 +1,12 @@
-"""The mobile log: each request appends its lines and brings them to the disk; files
-rotate.
+"""The mobile log: each request appends lines and syncs them to the disk; files rotate.
 
 How this works. Threads and processes take turns by a lock file, for as long as an
 append takes. The sync to the disk comes after the turn, so that others can append
 meanwhile and one sync serves several of them.
 
 Each request opens the log for itself. Linux reports a failed write-back once to each
-open file. With a shared one, the first of two requests that sync at once would be told
-of the failure, and the second would promise lines that are lost (fsync(2), errseq_t).
+open file. With a shared one, the first of two requests that sync at once would receive
+the failure, and the second would promise lines that are lost (fsync(2), errseq_t).
 
 No line is ever half there for long: what a full disk left of an append is cut off at
 once, and what a killed writer left is cut off by the next append.

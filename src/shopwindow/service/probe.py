@@ -67,5 +67,5 @@ def ask(address: Address) -> str:
         except TimeoutError:
             return f"no worker answered a read within {PROBE_SECONDS:g} s"
         except (OSError, HTTPException) as error:
-            return f"no worker can be asked: {error or type(error).__name__}"
-    return "" if response.status == 200 else f"a worker that was asked says: {reason}"
+            return f"no worker can be reached: {error or type(error).__name__}"
+    return "" if response.status == 200 else f"a worker answers: {reason}"

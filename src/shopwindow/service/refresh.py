@@ -68,7 +68,7 @@ def _times(started: Any, ended: Any, status: str) -> dict[str, Any]:
 
 
 def _instant(text: Any) -> str:
-    """Return a noted time by ISO 8601, with milliseconds and offset, or UNKNOWN_TIME."""
+    """Return a recorded time by ISO 8601, with milliseconds, or UNKNOWN_TIME."""
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:

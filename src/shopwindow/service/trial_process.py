@@ -41,8 +41,9 @@ class _Trial:
     def errors(
         self, samples: list[Mapping[str, Any]]
     ) -> Iterator[tuple[str, int | None, str]]:
-        """What is wrong with some samples: the template, the line where one is known,
-        words.
+        """Yield what is wrong with some samples.
+
+        Each entry has the template, the line (None where there is none) and words.
         """
         for variables in samples:
             try:

@@ -20,7 +20,7 @@ from shopwindow.starter.existing import Existing, existing
 from shopwindow.starter.skeleton import UNSTATED, Places, skeleton
 
 LONGEST_NAME = 60
-"""Characters of a file's name that are made from a document's: enough to know it by."""
+"""Characters of a document's name in the name of its file: enough to recognize it."""
 
 _NAME_OF_A_FILE = re.compile("[A-Za-z0-9_][A-Za-z0-9._-]*")
 

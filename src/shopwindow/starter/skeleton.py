@@ -97,7 +97,7 @@ def skeleton(
     """Return the text of a new document.
 
     ``value_at`` knows the values that this document has of its own. ``base`` is what
-    the document builds on: what stands there is not asked for again. ``about`` is the
+    the document builds on: what stands there is not required again. ``about`` is the
     first comment.
     """
     comment = [*_comment(places.description), *_comment(about)]
@@ -232,7 +232,7 @@ def _matches(pattern: Any, text: str) -> bool:
     try:
         return not isinstance(pattern, str) or re.search(pattern, text) is not None
     except re.error:
-        return True  # none of Python's: then it is not known
+        return True  # no pattern of Python: nobody can say
 
 
 def _is_object(place: Places) -> bool:

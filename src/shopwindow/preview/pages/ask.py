@@ -1,6 +1,4 @@
-"""Any read of the interface, asked of the working tree: the answer, and what it was
-made from.
-"""
+"""Any read of the interface, answered from the working tree, with what it reads there."""
 
 import shlex
 from collections import defaultdict

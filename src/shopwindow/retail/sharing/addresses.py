@@ -1,5 +1,4 @@
-"""E-mail addresses, checked and brought into one spelling by the package
-email-validator.
+"""Checks mail addresses and normalizes them, by the package email-validator.
 
 No name is looked up in the DNS: a request would wait for it, and a domain that has no
 server today may have one when the mail is sent.

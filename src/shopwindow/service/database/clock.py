@@ -1,4 +1,4 @@
-"""The time of a database's server, known without a query each time.
+"""The time of a database's server, without a query each time.
 
 How this works. Hosts that share a database may disagree about the time, so whatever
 they count, lease or store together goes by the server's clock. Each new connection asks
@@ -45,22 +45,22 @@ class ServerClock:
         server, arrived = synchronized
         return server + timedelta(seconds=time.monotonic() - arrived)
 
-    def set(self, server: datetime, asked: float) -> None:
+    def set(self, server: datetime, sent: float) -> None:
         """Take over the server's time, which has just arrived.
 
-        ``asked`` is the time.monotonic() at which the server was asked. Half of what
-        the way took is added, for the server read its clock somewhere in between.
+        ``sent`` is the time.monotonic() at which the query was sent. Half of the time
+        since then is added, for the server read its clock somewhere in between.
 
         A host that is off by more than MAX_CLOCK_DIFFERENCE reports it on standard
         error, once.
         """
         arrived = time.monotonic()
-        way = timedelta(seconds=arrived - asked)
-        self._synchronized = server.astimezone(UTC) + way / 2, arrived
+        round_trip = timedelta(seconds=arrived - sent)
+        self._synchronized = server.astimezone(UTC) + round_trip / 2, arrived
 
         difference = datetime.fromtimestamp(self._host(), UTC) - self.now()
         with self._lock:
-            is_small = abs(difference) - way <= MAX_CLOCK_DIFFERENCE
+            is_small = abs(difference) - round_trip <= MAX_CLOCK_DIFFERENCE
             if is_small or self._has_reported:
                 return
             self._has_reported = True

@@ -45,7 +45,7 @@ def late_database(
 
     ``tables`` are what actions write there (Interface.tables), and ``connections`` is
     the most that this process opens to a server. With ``migrate``, the database is
-    brought to their form before it is used.
+    migrated before it is used.
 
     Raises Failure for what waiting does not repair: a malformed URL, a newer database.
     """

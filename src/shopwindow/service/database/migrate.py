@@ -27,8 +27,9 @@ higher one.
 
 
 class Inspected(Session, Protocol):
-    """A transaction that can say which SQL tables there are, which each engine is asked
-    in its own words.
+    """A transaction that can say which SQL tables there are.
+
+    Each engine has a query of its own for that.
     """
 
     def has_table(self, name: str) -> bool:

@@ -301,9 +301,9 @@ class PostgreSQL:
         return self._clock.now()
 
     def _set_clock(self, connection: psycopg.Connection[Row]) -> None:
-        asked = time.monotonic()
+        sent = time.monotonic()
         ((server,),) = connection.execute("SELECT clock_timestamp()").fetchall()
-        self._clock.set(server, asked)
+        self._clock.set(server, sent)
 
     def fault(self) -> str:
         try:

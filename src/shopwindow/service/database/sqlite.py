@@ -91,7 +91,7 @@ class _Waiting:
 
 
 class SQLite:
-    """A Database in a file, which is made with its folders where it is missing.
+    """A Database in a file, which is created with its folders where it is missing.
 
     ``patience`` is for how many seconds a write waits for its turn.
 
@@ -410,5 +410,5 @@ def _is_of_one_action(error: sqlite3.Error) -> bool:
 
 
 def _code(error: sqlite3.Error) -> int | None:
-    """SQLite's result code; None where Python saw the error before it asked SQLite."""
+    """Return SQLite's result code; None where Python raised before it called SQLite."""
     return getattr(error, "sqlite_errorcode", None)

@@ -227,7 +227,7 @@ def backup(path: Path, target: Path, tables: TablesByName) -> int:
 def restore(copy: Path, path: Path, tables: TablesByName) -> Path | None:
     """Put a backup in a database's place.
 
-    Returns where the former database is kept; None where there was none. Raises
+    Returns the path of the former database; None where there was none. Raises
     Failure, also while the database is in use. If this is killed, an intact database is
     there in any case: the old one or the new one.
     """
