@@ -67,7 +67,7 @@ class Case:
         return window if window.start < window.end else None
 
     def window(self, document: Document) -> Window | None:
-        """Return when a document is live; None where its window or the zone is wrong."""
+        """Return when a document is live; None where its window or zone is wrong."""
         return self.windows.get(id(document), ALWAYS)
 
     def having(self, kind: str, *parts: Pointer) -> list[Document]:

@@ -88,7 +88,7 @@ def fits(keyword: str, wanted: Json, value: Json) -> bool:
 
 @lru_cache(maxsize=1024)
 def _keyword_validator(keyword: str, wanted: bytes) -> Any:
-    """Return a validator of one keyword; ``wanted`` is JSON, so that it can be cached."""
+    """Return a validator of one keyword; ``wanted`` is JSON, which can be cached."""
     from jsonschema_rs import Draft202012Validator
 
     return Draft202012Validator({keyword: orjson.loads(wanted)}, validate_formats=True)

@@ -53,17 +53,18 @@ class Kind:
     content folder, ``schema`` below schemas/.
 
     ``ids`` are properties whose values are unique, and the last of them identifies a
-    document; a document without ids is compared as a whole. ``named_by_file``:
-    each document has a file of its own, named as its identity. ``order`` names the properties by which answers and
-    content.json are sorted, by default the identity; no two documents may have the same
-    values of all of them. ``title`` leads to what people call a document.
+    document; a document without ids is compared as a whole. ``named_by_file``: each
+    document has a file of its own, which has its identity as its name. ``order`` names
+    the properties by which answers and content.json are sorted, by default the
+    identity; no two documents may have the same values of all of them. ``title`` leads
+    to what people call a document.
 
     A ``scheduled`` kind may have a publish window, whose ends are boundaries. A
     ``layered`` kind may build on bases by `extends`. A ``streamed`` kind is read one
     document at a time, for there may be millions; only an Index holds it.
 
-    ``references`` are checked, and followed by `uses` and `retire`. ``dates`` are
-    for the calendar. They are read on the clocks of the zone that stands in the property
+    ``references`` are checked, and followed by `uses` and `retire`. ``dates`` are for
+    the calendar. They are read on the clocks of the zone that stands in the property
     ``zone_of_dates`` of the document that is referred to; without it, of the site's.
 
     Three sorts of functions yield findings. ``rules`` state what no schema can:
@@ -95,7 +96,7 @@ class Kind:
         return self.ids[-1] if self.ids else None
 
     def place(self, value: Mapping[str, Any]) -> tuple[Any, ...]:
-        """Return what a document is sorted by: the values of ``order``, or its identity."""
+        """Return what a document is sorted by: values of ``order``, or its identity."""
         order = self.order or self.ids[-1:]
         return tuple(value[name] for name in order)
 

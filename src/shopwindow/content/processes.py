@@ -57,9 +57,9 @@ def shared(
 ) -> Iterator[Iterator[WorkResult]]:
     """Yield an iterator of results, one for each item, in the order of the items.
 
-    ``work`` is called once in each of ``jobs`` processes, with that process's items, and
-    yields a result for each. With one job, or where the system cannot fork, it runs in
-    this process.
+    ``work`` is called once in each of ``jobs`` processes, with that process's items,
+    and yields a result for each. With one job, or where the system cannot fork, it runs
+    in this process.
 
     The processes are at work when the block begins. They end by themselves when the
     iterator does; a block that is left before that kills them. The iterator raises what

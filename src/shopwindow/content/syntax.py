@@ -78,7 +78,7 @@ _MESSAGES_AT_BEGINNING = {
         "a closing quote like the opening one",
     ),
 }
-"""The same for messages about something that began earlier: its beginning is the place."""
+"""The same for messages about a thing whose beginning is the place to look at."""
 
 _COLON_WITHOUT_SPACE = (
     "a colon without a space after it",

@@ -1,4 +1,4 @@
-"""Reads one YAML text as a JSON value: only JSON's scalars are resolved, the rest is text.
+"""Reads one YAML text as a JSON value; what is no scalar of JSON is text.
 
 How this works: libyaml parses the text into events, and `_ValueReader` builds the value
 from them. libyaml's tree of nodes would cost twice as much. A first reading keeps no
@@ -185,8 +185,8 @@ class _ValueReader:
     """Builds one value from libyaml's events.
 
     ``record``: called with the place of each value; without it, no pointers are
-    recorded either. ``faults``: where to put faults that reading can go beyond; without it,
-    reading ends at the first.
+    recorded either. ``faults``: where to put faults that reading can go beyond; without
+    it, reading ends at the first.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from typing import Any
 EditorSchema = dict[str, Any]
 
 HOLDS_EXPRESSION = r"\{\{"
-"""Part of a pattern: the text has an expression, and so a form that nobody can check."""
+"""Part of a pattern: the text has an expression, so its form cannot be checked."""
 
 QUOTE_NUMBERS = "text; put what looks like a number in quotes"
 

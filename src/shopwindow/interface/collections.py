@@ -79,7 +79,7 @@ def _is_one_text(text: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Single:
-    """The view of `GET <path>/{ids}`: the live documents with these ids, in their order."""
+    """The view of `GET <path>/{ids}`: live documents, in the order of these ids."""
 
     collection: Collection
 

@@ -1,8 +1,8 @@
-"""Masks, by which clients select fields of items: `_fields=id,attributes(attribute(name))`.
+"""Masks, by which clients select fields of items (interface 4.4).
 
-Source: interface 4.4. `parse` reads a mask, `format` writes its one canonical text, and
-`select` applies it. Names are sorted and each stands once. So masks that select the same
-fields are equal, and caches store one response for them.
+Such is `_fields=id,attributes(attribute(name))`. `parse` reads a mask, `format` writes
+its one canonical text, and `select` applies it. Names are sorted and each stands once.
+So masks that select the same fields are equal, and caches store one response for them.
 """
 
 import re
@@ -90,7 +90,7 @@ def _names(tokens: list[tuple[str, int]], index: int, depth: int) -> tuple[Mask,
 
 
 def _union(one: Mask | None, other: Mask | None) -> Mask | None:
-    """Return the mask that selects what either of two selects; None is the whole value."""
+    """Return the mask that selects what either selects; None is the whole value."""
     if one is None or other is None:
         return None
     merged = dict(one)

@@ -1,8 +1,9 @@
-"""The formats of responses, JSON and XML (wire shapes §1), and which one a request gets.
+"""The formats of responses (wire shapes §1), and which one a request gets.
 
-Both are encodings of one JSON value. In XML a key becomes an element, and an array
-repeats its element; the schema decides only the name of the root. XML has no types and
-no arrays, so reading it back takes a Shape, which is what a schema says of types.
+JSON and XML are encodings of one JSON value. In XML a key becomes an element, and an
+array repeats its element; the schema decides only the name of the root. XML has no
+types and no arrays, so reading it back takes a Shape, which is what a schema says of
+types.
 """
 
 import re
@@ -357,7 +358,7 @@ _MEDIA_RANGE = re.compile(
     rf"({_HTTP_TOKEN})/({_HTTP_TOKEN})((?:{_PARAMETER})*)", re.ASCII
 )
 _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)
-"""The weight of a media range (RFC 9110 §12.4.2), or one such as `.2`, as Java writes it."""
+"""The weight of a media range (RFC 9110 §12.4.2), or one such as Java's `.2`."""
 
 
 @lru_cache(maxsize=256)

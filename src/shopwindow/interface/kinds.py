@@ -478,7 +478,7 @@ class Callback:
 
 
 def _choice(word: str, choices: tuple[str, ...]) -> str:
-    """Return the word if it is one of the choices. Raises ValueError, with a suggestion."""
+    """Return the word if it is one of the choices. Raises ValueError."""
     if word not in choices:
         suggestion = nearest(word, choices)
         hint = f"; did you mean {suggestion}?" if suggestion else ""

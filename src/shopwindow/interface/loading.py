@@ -36,7 +36,7 @@ def load(name: str) -> Interface:
             raise Failure(
                 f"--interface {name}: there is no module {error.name} to import"
             ) from None
-        raise  # the module itself imports what is missing: its author needs the traceback
+        raise  # the module imports what is missing: its author needs the traceback
     interface = getattr(module, attribute, None)
     if not isinstance(interface, Interface):
         what = "nothing" if interface is None else f"a {type(interface).__name__}"
@@ -54,8 +54,8 @@ def from_environment(environment: Mapping[str, str]) -> Interface:
 def program_schemas(interface: Interface, *own: Path) -> Schemas:
     """Return the schemas of the engine and of an Interface.
 
-    ``own`` are folders of editors, whose schemas replace those of the engine. The schema
-    of site.yaml consists of the engine's part, the parts of the Interface's
+    ``own`` are folders of editors, whose schemas replace those of the engine. The
+    schema of site.yaml consists of the engine's part, the parts of the Interface's
     ``families``, and a part in the Interface's own folder.
     """
     interface_folders = [Path(str(interface.schemas))] if interface.schemas else []
@@ -64,7 +64,7 @@ def program_schemas(interface: Interface, *own: Path) -> Schemas:
 
 
 def template_folders(interface: Interface, *own: Path) -> list[Path]:
-    """Return the folders in which a template is searched for; the first that has it wins.
+    """Return the folders to search for a template; the first that has it wins.
 
     ``own`` are folders of editors or operators. The Interface's and the program's
     follow.

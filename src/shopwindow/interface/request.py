@@ -40,7 +40,7 @@ class Request(NamedTuple):
     address: str = ""
     """The client's network address."""
     malformed: Fault | None = None
-    """Why the message gets 400, whatever its path (RFC 9112); None: it is well formed."""
+    """Why the message gets 400, whatever its path (RFC 9112); None: it is right."""
 
     @property
     def target(self) -> str:

@@ -1,4 +1,7 @@
-"""From a request's path and method to the operation: only this module compares paths."""
+"""From a request's path and method to the operation.
+
+No other module compares paths.
+"""
 
 from collections.abc import Iterable
 
@@ -90,7 +93,7 @@ class Routes:
 
 
 def _match(pattern: list[str], segments: list[str]) -> dict[str, str] | None:
-    """Return the texts of a path's parameters; None where the pattern does not match."""
+    """Return the texts of a path's parameters; None where it does not match."""
     texts = {}
     for part, segment in zip(pattern, segments, strict=True):
         if part.startswith("{"):

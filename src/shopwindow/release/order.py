@@ -24,8 +24,8 @@ class BuildOrder:
     of the edge's configuration. ``program``: a digest of this program. ``note``: what
     else build.json shall say. ``jobs``: how many processes share the work; None: one a
     processor. ``fresh``: take nothing over from the previous release. ``progress`` is
-    called with how many answers and reused files are done, and of how many. ``allowed``:
-    the most files that there may be. ``clock`` returns the time when the build ends;
+    called with how many answers and reused files are done, and of how many.
+    ``allowed``: the most files that there may be. ``clock`` returns the time when the build ends;
     None: build.json does not say it.
     """
 

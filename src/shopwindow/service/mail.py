@@ -56,8 +56,8 @@ class Patience:
     another one tries its mail after that. ``first`` and ``longest`` are the first and
     the longest pause before a mail that was put off is tried again; each pause is twice
     as long as the one before. After so many times, ``deferred``, the mail is
-    dead-lettered: sixteen take a day and a half. ``poll`` is the pause between two queries
-    for mails that are due, and ``outage`` the longest pause while the server
+    dead-lettered: sixteen take a day and a half. ``poll`` is the pause between two
+    queries for mails that are due, and ``outage`` the longest pause while the server
     cannot be reached.
     """
 

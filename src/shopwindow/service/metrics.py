@@ -6,8 +6,8 @@ type and process; a scrape adds them up. To open or grow one needs a file descri
 which can be lacking. So nothing here raises: a fault of the metrics costs that count,
 is reported once a minute, and neither a request nor a write fails for it.
 
-A request is recorded in a list. A thread counts and writes all notes together, ten times a
-second, because counting each by itself would take a third of the time of a dynamic
+A request is recorded in a list. A thread counts and writes all notes together, ten
+times a second, because counting each by itself would take a third of the time of a dynamic
 response. The thread ends last, after all threads that may answer, so that only a
 process that is killed loses notes.
 """

@@ -1,4 +1,4 @@
-"""Any read of the interface, answered from the working tree, with what it reads there."""
+"""Any read of the interface, answered from the working tree, with what it reads."""
 
 import shlex
 from collections import defaultdict
