@@ -237,13 +237,13 @@ def _corrected(phrase: str, clauses: Iterable[Clause]) -> str | None:
 
 
 def ordered(
-    reader: IndexReader, found: SearchResult, ranks: Sequence[int], most: int
+    reader: IndexReader, result: SearchResult, ranks: Sequence[int], most: int
 ) -> list[int]:
     """Return the first ``most`` of ``ranks``, the best match first.
 
     Args:
-        found: the result that the ranks are from.
-        ranks: those of ``found`` that filters left, in order.
+        result: the result that the ranks are from.
+        ranks: those of ``result`` that filters left, in order.
         most: as many as the pages up to the one that is shown hold.
 
     Of more than `MAX_SCORED`, only those with the words in their names and the best by
@@ -251,8 +251,8 @@ def ordered(
     """
     candidates: Sequence[int] = ranks
     if len(ranks) > MAX_SCORED:
-        candidates = _candidates(reader, found, ranks)
-    best = _by_score(reader, found, candidates)
+        candidates = _candidates(reader, result, ranks)
+    best = _by_score(reader, result, candidates)
     if len(best) < most and len(candidates) < len(ranks):
         scored = set(best)
         best += islice((rank for rank in ranks if rank not in scored), most - len(best))
@@ -260,30 +260,30 @@ def ordered(
 
 
 def _candidates(
-    reader: IndexReader, found: SearchResult, ranks: Sequence[int]
+    reader: IndexReader, result: SearchResult, ranks: Sequence[int]
 ) -> Sequence[int]:
     """Return the ranks that are worth scoring: `MAX_SCORED`, half of them with words in
     names.
     """
     half = MAX_SCORED // 2
-    if len(ranks) == len(found.ranks):  # no filter left any out
-        named = satisfying(reader, found.clauses, IN_NAME, half)
+    if len(ranks) == len(result.ranks):  # no filter left any out
+        named = satisfying(reader, result.clauses, IN_NAME, half)
     else:
         left = set(ranks)
-        matching = satisfying(reader, found.clauses, IN_NAME)
+        matching = satisfying(reader, result.clauses, IN_NAME)
         named = [rank for rank in matching if rank in left][:half]
     by_rank = islice(ranks, MAX_SCORED - len(named))
-    return sorted({*named, *by_rank, *found.first.intersection(ranks)})
+    return sorted({*named, *by_rank, *result.first.intersection(ranks)})
 
 
 def _by_score(
-    reader: IndexReader, found: SearchResult, ranks: Sequence[int]
+    reader: IndexReader, result: SearchResult, ranks: Sequence[int]
 ) -> list[int]:
     """Return ranks by their score; those found before the phrase was widened come
     first.
     """
-    clauses = found.clauses
-    weights = [_weight(reader, clause, found.head) for clause in clauses]
+    clauses = result.clauses
+    weights = [_weight(reader, clause, result.head) for clause in clauses]
     nearness_by_stem: dict[str, list[tuple[int, float]]] = {}
     for number, clause in enumerate(clauses):
         for stems, nearness in clause.alternatives:
@@ -296,7 +296,11 @@ def _by_score(
         f"SELECT rank, text FROM short WHERE rank IN ({marks})", list(ranks)
     )
     scored = [
-        (rank not in found.first, -_score(text, nearness_by_stem, weights, exact), rank)
+        (
+            rank not in result.first,
+            -_score(text, nearness_by_stem, weights, exact),
+            rank,
+        )
         for rank, text in rows
     ]
     return [rank for *_, rank in sorted(scored)]
