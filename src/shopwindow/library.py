@@ -410,12 +410,12 @@ def retire(
     choice, and Failure for a file that has to be edited by hand.
     """
     prepared = declared(interface, content)
-    known = prepared.interface
+    extended = prepared.interface
     return retirement(
         _shelf(content, checked, prepared),
-        known.kinds,
-        known.rules,
-        document.kind_named(known, kind),
+        extended.kinds,
+        extended.rules,
+        document.kind_named(extended, kind),
         id,
         on,
         now or datetime.now(UTC),

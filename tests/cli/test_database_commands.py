@@ -51,7 +51,7 @@ def test_migrate_prints_its_steps_and_then_has_nothing_to_do(engine: Engine) -> 
             "--database sqlite:///x?…: has no parts after ? or #; in the name of a file they",
         ),
         ("sqlite:///h#x.sqlite", "--database sqlite:///h#…: has no parts after ? or #; in the name of a file"),
-        ("postgresql://shopwindow:secret@127.0.0.1:1/x", "the database cannot be brought to this program's form: "),
+        ("postgresql://shopwindow:secret@127.0.0.1:1/x", "the database cannot be migrated: "),
     ],
 )
 def test_what_is_no_database_is_said_in_one_sentence_without_the_password(url: str, message: str) -> None:

@@ -59,7 +59,7 @@ def test_a_folder_that_a_commit_lacks_is_one_sentence(content: Path) -> None:
 def test_a_folder_outside_git_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(Failure) as raised:
         commit_of(tmp_path, "main")
-    assert str(raised.value) == f"{tmp_path} is not kept in git"
+    assert str(raised.value) == f"{tmp_path} lies in no git repository"
 
 
 def test_a_machine_without_git_is_one_sentence(content: Path, monkeypatch: pytest.MonkeyPatch) -> None:

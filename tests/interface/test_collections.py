@@ -441,7 +441,7 @@ def test_a_schema_that_is_none_is_one_problem_and_its_folder_none(tmp_path: Path
 @pytest.mark.parametrize("id", [0, 2**53])
 def test_an_id_that_nobody_can_ask_for_is_a_problem(tmp_path: Path, id: int) -> None:
     (found,) = problems(folder(tmp_path / "content", banners=[{"bannerId": id, "priority": 1}]))
-    assert found == f"banners/all.yaml:1:15: collection.id: 0/bannerId: {id} cannot be asked for"
+    assert found == f"banners/all.yaml:1:15: collection.id: 0/bannerId: no request can name the id {id}"
 
 
 @pytest.mark.parametrize(

@@ -502,20 +502,20 @@ def _condition(value: Json, pointer: Pointer) -> Callable[[FeedRow], bool]:
 
 
 def _keys(
-    value: Json, pointer: Pointer, known: Sequence[str], needed: Sequence[str]
+    value: Json, pointer: Pointer, allowed: Sequence[str], needed: Sequence[str]
 ) -> None:
-    _typed(value, dict, pointer, "an object with " + ", ".join(known))
+    _typed(value, dict, pointer, "an object with " + ", ".join(allowed))
     for key in value:
-        if key not in known:
+        if key not in allowed:
             raise UnusableMapping(
                 (*pointer, key),
                 f"{key!r} is not known here",
-                ", ".join(known),
-                nearest(key, known),
+                ", ".join(allowed),
+                nearest(key, allowed),
             )
     for key in needed:
         if key not in value:
-            raise UnusableMapping(pointer, f"{key!r} is missing", ", ".join(known))
+            raise UnusableMapping(pointer, f"{key!r} is missing", ", ".join(allowed))
 
 
 def _typed(value: Json, kind: type, pointer: Pointer, allowed: str) -> Any:

@@ -100,7 +100,7 @@ class Collection:
             yield Finding(
                 "collection.id",
                 (self.id,),
-                f"{value} cannot be asked for",
+                f"no request can name the id {value}",
                 f"1 to {LARGEST_ID}",
             )
         elif isinstance(value, str) and (

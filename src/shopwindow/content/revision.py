@@ -28,7 +28,12 @@ def commit_of(content: Path, revision: str) -> str:
     """
     if not revision.isprintable() or revision.startswith("-"):
         raise Failure(f"{revision!r} is no git revision")
-    _git(content, "rev-parse", "--git-dir", failure=f"{content} is not kept in git")
+    _git(
+        content,
+        "rev-parse",
+        "--git-dir",
+        failure=f"{content} lies in no git repository",
+    )
     resolved = _git(
         content,
         "rev-parse",

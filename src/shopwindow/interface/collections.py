@@ -157,7 +157,7 @@ def _answer(collection: Collection) -> Mapping[str, Any]:
         "type": "object",
         "properties": {
             collection.key: {
-                "description": "Those that are live and asked for, in order.",
+                "description": "Those that are live and requested, in order.",
                 "type": "array",
                 "items": collection.schema,
             }

@@ -50,7 +50,7 @@ class Stage:
         self.folder = folder
         # The system resolves a name below an open directory sooner than a whole path.
         self._root = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        self._folders: set[str] = set()  # those that exist, as far as is known here
+        self._folders: set[str] = set()  # those that this object has created or seen
         self._ended = Event()
         self._settling: Thread | None = None
         self._failed: OSError | None = None

@@ -516,7 +516,7 @@ class _IndexWriter:
 
         If all active products have the ranks and words that they had before, it is
         copied. If more than half of them have new words, the previous catalog's are not
-        used: subtracting the old ones would take longer than counting anew.
+        used: subtracting the old ones would take longer than counting again.
         """
         previous = self.previous
         is_same = all(runs == [(len(ranks), ranks[0])] for ranks, runs in self.worded)

@@ -70,7 +70,7 @@ def sqlite_path(address: str) -> Path | None:
     if not address[len(scheme) :].startswith("://"):
         raise Failure(f"--database {scheme}:…: must be {scheme}://…")
     raise Failure(
-        f"--database {scheme}://…: is not a user, host, port and name that can be told apart;"
+        f"--database {scheme}://…: the user, host, port and name cannot be separated;"
         f" within a user or password @ is %40, / is %2F and ? is %3F, and a port is a number"
     )
 
@@ -118,7 +118,7 @@ def server_address(address: str) -> str:
 def shown(address: str) -> str:
     """Return an address for a message: its scheme, host and name.
 
-    It is `…` where these cannot be told from a password for certain.
+    It is `…` where a password cannot be separated from these for certain.
     """
     before_query = re.split(r"[?#]", address, maxsplit=1)[0]
     scheme, separator, rest = before_query.partition("://")

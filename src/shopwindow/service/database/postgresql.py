@@ -291,7 +291,7 @@ class PostgreSQL:
                 return migrate(session, self.tables)
         except psycopg.Error as error:
             raise Failure(
-                f"the database cannot be brought to this program's form: {self._words(error)}"
+                f"the database cannot be migrated: {self._words(error)}"
             ) from None
 
     def now(self) -> datetime:
