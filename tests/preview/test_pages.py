@@ -53,6 +53,15 @@ def test_what_is_saved_is_on_the_screen_and_a_mistake_leaves_the_last_good_page(
         expect(page.get_by_text(re.compile("Nothing wrong in [0-9]+ files"))).to_be_visible()
 
 
+def test_what_a_person_types_stays_while_a_file_is_saved(shown: Preview, chromium: Browser) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{shown.address}/compare")
+        page.get_by_label("With a git revision").fill("feature/wind")
+        save(shown.folder / EVENT, "name: The Windows Light Up", "name: 7")
+        expect(page.get_by_role("status").first).to_contain_text("1 problem")
+        expect(page.get_by_label("With a git revision")).to_have_value("feature/wind")
+
+
 def test_the_bar_shows_the_content_of_another_day(shown: Preview, chromium: Browser) -> None:
     with opened(chromium) as page:
         page.goto(f"{shown.address}/documents/banner")
