@@ -3,7 +3,7 @@ else.
 
 Each of these is either another value than the editor meant, or a file that the next
 YAML reader will not take. `faults` finds them in libyaml's events and in the text. That
-costs as much as reading does, so it is called only where `doubtful` sees a sign in the
+costs as much as reading does, so it is called only where `doubtful` sees a hint in the
 text, or the reader has met a value of several lines in brackets or quotes.
 
 These differences from YAML 1.2 stay, because nobody could mean another value by them:
@@ -29,14 +29,14 @@ from shopwindow.problems import Place, Pointer
 YamlFault = tuple[str, str, Place, Pointer]
 """What is found, what is allowed, the place, and the pointer."""
 
-_DIALECT_SIGNS = (
+_DIALECT_PATTERNS = (
     # A comment directly behind something.
     ("#", re.compile(r"""\#(?<=[\]}"',|>0-9+-]\#)""")),
     # A key behind a question mark, or text that begins with one.
     ("?", re.compile(r"\?(?<![^\s\[{,:-]\?)")),
     # A hyphen alone, in brackets.
     ("-", re.compile(r"-[,\]}:]")),
-    # An anchor or alias, and a sign directly behind its name.
+    # An anchor or alias, and a character directly behind its name.
     ("&", re.compile(r"&(?<![^\s\[{,:]&)[\w-]+[^\w\s,\]}-]")),
     ("*", re.compile(r"\*(?<![^\s\[{,:]\*)[\w-]+[^\w\s,\]}-]")),
     ("%YAML", re.compile("^%YAML", re.MULTILINE)),
@@ -44,9 +44,10 @@ _DIALECT_SIGNS = (
     ("|", re.compile(r"\|[-+0-9]*[ \t]*(?:\#.*)?(?:\r\n|\n|\r)[ ]*(?:\r\n|\n|\r)")),
     (">", re.compile(r">[-+0-9]*[ \t]*(?:\#.*)?(?:\r\n|\n|\r)[ ]*(?:\r\n|\n|\r)")),
 )
-"""Signs of such faults, each with a pattern that begins with the sign and looks back
-from there. Searched so, they take a tenth of the time of one pattern for all, which
-would take as long as libyaml does.
+"""Hints at such faults: a text, and a pattern that begins with it and looks back.
+
+Searched so, they take a tenth of the time of one pattern for all, which would take as
+long as libyaml does.
 """
 
 _DIRECTIVE = re.compile(r"^%YAML[ \t]+[0-9.]+(\#)", re.MULTILINE)
@@ -82,7 +83,7 @@ _EMPTY_LINES = (
 def doubtful(text: str) -> bool:
     """Return whether a text may hold such a fault."""
     return text[-1:] in (" ", "\t") or any(
-        sign in text and pattern.search(text) for sign, pattern in _DIALECT_SIGNS
+        hint in text and pattern.search(text) for hint, pattern in _DIALECT_PATTERNS
     )
 
 
@@ -147,7 +148,7 @@ def faults(text: str, parser: Any, events: Any) -> Iterator[YamlFault]:
             end = event.end_mark if in_flow else end
             _count(levels, "")
         else:
-            if event.anchor and _sign_behind(text, start.index):
+            if event.anchor and _character_behind(text, start.index):
                 yield *_ANCHOR, _place(start), pointer
             is_object = kind is events.MappingStartEvent
             column = (
@@ -235,7 +236,7 @@ def _scalar(
 ) -> Iterator[YamlFault]:
     """Yield what is wrong with a text or an alias."""
     start, end = event.start_mark, event.end_mark
-    if event.anchor and _sign_behind(text, start.index):
+    if event.anchor and _character_behind(text, start.index):
         yield *_ANCHOR, _place(start), pointer
     if event.__class__ is not events.ScalarEvent:
         return
@@ -262,7 +263,7 @@ def _block(text: str, event: Any, indent: int, pointer: Pointer) -> Iterator[Yam
         )
         line = event.start_mark.line + 1
         yield *_COMMENT_WITHOUT_SPACE, Place(line, column, line, column + 1), pointer
-    if any(sign.isdigit() for sign in header[1]):
+    if any(character.isdigit() for character in header[1]):
         return
     longest = where = 0
     for number, line in enumerate(_LINE.finditer(text, header.end())):
@@ -274,8 +275,8 @@ def _block(text: str, event: Any, indent: int, pointer: Pointer) -> Iterator[Yam
             longest, where = len(line[1]), event.start_mark.line + number + 2
 
 
-def _sign_behind(text: str, start: int) -> bool:
-    """Return whether a sign stands directly behind the name of an anchor or alias.
+def _character_behind(text: str, start: int) -> bool:
+    """Return whether a character stands directly behind an anchor's or alias's name.
 
     YAML 1.2 takes it for a part of the name, and libyaml for the next token.
     """
