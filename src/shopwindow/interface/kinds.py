@@ -386,7 +386,7 @@ class Verbatim:
         return {"type": "string", "minLength": self.minimum, "maxLength": self.maximum}
 
 
-_INSTANT = re.compile(
+_INSTANT_PATTERN = re.compile(
     r"[12][0-9]{3}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,9})?)?(Z|[+ -][0-9]{2}:?[0-9]{2}))?",
     re.ASCII,
 )
@@ -408,7 +408,7 @@ class Instant:
         text = text.strip()
         upper = text.upper()
         try:
-            if _INSTANT.fullmatch(upper) and (self.days or "T" in upper):
+            if _INSTANT_PATTERN.fullmatch(upper) and (self.days or "T" in upper):
                 moment = datetime.fromisoformat(upper.replace(" ", "+"))
                 if moment.tzinfo is None:
                     moment = moment.replace(tzinfo=UTC)
