@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 from children import ends_with_us
 from served import AS_INSTALLED, SOURCES, environment
@@ -54,6 +54,7 @@ PATHS = [
 ]
 """Every page of a preview of the sample, with what it shows after a choice."""
 
+expect.set_options(timeout=30_000)  # milliseconds: other tests run beside, and bound no time
 SIZES = {"phone": (360, 740), "desktop": (1600, 900)}
 
 

@@ -45,7 +45,7 @@ def test_the_release_is_shown_until_the_content_folder_has_an_index(shown: Previ
         assert "This is release" in first
         assert "Stride Running Tight" in first
         card = page.get_by_role("article").filter(has_text="530100")
-        expect(card.get_by_role("heading")).to_have_text("Gallop Running Tight", timeout=20_000)
+        expect(card.get_by_role("heading")).to_have_text("Gallop Running Tight")
         expect(page.get_by_text("This is release")).to_have_count(0)
         expect(card).to_contain_text("Black")
         expect(card).to_contain_text(re.compile(r"\$[0-9]+\.[0-9]{2}"))
@@ -53,7 +53,7 @@ def test_the_release_is_shown_until_the_content_folder_has_an_index(shown: Previ
         expect(card.locator("a.file")).to_have_text(f"{PRODUCTS}:3")
 
         save(shown.folder / PRODUCTS, "name: Gallop Running Tight", "name: Canter Running Tight")
-        expect(card.get_by_role("heading")).to_have_text("Canter Running Tight", timeout=20_000)
+        expect(card.get_by_role("heading")).to_have_text("Canter Running Tight")
     assert not list(shown.folder.rglob("*.index"))
 
 
