@@ -1,8 +1,11 @@
-"""A Call becomes a Response, and so does a Refusal, by one table of codes.
+"""A Call becomes a Response, and so does a Refusal.
 
-The build and the service both come through here, so a file and a dynamic response have
-the same bytes: first the view returns a value, then the mask (`_fields`) is applied,
-then the format encodes it, and JSONP wraps it last.
+A Call is answered in four steps: the view returns a value, the mask (`_fields`) selects
+from it, the format encodes it, and JSONP wraps the result. The build and the service
+both take these steps here, so a file and a dynamic response have the same bytes.
+
+A Refusal is answered by a table of codes, in the general error form. An operation may
+have a form of failures of its own instead.
 """
 
 from collections.abc import Sequence
@@ -22,8 +25,9 @@ from shopwindow.problems import Refusal
 
 @dataclass(frozen=True)
 class Code:
-    """A row of the table (wire shapes §1): HTTP status, and the body's errorCode and
-    message.
+    """A row of the table of refusals (wire shapes §1).
+
+    ``status``: of HTTP. ``error_code`` and ``message``: what the body says.
     """
 
     status: int
@@ -104,22 +108,22 @@ def respond_to_action(call: Call, outcome: Outcome, schemas: Schemas) -> Respons
     if outcome.refusal:
         raise outcome.refusal
     response = _respond(call, outcome.value, schemas, None)
-    return (
-        response
-        if outcome.etag is None
-        else response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
-    )
+    if outcome.etag is None:
+        return response
+    return response._replace(headers=(*response.headers, ("ETag", outcome.etag)))
 
 
 def _respond(
     call: Call, value: Json, schemas: Schemas, lifetime: int | None
 ) -> Response:
+    """Take the steps after the view: mask, format, JSONP."""
     arguments = dict(call.arguments)
     if mask := arguments.get("_fields"):
         value = _masked(value, call.operation.items, mask)
     body = call.format.encode(value, schemas.shape(call.operation.schema))
     if callback := arguments.get("callback"):
-        script = f"{JAVASCRIPT}; charset=utf-8"  # without it, a browser assumes the encoding of the page
+        # Without a charset, a browser assumes the encoding of the page.
+        script = f"{JAVASCRIPT}; charset=utf-8"
         return Response(
             200,
             script,
@@ -144,7 +148,10 @@ def _jsonp(callback: str, body: bytes) -> bytes:
 
 
 def _masked(value: Json, items: tuple[str, ...], mask: Mask) -> Json:
-    """Apply a mask to each item; the envelope around them stays (interface 4.4)."""
+    """Apply a mask to the items of an answer; the envelope stays (interface 4.4).
+
+    ``items``: the properties that lead to the list of items; empty: it is ``value``.
+    """
     if not items:
         return [select(item, mask) for item in value]
     name, *rest = items
@@ -160,13 +167,15 @@ def refuse(
     schemas: Schemas,
     operation: Operation | None = None,
 ) -> Response:
-    """Encode a Refusal in the general error form, or in the operation's own form of
-    failures.
+    """Encode a Refusal.
+
+    ``operation``: the one that was called, whose own form of failures is used where it
+    has one. None: it is unknown, and the general error form is used.
     """
     code = ERROR_CODES[refusal.code]
     details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
     if operation is not None and operation.own_failures:
-        return _fail(code, details, format, schemas, refusal.headers)
+        return _refuse_in_own_form(code, details, format, schemas, refusal.headers)
     value = {
         "errorCode": code.error_code,
         "message": code.message,
@@ -177,15 +186,17 @@ def refuse(
     return Response(code.status, format.media_type, body, headers=refusal.headers)
 
 
-def _fail(
+def _refuse_in_own_form(
     code: Code,
     details: Sequence[str],
     format: Format,
     schemas: Schemas,
     headers: tuple[tuple[str, str], ...],
 ) -> Response:
-    """Encode a Refusal in the form of single-use codes, whose errorCode is the HTTP
-    status (wire shapes §5).
+    """Encode a Refusal in the form of single-use codes (wire shapes §5).
+
+    Its errorCode is the HTTP status. It knows no status above 500, and says nothing
+    about the reasons of a 500.
     """
     status = min(code.status, 500)
     reason = "SYSTEM_ERROR" if status == 500 else "; ".join(details)

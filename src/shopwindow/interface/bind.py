@@ -1,4 +1,10 @@
-"""From a request to the one Call that it asks for, whichever way it is spelled."""
+"""From a request to the one Call that it asks for, whichever way it is spelled.
+
+The order is route, Accept, parameters, the rules between them, body. An unknown path,
+an Accept without JSON and XML, or a body's wrong Content-Type refuses the request at
+once. Faults of parameters and of the body are collected, so that a client sees all of
+them in one refusal.
+"""
 
 from urllib.parse import parse_qsl
 
@@ -20,20 +26,23 @@ def bind(
 ) -> Call:
     """Return the one Call that a request asks for, whichever way it is spelled.
 
-    ``bind(call.request(), call.application) == call`` for every Call. ``routed``: the
-    result of ``route``, where it was called already. ``bodies``: what is needed to read
-    a body; without it, only reads can be bound. Raises Refusal, with every fault.
+    Binding the canonical request of a Call (``call.request()``) returns an equal Call.
+    ``application``: whose API key was sent. ``routed``: the result of ``route``, where
+    it was called already. ``bodies``: what is needed to read a body; without it, no
+    body is read. Raises Refusal, with every fault.
     """
     operation, texts = routed or interface.routes.route(request)
     format = _acceptable(request)
     faults: list[Fault] = []
     texts = texts | _query(operation, request.query, faults)
+
     arguments = {}
     for name in operation.ordered(texts):
         try:
             arguments[name] = operation.kind(name).parse(texts[name])
         except ValueError as error:
             faults.append(Fault(name, str(error)))
+
     faults += [
         Fault("", fault)
         for rule in operation.rules
@@ -46,9 +55,10 @@ def bind(
                 f"can be had as {JSON.media_type} only, not as {format.media_type}",
             )
         )
-    body = (
-        read(request, operation, bodies, faults) if operation.body and bodies else None
-    )
+
+    body = None
+    if operation.body and bodies:
+        body = read(request, operation, bodies, faults)
     if faults:
         raise Refusal("invalid", tuple(faults))
     return of_ordered(
@@ -57,15 +67,14 @@ def bind(
 
 
 def admit(request: Request, operation: Operation) -> None:
-    """Raise the Refusal of a request whose head alone is enough for it.
+    """Raise the Refusal that `bind` would raise, where the head alone decides it.
 
-    That comes before anyone waits for the body, and in the order in which `bind`
-    refuses. Accept must admit JSON or XML, and the Content-Type of a body that the
-    operation reads must be one of them.
+    So nobody waits for a body only to refuse it. Accept must admit JSON or XML, and the
+    Content-Type of a body that the operation reads must be one of them.
     """
     _acceptable(request)
-    named = "content-type" in request.headers and not operation.body_optional
-    if operation.body and (request.length or named):
+    has_type = "content-type" in request.headers and not operation.body_optional
+    if operation.body and (request.length or has_type):
         body_format(request.headers.get("content-type"))
 
 
@@ -104,9 +113,8 @@ def _pairs(query: str) -> list[tuple[str, str]]:
     """
     if "%" in query or "+" in query:
         return parse_qsl(query, keep_blank_values=True)
-    return [
-        (name, text)
-        for part in query.split("&")
-        if part
-        for name, _, text in (part.partition("="),)
-    ]
+    pairs = []
+    for part in filter(None, query.split("&")):
+        name, _, text = part.partition("=")
+        pairs.append((name, text))
+    return pairs

@@ -1,10 +1,13 @@
 """The body of a request → a checked JSON value (wire shapes §1).
 
-A body may be JSON or XML, and its values may be texts where numbers are meant. What
-comes out has at every place the one type of its schema, and all faults are found at
-once. Whoever sends a body need not be a customer, so its size in items, names and
-levels is refused before anything is explained: explaining takes a thousand times longer
-than deciding.
+A body may be JSON or XML, and its values may be texts where numbers are meant. The
+value that `read` returns has at every place the one type of its schema.
+
+The order keeps a hostile body cheap. Too many items, names or levels are refused first,
+since explaining what is wrong takes a thousand times longer than deciding whether
+something is. Then the value is brought to its schema's types (`coerced`), and checked
+by the schema. Last come characters that XML cannot hold. All faults of a body are
+returned together, up to MAX_BODY_FAULTS.
 """
 
 import json
@@ -33,10 +36,28 @@ from shopwindow.interface.formats import (
 from shopwindow.interface.operation import Cookie, Operation
 from shopwindow.problems import Fault, Pointer, Refusal, pointer_text
 
+MAX_BODY_FAULTS = 50
+"""Faults of one body that are looked for, since to explain takes a thousand times
+longer than to decide.
+"""
+
+MAX_LEVELS = 16
+"""Levels of objects and lists. No schema of a body goes beyond four."""
+
+MORE_NAMES = 50
+"""Names of an object beyond those that its schema lists. Up to so many, each is named.
+"""
+
+MORE_ITEMS = 1000
+"""Items of a list where the schema knows none. It is refused in any case; up to so many
+items that is explained.
+"""
+
 
 class Bodies(NamedTuple):
-    """What reading a body takes: the schemas, and the content whose site.yaml names
-    cookies.
+    """What reading a body needs beside the request.
+
+    ``content``: its site.yaml names the cookies.
     """
 
     schemas: Schemas
@@ -48,8 +69,9 @@ def read(
 ) -> Json:
     """Return the body of a request for an operation that has one.
 
-    None where it is missing and may be. What is wrong with it is added to ``faults``.
-    Raises Refusal for a Content-Type that is neither JSON nor XML.
+    Returns None where it is missing and may be, or cannot be read. What is wrong with
+    it is added to ``faults``. Raises Refusal for a Content-Type that is neither JSON
+    nor XML.
     """
     shape = bodies.schemas.shape(operation.request_schema)
     value: Json = {}
@@ -79,6 +101,7 @@ def read(
             Fault("body", f"is missing; it holds {', '.join(shape.properties)}")
         )
         return None
+
     value = coerced(value, shape)
     findings = _findings(value, operation.request_schema, shape, bodies.schemas)
     body_faults = list(map(_fault, findings))
@@ -92,27 +115,8 @@ def read(
     return value
 
 
-MAX_BODY_FAULTS = 50
-"""Faults of one body that are looked for, since to explain takes a thousand times
-longer than to decide.
-"""
-
-MAX_LEVELS = 16
-"""Levels of objects and lists. No schema of a body goes beyond four."""
-
-MORE_NAMES = 50
-"""Names of an object beyond those that its schema lists. Up to so many, each is named.
-"""
-
-MORE_ITEMS = 1000
-"""Items of a list where the schema knows none. It is refused in any case; up to so many
-items that is explained.
-"""
-
-
 def _excess(value: Json, shape: Shape) -> Fault | None:
-    """Return what there are too many of in a body: items of a list, names of an object,
-    levels.
+    """Return a fault for too many items of a list, names of an object, or levels.
 
     This comes before anything is explained. Otherwise each of 41,000 items in a bag
     would be explained, which takes 1.5 s of processor time, though their number refuses
@@ -158,11 +162,15 @@ def _excess(value: Json, shape: Shape) -> Fault | None:
 
 
 def _findings(value: Json, name: str, shape: Shape, schemas: Schemas) -> list[Finding]:
-    """What the schema ``name`` says is wrong with a body, MOST of it.
+    """Return at most MAX_BODY_FAULTS findings of the schema ``name`` in a body.
 
-    jsonschema walks past every right item to the next wrong one, 100 times slower than
-    the validator that only decides. So that one picks MOST wrong items of a long list,
-    and only these are explained, at their own places.
+    jsonschema explains, and walks past every right item to the next wrong one 100 times
+    slower than the validator that only decides. So that validator first picks
+    MAX_BODY_FAULTS wrong items of each long list. jsonschema then sees a body with only
+    these items, and its findings are moved to the items' own places.
+
+    Where a long list has no wrong item by itself, the list as a whole is wrong; then
+    jsonschema sees all of the body.
     """
     if not isinstance(value, dict) or schemas.valid(name, value):
         return schemas.findings(name, value, MAX_BODY_FAULTS)
@@ -176,21 +184,16 @@ def _findings(value: Json, name: str, shape: Shape, schemas: Schemas) -> list[Fi
             )
             places[key] = list(islice(wrong, MAX_BODY_FAULTS))
             shorter[key] = [items[index] for index in places[key]]
-    found = (
-        schemas.findings(name, shorter, MAX_BODY_FAULTS)
-        if all(places.values())
-        else schemas.findings(name, value, MAX_BODY_FAULTS)
-    )
-    return (
-        [_moved(finding, places) for finding in found]
-        if all(places.values())
-        else found
-    )
+    if not all(places.values()):
+        return schemas.findings(name, value, MAX_BODY_FAULTS)
+    findings = schemas.findings(name, shorter, MAX_BODY_FAULTS)
+    return [_moved(finding, places) for finding in findings]
 
 
 def _moved(finding: Finding, places: Mapping[str, list[int]]) -> Finding:
-    """A finding about an item of a shortened list, at the item's place in the whole
-    list.
+    """Return a finding in a shortened list at the item's place in the whole list.
+
+    ``places``: property → the items' numbers in the whole list.
     """
     match finding.pointer:
         case (str(key), int(index), *rest) if key in places:
@@ -199,7 +202,10 @@ def _moved(finding: Finding, places: Mapping[str, list[int]]) -> Finding:
 
 
 def _barred(value: Json, shape: Shape) -> Iterator[Fault]:
-    """The texts that hold what XML cannot, but for those that may."""
+    """Yield a fault for each text with a character that XML cannot hold.
+
+    Properties with ``x-any-character`` may have such.
+    """
     for pointer, found, _ in not_xml(value):
         place = shape.at(pointer)
         if place is None or not place.keyword("x-any-character"):
@@ -207,40 +213,37 @@ def _barred(value: Json, shape: Shape) -> Iterator[Fault]:
 
 
 def _cut(text: str) -> str:
-    """What is said of a body does not repeat it: a name in it may be as long as all of
-    it.
+    """Return a text of at most 200 characters for a message.
+
+    A name in a body may be as long as the body, and a message must not repeat that.
     """
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
 def body_format(content_type: str | None) -> Format:
-    """The format of a body, by its Content-Type without case; UTF-8 is the only
-    charset. Raises Refusal.
+    """Return the format of a body by its Content-Type, whose case does not matter.
+
+    Raises Refusal for any other media type, and for a charset that is not UTF-8.
     """
     media_type, _, rest = (content_type or "").partition(";")
-    found = next(
-        (
-            format
-            for format in RESPONSE_FORMATS
-            if format.media_type == media_type.strip().lower()
-        ),
-        None,
-    )
+    media_type = media_type.strip().lower()
+    formats = {format.media_type: format for format in RESPONSE_FORMATS}
+    format = formats.get(media_type)
     charset = rest.lower().partition("charset=")[2].partition(";")[0].strip(' "')
-    if found is None or charset not in ("", "utf-8", "utf8"):
+    if format is None or charset not in ("", "utf-8", "utf8"):
         shown = (content_type or "nothing")[:100]
         raise Refusal(
             "media_type",
             (Fault("Content-Type", f"must be {MEDIA_TYPES}, in UTF-8, not {shown}"),),
         )
-    return found
+    return format
 
 
 def _unambiguous(data: bytes) -> None:
-    """Raises Undecodable for JSON that readers read differently.
+    """Raise Undecodable for JSON that different readers understand differently.
 
-    That is at a key that stands twice, and at a whole number of which many, orjson too,
-    keep but the first digits.
+    That is a key that stands twice, or a whole number of which many readers, orjson
+    among them, keep only the first digits.
     """
     try:
         json.loads(data, object_pairs_hook=_each_once, parse_int=_exact)
@@ -249,6 +252,7 @@ def _unambiguous(data: bytes) -> None:
 
 
 def _each_once(pairs: list[tuple[str, Json]]) -> None:
+    """Raise Undecodable where an object has a key twice."""
     seen: set[str] = set()
     for name, _ in pairs:
         if name in seen:
@@ -257,6 +261,7 @@ def _each_once(pairs: list[tuple[str, Json]]) -> None:
 
 
 def _exact(text: str) -> int:
+    """Return a whole number; raise Undecodable where it needs more than 64 bits."""
     if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
         raise Undecodable(
             f"the number {text[:40]} has more digits than readers keep; it may be sent as text"
@@ -265,11 +270,11 @@ def _exact(text: str) -> int:
 
 
 def coerced(value: Json, shape: Shape | None) -> Json:
-    """The value with every place of its one type, where the schema admits another
-    spelling of it.
+    """Return a value in which each spelling that a schema admits has become its type.
 
-    ``x-textual``: an integer that may come as text; ``x-numeric``: text that may come
-    as a whole number; ``x-single``: an array whose only item may stand alone.
+    The schema's keywords say which: ``x-textual``: an integer that may come as text;
+    ``x-numeric``: text that may come as a whole number; ``x-single``: an array whose
+    only item may stand alone. Any other value stays as it is, for the schema to check.
     """
     if shape is None:
         return value
@@ -296,11 +301,11 @@ def coerced(value: Json, shape: Shape | None) -> Json:
 
 
 def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Json]:
-    """What a cookie gives of the body. Of two of one name it is the first (RFC 6265
-    §5.4): its path fits best.
+    """Return the property of the body that a cookie holds; empty without the cookie.
 
-    The header is taken apart by hand: the standard library's reader gives up at the
-    first cookie that is not as it should be, whoever has set it.
+    Of two cookies of one name it is the first, whose path fits best (RFC 6265 §5.4).
+    The header is split here, because the standard library's reader gives up at the
+    first malformed cookie, whoever has set it.
     """
     name = content.setting(cookie.setting)
     for part in request.headers.get("cookie", "").split(";"):
@@ -311,6 +316,7 @@ def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Jso
 
 
 def _fault(finding: Finding) -> Fault:
+    """Return a schema's finding as a fault, in a client's words."""
     if finding.missing is not None:
         return Fault(
             _cut(pointer_text((*finding.pointer, finding.missing))), "is missing"
@@ -325,5 +331,5 @@ def _fault(finding: Finding) -> Fault:
 
 
 def encoded(value: Json) -> bytes:
-    """A value as JSON in one spelling: what tells whether two bodies are the same."""
+    """Return a value as JSON in one spelling: equal bodies have equal bytes."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)

@@ -1,8 +1,10 @@
 """An Operation says what may be called; a Call is one use of it, with its arguments.
 
 Routing, binding, pre-rendering, the edge's configuration and OpenAPI all follow from
-the value that describes an operation. Both types stand in this module, because an
-operation's source takes Calls, and a Call belongs to an operation.
+the value that describes an operation. Its ``source`` decides where it is answered:
+`FromContent` by a file or by the service, `FromStore` and `FromRunning` by the service
+alone. Both types stand in this module, because an operation's source takes Calls, and a
+Call belongs to an operation.
 """
 
 import re
@@ -24,6 +26,7 @@ from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal
 
 Arguments = Mapping[str, Any]
+"""Parameter name → value, as the parameter's kind parses it."""
 
 _FILE_NAME = re.compile(
     r"[A-Za-z0-9._=;,-]{1,200}(/[A-Za-z0-9._=;,-]{1,200})*", re.ASCII
@@ -70,11 +73,11 @@ class Others:
 
 @dataclass(frozen=True)
 class FromContent:
-    """A pure read.
+    """A read that depends on the content and the Call alone.
 
-    ``entries`` yields the arguments of the Calls to pre-render; without it, every
-    response is dynamic. ``spellings``: how many entries in a row are spellings of one
-    question and share a response.
+    ``view`` returns the value of the response. ``entries`` yields the arguments of the
+    Calls to pre-render; without it, every response is dynamic. ``spellings``: how many
+    entries in a row mean the same and share a response.
     """
 
     view: Callable[[Content, "Call"], Json]
@@ -104,7 +107,7 @@ class Outcome:
     """The result of an action: the response's value, and its ETag where it has one.
 
     ``refusal``: the request is refused, and yet what was written stays, such as the
-    count of an attempt.
+    count of an attempt. A Refusal that the action raises takes back what it wrote.
     """
 
     value: Json = None
@@ -125,9 +128,7 @@ class FromStore:
 
 @dataclass(frozen=True)
 class FromRunning:
-    """What only the running service knows, or does outside the database. Never
-    pre-rendered.
-    """
+    """What only the running service knows, or does outside the database."""
 
     view: Callable[[Running, Content, "Call", Moment], Outcome]
 
@@ -141,15 +142,16 @@ class AnyOf:
 
     names: tuple[str, ...]
 
-    def fault(self, given: Collection[str], arguments: Arguments) -> str:
+    def fault(self, present: Collection[str], arguments: Arguments) -> str:
         """Return what is wrong; empty where nothing is.
 
-        ``given``: the names that were sent. ``arguments``: those of them that could be
-        read.
+        ``present``: the names that the request has. ``arguments``: the values of those
+        whose text could be parsed.
         """
-        if any(name in given for name in self.names):
+        if any(name in present for name in self.names):
             return ""
-        return f"{'' if len(self.names) == 1 else 'one of '}{', '.join(self.names)} is required"
+        names = ", ".join(self.names)
+        return f"{'' if len(self.names) == 1 else 'one of '}{names} is required"
 
 
 @dataclass(frozen=True)
@@ -158,8 +160,9 @@ class Together:
 
     names: tuple[str, ...]
 
-    def fault(self, given: Collection[str], arguments: Arguments) -> str:
-        missing = [name for name in self.names if name not in given]
+    def fault(self, present: Collection[str], arguments: Arguments) -> str:
+        """Return what is wrong, as `AnyOf.fault` does."""
+        missing = [name for name in self.names if name not in present]
         if not missing or len(missing) == len(self.names):
             return ""
         return f"{' and '.join(self.names)} must be given together; {', '.join(missing)} is missing"
@@ -172,7 +175,8 @@ class Ordered:
     start: str
     finish: str
 
-    def fault(self, given: Collection[str], arguments: Arguments) -> str:
+    def fault(self, present: Collection[str], arguments: Arguments) -> str:
+        """Return what is wrong, as `AnyOf.fault` does."""
         start, finish = arguments.get(self.start), arguments.get(self.finish)
         if start is None or finish is None or start <= finish:
             return ""
@@ -181,16 +185,15 @@ class Ordered:
 
 @dataclass(frozen=True)
 class OnlyOne:
-    """At most one of some parameters may be there, and one must where that is
-    ``required``.
-    """
+    """At most one of some parameters may be there; exactly one where ``required``."""
 
     names: tuple[str, ...]
     required: bool = True
 
-    def fault(self, given: Collection[str], arguments: Arguments) -> str:
+    def fault(self, present: Collection[str], arguments: Arguments) -> str:
+        """Return what is wrong, as `AnyOf.fault` does."""
         names = ", ".join(self.names)
-        sent = [name for name in self.names if name in given]
+        sent = [name for name in self.names if name in present]
         if len(sent) > 1:
             return f"only one of {names} may be given, not {' and '.join(sent)}"
         return f"one of {names} is required" if self.required and not sent else ""
@@ -251,22 +254,27 @@ class Sender:
 class Operation:
     """One operation of the interface.
 
-    ``path``: without a leading slash; ``{name}`` in it is a parameter. ``response``:
-    the name of a schema in schemas/responses/. ``rules``: what must hold between
-    parameters. ``items``: leads to the items of the response that a `_fields` mask
-    applies to. ``by_application``: the response depends on the API key's application.
-    ``others``: parameters of the query beside those that are listed.
+    The request. ``path``: without a leading slash; ``{name}`` in it is a parameter.
+    ``rules``: what must hold between parameters. ``others``: parameters of the query
+    beside those that are listed. ``safe``: False for a GET that writes, of which there
+    is no HEAD. ``order_host``: it is served on the order host alone.
 
-    ``body``: the name of the schema of the request's body in schemas/requests/;
-    ``body_optional``: it may be missing; ``cookie``: a property of it that a cookie may
-    hold. ``order_host``: it is served on the order host alone. ``own_failures``:
-    failures have the form of single-use codes (interface 7.2). ``safe``: False for a
-    GET that writes, of which there is no HEAD. ``tagged``: responses have an ETag
-    of what they show, and If-Match is honored. ``limited``: it may be called only so
-    often; ``allowance``: how often, where the service counts before the action.
-    ``lifetime``: seconds for which caches may keep a response where site.yaml does not
-    name the operation; None: site.yaml's default. ``sender`` returns who a request that
-    may be repeated (Idempotency-Key) is from; without it, that is its network address.
+    The body. ``body``: the name of its schema in schemas/requests/; None: the operation
+    has none. ``body_optional``: it may be missing. ``cookie``: a property of it that a
+    cookie may hold.
+
+    The response. ``response``: the name of its schema in schemas/responses/. ``items``:
+    the properties that lead to the list of items, which a `_fields` mask applies to.
+    ``by_application``: it depends on the API key's application. ``own_failures``:
+    failures have the form of single-use codes (interface 7.2). ``tagged``: it has an
+    ETag of what it shows, and If-Match is honored. ``lifetime``: seconds for which
+    caches may store it where site.yaml does not name the operation; None: site.yaml's
+    default.
+
+    How often. ``limited``: clients may call it only so often. ``allowance``: how often,
+    where the service counts before the action; an action may count by itself instead.
+    ``sender`` returns who a request that may be repeated (Idempotency-Key) is from;
+    without it, that is its network address.
     """
 
     name: str
@@ -310,11 +318,9 @@ class Operation:
     def entries(self, content: Content) -> Iterable[Arguments]:
         """Return the arguments of the Calls to pre-render."""
         source = self.source
-        return (
-            source.entries(content)
-            if isinstance(source, FromContent) and source.entries
-            else ()
-        )
+        if not isinstance(source, FromContent) or source.entries is None:
+            return ()
+        return source.entries(content)
 
     def grouped_entries(self, content: Content) -> list[Sequence[Arguments]]:
         """Return the entries, grouped: those of a group are spellings of one Call."""
@@ -359,8 +365,9 @@ class Operation:
         return self.named[name].kind
 
     def ordered(self, names: Collection[str]) -> Iterable[str]:
-        """Return names of parameters in their declared order; `others` after them, by
-        name.
+        """Return names of parameters as declared; those of `others` after them, by name.
+
+        ``names``: of parameters that the operation `knows`.
         """
         if len(names) < 2:
             return names
@@ -414,22 +421,21 @@ class Call:
         }
 
     def texts(self) -> dict[str, str]:
-        """Return the arguments as texts, by name.
+        """Return parameter name → text of what the canonical spelling has.
 
-        These are those of the path, those that differ from their defaults, and those
-        that are always written.
+        That is every parameter of the path, every one that differs from its default,
+        and every one that is ``always`` written.
         """
         return dict(self._texts)
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        given = dict(self.arguments)
+        values = dict(self.arguments)
         texts = {}
         for parameter in self.operation.parameters:
-            if parameter.name in given or parameter.always:
-                texts[parameter.name] = parameter.kind.format(
-                    given.get(parameter.name, parameter.default)
-                )
+            if parameter.name in values or parameter.always:
+                value = values.get(parameter.name, parameter.default)
+                texts[parameter.name] = parameter.kind.format(value)
         if self.operation.others:
             texts |= {
                 name: self.operation.others.kind.format(value)
@@ -454,9 +460,10 @@ class Call:
         return Request(path, query, headers, self.operation.method, len(body), body)
 
     def filename(self) -> str | None:
-        """Return the file that holds the response, relative to the release's files/.
+        """Return the name of the file that holds the response, below files/.
 
-        None where it would have no valid file name; then only the service answers.
+        It follows from the Call alone. None where it would be no valid file name; then
+        only the service answers.
         """
         name = self._stem() + self.format.extension
         return name if _FILE_NAME.fullmatch(name) else None
@@ -478,8 +485,9 @@ class Call:
         return name + "".join([f";{key}={text}" for key, text in texts.items()])
 
     def _path(self, texts: dict[str, str]) -> str:
-        """Return the path with its parameters written into it, and remove them from
-        ``texts``.
+        """Return the path with its parameters in it, and remove these from ``texts``.
+
+        What is left in ``texts`` belongs into the query, or after the file's stem.
         """
         path = self.operation.path
         for name in self.operation.in_path:
