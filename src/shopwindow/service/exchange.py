@@ -163,9 +163,9 @@ def _no_release(format: Format) -> Response:
 def _admit_and_answer(
     request: Request, serving: Serving, format: Format, backstage: Backstage | None
 ) -> Exchange | None:
-    """Take a request from its API key to its response, without If-None-Match and
-    Origin.
+    """Take a request from its API key to its response.
 
+    The response does not depend on If-None-Match and Origin yet, so it can be cached.
     Returns None where the head is in order and ``backstage`` is None.
     """
     application = serving.clients.application(request.headers.get(API_KEY_HEADER))
@@ -179,8 +179,8 @@ def _admit_and_answer(
 
     needs_key = serving.interface.applications is not None
     admitted = application is not None or not needs_key
-    # the order host has paths of its own, and the key of the cache does not name the
-    # host
+    # The key of the cache does not name the host, and the order host has paths of its
+    # own.
     is_read = (
         request.method in ("GET", "HEAD") and not request.length and not order_host
     )
@@ -190,9 +190,8 @@ def _admit_and_answer(
             return cached
 
     operation: Operation | None = None
-    owner: Operation | None = (
-        None  # of the path, though the method may be another operation's
-    )
+    # An operation of this path: its form of failures holds for other methods as well.
+    owner: Operation | None = None
     try:
         inner, order_host = _below_base_url(request, serving)
         owner = (
@@ -222,11 +221,10 @@ def _admit_and_answer(
             serving.cache.add(cache_key, result)
         return result
     except Refusal as raised:
-        # whatever the path and its fault: nobody learns of them without a key
+        # Without a key nobody learns whether a path exists, or what is wrong with it.
         refusal = raised if admitted else Refusal("no_key")
-    except (
-        Exception
-    ) as error:  # our own fault: all of it in the log, no details to the client
+    except Exception as error:
+        # Our own fault: the log gets all of it, and the client no details.
         refusal = _refusal_for(error, serving)
 
     response = _with_common_headers(
@@ -239,9 +237,8 @@ def _admit_and_answer(
 
 def _refusal_for(error: Exception, serving: Serving) -> Refusal:
     """Return the Refusal for an error that is not the client's. The log gets all of it."""
-    if is_damaged(
-        error
-    ):  # of the release's catalog: the database's faults come as Refusals
+    # A file of the release, its catalog: faults of the database come as Refusals.
+    if is_damaged(error):
         serving.report_damage(str(error))
         return Refusal(
             "unavailable", (Fault("", "the catalog cannot be read now"),), RETRY_AFTER

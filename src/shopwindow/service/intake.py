@@ -53,21 +53,23 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 BODY_SECONDS = 14.0
-"""For receiving a whole body. 1 MiB then takes 600 kbit/s, which is slow for a mobile
+"""How long a whole body may take to arrive. 1 MiB then takes 600 kbit/s, which is slow for a mobile
 network; 64 KiB, more than apps send, takes 40 kbit/s.
 """
 
 LINGER_SECONDS = 4.0
-"""For receiving the rest of a body that no operation reads. If we closed the connection
-at once, a client that is still sending would not see the response (RFC 9112 §9.6).
+"""How long the rest of a body that no operation reads is received and dropped. If we
+closed the connection at once, a client that is still sending would not see the response
+(RFC 9112 §9.6).
 """
 
 LARGE = 64 * 1024
-"""Bytes of a large body: more may cost more than a tenth of a second of processor time.
+"""A body of more bytes than this is large: it may cost more than a tenth of a second of
+processor time.
 """
 
 LARGE_AT_ONCE = 2
-"""Large bodies that threads work on. Each thread that computes makes the event loop
+"""Large bodies that threads work on at once. Each thread that computes makes the event loop
 wait 5 ms more for the interpreter (sys.getswitchinterval).
 """
 
@@ -205,8 +207,9 @@ class Intake:
         return result._replace(response=result.response._replace(headers=headers))
 
     def _release_large(self) -> None:
-        """Count a large body as answered. After the last one, give memory back to the
-        system.
+        """Count a large body as answered.
+
+        After the last one, a thread gives memory back to the system.
         """
         self._large_held -= 1
         if self._large_held == 0:
@@ -231,18 +234,15 @@ class Intake:
             work, loop, future = task
             try:
                 result: Exchange | BaseException = self._perform(work)
-            except (
-                BaseException
-            ) as error:  # a fault of ours, which must not end the thread
-                result = error
+            except BaseException as error:
+                result = error  # a fault of ours, which must not end the thread
             self._results.append((future, result))
-            # or a large body would stay in memory until this thread's next request
+            # Else a large body would stay in memory until this thread's next request.
             del task, work, future, result
             if not self._delivery_is_due:
                 self._delivery_is_due = True
-                with suppress(
-                    RuntimeError
-                ):  # the loop has ended: nobody waits any longer
+                # RuntimeError: the loop has ended, so nobody waits any longer.
+                with suppress(RuntimeError):
                     loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
@@ -250,7 +250,7 @@ class Intake:
 
         The writes of one commit end together, and so wake the event loop once.
         """
-        # first: a result that comes after this line asks for another delivery
+        # This comes first, so that a result from now on schedules another delivery.
         self._delivery_is_due = False
         while self._results:
             future, result = self._results.popleft()

@@ -46,30 +46,30 @@ while Python stands still.
 """
 
 TICK_SECONDS = 0.5
-"""Between two looks at the workers."""
+"""Time between two looks at the workers, at most: a signal or a byte comes sooner."""
 
 MAX_SILENCE_SECONDS = 5.0
-"""Of a worker that is well, which sends a byte a second."""
+"""How long a worker may be silent. One that is well sends a byte a second."""
 
 START_SECONDS = 120.0
-"""For a worker to be ready. A large release is loaded in seconds, but not on a machine
-that swaps.
+"""How long a worker may take to be ready. A large release is loaded in seconds, but not
+on a machine that swaps.
 """
 
 DRAIN_SECONDS = 30.0
-"""For requests in flight. A write waits 10 s at most (database.database), and systemd
+"""How long requests in flight may take. A write waits 10 s at most (database.database), and systemd
 kills the service after 40 s (TimeoutStopSec of our unit).
 """
 
 SILENT_DRAIN_SECONDS = 2.0
-"""For requests in flight of a worker that is silent. Its tracebacks are written
+"""How long requests in flight of a silent worker may take. Its tracebacks are written
 meanwhile, and a worker that was only late may still answer.
 """
 
 RESTART_PAUSES = (0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 """Seconds before a worker is started again, by how many in a row have ended early. A
-single end costs no time; a worker that ends again and again costs little processor
-time.
+worker that ends once is replaced at once; one that ends again and again costs little
+processor time.
 """
 
 STEADY_SECONDS = 60.0
@@ -189,9 +189,8 @@ class Supervisor:
                 if watchdog:
                     systemd.notify(systemd.WATCHDOG)
         finally:
-            for (
-                worker
-            ) in self._processes():  # there are some after a fault of the parent's own
+            # Some are left only after a fault of the parent's own.
+            for worker in self._processes():
                 worker.process.kill()
                 worker.process.wait()
                 worker.channel.close()
@@ -210,8 +209,8 @@ class Supervisor:
     def _listen(self) -> None:
         """Receive all that workers have sent.
 
-        None is judged before this: where the parent itself was late, bytes wait to be
-        received.
+        It comes before any worker is judged: where the parent itself was late, bytes of
+        workers that are well are waiting here.
         """
         now = time.monotonic()
         for worker in self._processes():
@@ -268,7 +267,7 @@ class Supervisor:
         )
 
     def _check(self) -> None:
-        """Kill who should have ended, replace who is not well, and continue a reload."""
+        """Kill workers that should have ended, replace sick ones, continue a reload."""
         now = time.monotonic()
         # Where the parent was late, the machine stood still or was overloaded. The
         # workers were late as well, and are given that time.
@@ -303,9 +302,7 @@ class Supervisor:
             systemd.notify(systemd.READY)
 
     def _check_slot(self, slot: Slot, now: float) -> None:
-        """Bring a slot's processes into order: replace a sick one, promote a ready
-        successor.
-        """
+        """Retire sick processes of a slot, promote a ready successor, fill the slot."""
         for worker in slot.processes():
             self._check_health(slot, worker, now)
 
@@ -344,8 +341,9 @@ class Supervisor:
     # -- starting, reloading, stopping -------------------------------------------------
 
     def _try_to_start(self, slot: Slot) -> WorkerProcess | None:
-        """Start a worker. Where the system cannot, set the time of the next try; return
-        None.
+        """Return a new worker; None where the system cannot start one.
+
+        Then the slot has the time of the next try.
         """
         try:
             return self._start(slot)
@@ -378,11 +376,10 @@ class Supervisor:
         return WorkerProcess(process, ours, began=now, last_heard=now)
 
     def _reload(self) -> None:
-        """Begin to replace every worker by a new process, which reads the program
-        again.
+        """Begin to replace every worker by a process that loads the program again.
 
-        They are replaced one after another, so memory is needed for one more process
-        only.
+        They are replaced one after another, so memory is needed for only one process
+        more.
         """
         if self.is_serving:
             systemd.notify(systemd.reloading())
@@ -418,9 +415,7 @@ class Supervisor:
 
 
 def _describe_end(status: int) -> str:
-    """Describe how a process ended, by its status in subprocess: below zero is a
-    signal.
-    """
+    """Describe how a process ended. ``status``: subprocess's; below 0 is a signal."""
     if status >= 0:
         return f"exit status {status}"
     try:

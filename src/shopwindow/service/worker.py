@@ -64,18 +64,18 @@ CallResult = TypeVar("CallResult")
 WSGI = "wsgi"
 
 PULSE_SECONDS = 1.0
-"""Between two bytes that say how the worker is. Several may be late: the parent waits 5
-s (supervisor.MAX_SILENCE_SECONDS).
+"""Time between two bytes that say how the worker is. Several may be late: the parent
+waits 5 s (supervisor.MAX_SILENCE_SECONDS).
 """
 
 STUCK_SECONDS = 5.0
-"""For which all threads may work on the same requests: every other request waits as
-long.
+"""How long all threads may work on the same requests before the worker counts as stuck:
+every other request waits as long.
 """
 
 ORPHAN_SECONDS = 2.0
-"""For requests in flight once the parent has ended: nobody would end a worker that
-stays.
+"""How long requests in flight may take once the parent has ended: nobody else would end
+a worker that stays.
 """
 
 
@@ -216,10 +216,9 @@ class _Granian(MPServer):
 
 
 def _load(factory: str, busy: Busy, link: Link, http: str) -> Any:
-    """Make the callable, connect it to the event loop, and report that the worker is
-    ready.
+    """Return the application for Granian, and report that the worker is ready.
 
-    The release is loaded here, so that the first request does not wait for it.
+    The factory loads the release, so the first request does not wait for it.
     """
     module, _, function = factory.partition(":")
     front = getattr(import_module(module), function)()
@@ -241,7 +240,7 @@ def work(
     clients: int,
     http: str,
 ) -> None:
-    """CallResult requests until the parent orders an end, or has ended.
+    """Answer requests until the parent orders an end, or has ended.
 
     The arguments are those of the command line. ``factory`` makes a service.wsgi.Front,
     or any WSGI callable where ``http`` is `wsgi`.
