@@ -195,6 +195,10 @@ def test_a_schema_of_the_content_folder_is_told(out: Path, tmp_path: Path) -> No
     assert printed["components"]["schemas"]["config"]["description"] == "Of this shop."
 
 
+def test_the_document_has_the_title_and_the_version_of_the_interface(document: Json) -> None:
+    assert (document["info"]["title"], document["info"]["version"]) == (INTERFACE.title, INTERFACE.version)
+
+
 def test_everything_has_a_description(document: Json) -> None:
     silent = [
         (path, parameter["name"])

@@ -8,7 +8,6 @@ are described once for each status, and referred to.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from urllib.parse import urldefrag, urljoin
 
 from shopwindow.content.documents import Content
@@ -96,7 +95,7 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
         "openapi": "3.1.0",
         "info": {
             "title": interface.title,
-            "version": version("shopwindow"),
+            "version": interface.version,
             "description": needs_key + "Parameters not named here are ignored.",
         },
         "servers": [{"url": content.setting("base_url")}],
