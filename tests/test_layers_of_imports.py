@@ -81,7 +81,7 @@ def test_each_library_has_one_home() -> None:
             "cli/differences.py",
             "content/expressions.py",
             "edge/nginx.py",
-            "preview/application.py",
+            "preview/templates.py",
             *(f"service/{name}.py" for name in ("letters", "mail_templates", "trial_process")),
         },
         "icalendar": {"cli/calendar.py"},

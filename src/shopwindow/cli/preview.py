@@ -25,8 +25,22 @@ CACHE_DIGITS = 20
     metavar="ADDRESS:PORT",
     help="Where the pages are. With an address other than loopback, browsers enter a code once.",
 )
+@click.option(
+    "--export",
+    "exported",
+    metavar="DIR",
+    help="Only write Problems, Compare and Calendar into DIR, as files for a pull request.",
+)
+@click.option(
+    "--against",
+    default="",
+    metavar="REV",
+    help="With --export: compare with this git revision instead of the current release.",
+)
 @click.option("--open", "opens", is_flag=True, help="Open the pages in the browser.")
-def preview(content: str, out: str, bind: str, opens: bool) -> None:
+def preview(
+    content: str, out: str, bind: str, exported: str | None, against: str, opens: bool
+) -> None:
     """Show the content folder in a browser, and every change as soon as it is saved.
 
     Nothing is built, written or sent anywhere; `current` stays as it is. Ctrl-C ends
@@ -37,6 +51,12 @@ def preview(content: str, out: str, bind: str, opens: bool) -> None:
     folder = Path(content)
     if not folder.is_dir():
         raise Misuse("content", f"{content}: there is no such folder")
+
+    if exported is not None:
+        _export(folder, Path(out), Path(exported), against)
+        return
+    if against:
+        raise Misuse("against", "it goes with --export; the page Compare asks for it")
 
     def ready(address: str) -> None:
         click.echo(f"{content}: {address} (Ctrl-C ends it)")
@@ -49,6 +69,18 @@ def preview(content: str, out: str, bind: str, opens: bool) -> None:
     cache = _cache(folder)
     address = _address(bind)
     server.run(interface(), folder, Path(out), cache, address, announce, ready)
+
+
+def _export(content: Path, out: Path, folder: Path, against: str) -> None:
+    from shopwindow.preview.export import export
+    from shopwindow.preview.workspace import Workspace
+
+    if folder.absolute().is_relative_to(content.absolute()):
+        lies_within = f"{folder} lies within --content {content}"
+        raise Misuse("export", f"{lies_within}, whose every file is content")
+    workspace = Workspace(interface(), content, out, _cache(content))
+    for path in export(workspace, folder, against):
+        click.echo(path)
 
 
 def _cache(content: Path) -> Path:

@@ -5,14 +5,10 @@ changes.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
-from zoneinfo import ZoneInfo
 
-import orjson
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -28,8 +24,6 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shopwindow.content import schedule
-from shopwindow.content.listing import shipped
 from shopwindow.preview import guard
 from shopwindow.preview.guard import Guard
 from shopwindow.preview.pages import (
@@ -44,6 +38,7 @@ from shopwindow.preview.pages import (
     releases,
     stores,
 )
+from shopwindow.preview.templates import environment
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.preview.workspace import Workspace
 
@@ -162,22 +157,7 @@ class _Drawing:
         self.workspace = workspace
         kinds = workspace.interface.kind
         self.menu = [page for page in PAGES if not page.kind or page.kind in kinds]
-        self.templates = Environment(
-            loader=FileSystemLoader(shipped("templates") / "preview"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self.templates.filters["when"] = when
-        self.templates.filters["day"] = day
-        self.templates.filters["clock"] = clock
-        self.templates.filters["time"] = time_of_day
-        self.templates.filters["time_there"] = time_there
-        self.templates.filters["moment"] = datetime.fromisoformat
-        self.templates.filters["field"] = field
-        self.templates.filters["json"] = json_text
-        self.templates.filters["dollars"] = dollars
+        self.templates = environment()
 
     def endpoint(self, page: PageOf) -> Callable[[Request], Any]:
         """Return what answers requests for a page. Pages are drawn in a thread: one may
@@ -209,6 +189,7 @@ class _Drawing:
         template = self.templates.get_template(page.template)
         text = template.render(
             **page.values,
+            layout="layout.html",
             page_title=page.title,
             visit=visit,
             snapshot=visit.snapshot,
@@ -262,58 +243,3 @@ def _enter(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
         return HTMLResponse(text, 403 if wrong else 200)
 
     return enter
-
-
-# -- times in templates ----------------------------------------------------------------
-
-
-def when(moment: datetime, zone: ZoneInfo) -> str:
-    """Return an instant on a zone's clocks, as people write it: Fri 27 Nov 2026, 6:00
-    AM EST.
-    """
-    local = moment.astimezone(zone)
-    hour = local.hour % 12 or 12
-    return (
-        f"{local:%a} {local.day} {local:%b %Y}, {hour}:{local:%M %p} {local.tzname()}"
-    )
-
-
-def day(moment: datetime, zone: ZoneInfo) -> str:
-    """Return the day of an instant on a zone's clocks: Fri 27 Nov 2026."""
-    local = moment.astimezone(zone)
-    return f"{local:%a} {local.day} {local:%b %Y}"
-
-
-def clock(moment: datetime, zone: ZoneInfo) -> str:
-    """Return the time of an instant on a zone's clocks, with seconds: 6:00:05 AM."""
-    local = moment.astimezone(zone)
-    return f"{local.hour % 12 or 12}:{local:%M:%S %p}"
-
-
-def field(moment: datetime, zone: ZoneInfo) -> str:
-    """Return an instant as a field for date and time has it: 2026-11-27T06:00."""
-    return f"{moment.astimezone(zone):%Y-%m-%dT%H:%M}"
-
-
-def time_of_day(moment: datetime, zone: ZoneInfo) -> str:
-    """Return the time of an instant on a zone's clocks: 6:00 AM."""
-    local = moment.astimezone(zone)
-    return f"{local.hour % 12 or 12}:{local:%M %p}"
-
-
-def dollars(amount: float) -> str:
-    """Return an amount as people write it: $1,398.00."""
-    return f"${amount:,.2f}"
-
-
-def json_text(value: Any) -> str:
-    """Return a value as JSON."""
-    return orjson.dumps(value).decode()
-
-
-def time_there(moment: datetime, zone: str) -> str:
-    """Return the time of an instant on the clocks of a zone that is not the page's:
-    6:00 AM MST.
-    """
-    where = schedule.zone(zone)
-    return f"{time_of_day(moment, where)} {moment.astimezone(where).tzname()}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 from zoneinfo import ZoneInfo
 
@@ -50,7 +50,7 @@ class Visit:
     """A request, with what pages need to answer it.
 
     ``path`` is the page's; ``values`` are the path's variable parts, ``query`` the
-    parameters.
+    parameters. ``is_static``: the page becomes a file, which nobody answers for.
     """
 
     workspace: Workspace
@@ -58,6 +58,7 @@ class Visit:
     path: str
     query: Mapping[str, str]
     values: Mapping[str, str] = field(default_factory=dict)
+    is_static: ClassVar[bool] = False
 
     # -- the bar -----------------------------------------------------------------------
 

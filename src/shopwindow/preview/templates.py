@@ -1,0 +1,86 @@
+"""The templates of pages, and how they write times, amounts and values."""
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import orjson
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from shopwindow.content import schedule
+from shopwindow.content.listing import shipped
+
+
+def environment() -> Environment:
+    """Return what draws the templates below templates/preview; everything is escaped."""
+    templates = Environment(
+        loader=FileSystemLoader(shipped("templates") / "preview"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "when": when,
+        "day": day,
+        "clock": clock,
+        "time": time_of_day,
+        "time_there": time_there,
+        "moment": datetime.fromisoformat,
+        "field": field,
+        "json": json_text,
+        "dollars": dollars,
+    }
+    return templates
+
+
+def when(moment: datetime, zone: ZoneInfo) -> str:
+    """Return an instant on a zone's clocks, as people write it: Fri 27 Nov 2026, 6:00
+    AM EST.
+    """
+    local = moment.astimezone(zone)
+    hour = local.hour % 12 or 12
+    return (
+        f"{local:%a} {local.day} {local:%b %Y}, {hour}:{local:%M %p} {local.tzname()}"
+    )
+
+
+def day(moment: datetime, zone: ZoneInfo) -> str:
+    """Return the day of an instant on a zone's clocks: Fri 27 Nov 2026."""
+    local = moment.astimezone(zone)
+    return f"{local:%a} {local.day} {local:%b %Y}"
+
+
+def clock(moment: datetime, zone: ZoneInfo) -> str:
+    """Return the time of an instant on a zone's clocks, with seconds: 6:00:05 AM."""
+    local = moment.astimezone(zone)
+    return f"{local.hour % 12 or 12}:{local:%M:%S %p}"
+
+
+def field(moment: datetime, zone: ZoneInfo) -> str:
+    """Return an instant as a field for date and time has it: 2026-11-27T06:00."""
+    return f"{moment.astimezone(zone):%Y-%m-%dT%H:%M}"
+
+
+def time_of_day(moment: datetime, zone: ZoneInfo) -> str:
+    """Return the time of an instant on a zone's clocks: 6:00 AM."""
+    local = moment.astimezone(zone)
+    return f"{local.hour % 12 or 12}:{local:%M %p}"
+
+
+def dollars(amount: float) -> str:
+    """Return an amount as people write it: $1,398.00."""
+    return f"${amount:,.2f}"
+
+
+def json_text(value: Any) -> str:
+    """Return a value as JSON."""
+    return orjson.dumps(value).decode()
+
+
+def time_there(moment: datetime, zone: str) -> str:
+    """Return the time of an instant on the clocks of a zone that is not the page's:
+    6:00 AM MST.
+    """
+    where = schedule.zone(zone)
+    return f"{time_of_day(moment, where)} {moment.astimezone(where).tzname()}"
