@@ -201,16 +201,20 @@ class _Drawing:
         return await run_in_threadpool(self._answer, request, lambda visit: None)
 
     async def changes(self, request: Request) -> Response:
-        """Answer with an event for every check from now on (HTML, server-sent events)."""
+        """Answer with an event for every check after that of the page, which it names
+        (HTML, server-sent events): one may end before the browser asks.
+        """
+        after = request.query_params.get("after")
 
         async def events() -> AsyncIterator[str]:
-            number, quiet = self.workspace.snapshot.number, 0.0
+            number, quiet = after or str(self.workspace.snapshot.number), 0.0
             yield ": open\n\n"
             while not await request.is_disconnected():
                 await asyncio.sleep(SNAPSHOT_LOOK_SECONDS)
                 quiet += SNAPSHOT_LOOK_SECONDS
-                if self.workspace.snapshot.number != number:
-                    number, quiet = self.workspace.snapshot.number, 0.0
+                current = str(self.workspace.snapshot.number)
+                if current != number:
+                    number, quiet = current, 0.0
                     yield f"event: changed\ndata: {number}\n\n"
                 elif quiet >= STILL_HERE_SECONDS:
                     quiet = 0.0
