@@ -16,6 +16,12 @@ Pointer = tuple[str | int, ...]
 """The way from a document's root to a place in it: keys and list positions."""
 
 
+Absent = tuple[str, str, str]
+"""The kind, the property and the value, as text, by which something is named that does
+not exist.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A stretch of a file.
@@ -43,6 +49,8 @@ class Problem:
         about: the schema's description of the property.
         nearest: completes "did you mean …?".
         used_by: the files that build on ``path``.
+        absent: where something is named that does not exist, its kind, and the property
+            and value by which it is named.
     """
 
     rule: str
@@ -54,6 +62,7 @@ class Problem:
     about: str = ""
     nearest: str = ""
     used_by: tuple[str, ...] = ()
+    absent: Absent | None = field(default=None, compare=False)
 
     def order(self) -> tuple[str, int, int, str, str]:
         """Return a key that sorts problems by where they are."""

@@ -120,18 +120,20 @@ class NumberColumns:
             left.difference_update(values)
         return left
 
-    def where(self, column: str, bad: set[int]) -> Mapping[int, int]:
-        """Return how many numbers of each block are among ``bad``, by block."""
-        counts_of_bad: dict[int, int] = {}
+    def where(self, column: str, bad: set[int]) -> Mapping[int, Counter[int]]:
+        """Return how often each of the numbers ``bad`` is in a block, by block."""
+        counts_of_bad: dict[int, Counter[int]] = {}
         if not bad:
             return counts_of_bad
         for number, block_counts in enumerate(self._block_counts):
             with _opened(self._path(column, number)) as file:
                 for block, counts in block_counts:
                     data = file.read(_NUMBER_BYTES * counts.get(column, 0))
-                    count = sum(value in bad for value in _numbers_in(data))
-                    if count:
-                        counts_of_bad[block] = count
+                    in_block = Counter(
+                        value for value in _numbers_in(data) if value in bad
+                    )
+                    if in_block:
+                        counts_of_bad[block] = in_block
         return counts_of_bad
 
     def _dealt(self, columns: Iterable[str]) -> list[array[int]]:

@@ -214,6 +214,7 @@ class RecordPlaces:
             finding.allowed,
             finding.about,
             finding.nearest,
+            absent=finding.absent,
         )
 
     def place(

@@ -44,7 +44,7 @@ from shopwindow.content.finding import Finding
 from shopwindow.content.processes import processors, shared
 from shopwindow.content.records import FeedBlock, FeedLines
 from shopwindow.content.scratch import scratch
-from shopwindow.problems import Pointer, Problem
+from shopwindow.problems import Absent, Pointer, Problem
 
 CHUNKS_FILE = "catalog-chunks"
 """The name of the cache of checked chunks, beside the file `Unstreamed.cached`."""
@@ -73,13 +73,15 @@ class _Disagreement:
 
     ``finding`` returns what is wrong with one use of such a number, or None.
     ``is_repeated``: the numbers occur more than once, and nothing is wrong with the
-    first use of each.
+    first use of each. ``absent``: the kind and the property by which such a number
+    names what does not exist.
     """
 
     column: str
     bad: set[int]
     finding: Callable[[RecordEntry, int, Pointer], Finding | None]
     is_repeated: bool = False
+    absent: tuple[str, str] | None = None
 
 
 class LargeCheck:
@@ -217,7 +219,10 @@ class LargeCheck:
             by_rules = rules.findings(kind, value, sound, self.referable)
             findings = (*entry.findings, *by_rules)
             if findings and is_full():
-                report.more += len(findings)
+                absent = {finding.absent for finding in findings if finding.absent}
+                path = block.source.path
+                report.unlisted.update((one, path) for one in absent)
+                report.more += sum(not finding.absent for finding in findings)
             elif findings:
                 report.add(self.places.problem(entry, finding) for finding in findings)
             if entry.findings:
@@ -236,6 +241,7 @@ class LargeCheck:
             part = result.report
             self.report.add(_moved(problem, lines_before) for problem in part.problems)
             self.report.more += part.more
+            self.report.unlisted.update(part.unlisted)
             self.report.at_least |= part.at_least
             self.report.lost |= part.lost
             lines_before += result.lines
@@ -279,7 +285,9 @@ class LargeCheck:
             yield _Disagreement(column, bad, finding, is_repeated=True)
         if rules.PRODUCT not in self.report.lost:
             bad = columns.missing([rules.PRODUCT_NAMED], rules.PRODUCT, limit)
-            yield _Disagreement(rules.PRODUCT_NAMED, bad, _no_product)
+            yield _Disagreement(
+                rules.PRODUCT_NAMED, bad, _no_product, absent=("product", "id")
+            )
         if rules.UPC not in self.report.lost:
             bad = columns.missing([rules.INVENTORY], rules.UPC, limit)
             yield _Disagreement(rules.INVENTORY, bad, _no_upc)
@@ -320,11 +328,17 @@ class LargeCheck:
         only until enough problems are listed. The others are counted.
         """
         counts: Counter[int] = Counter()
+        absent: Counter[tuple[Absent, str]] = Counter()
         first_uses = 0
         by_column: dict[str, list[_Disagreement]] = defaultdict(list)
         for disagreement in disagreements:
             bad = disagreement.bad
-            counts.update(columns.where(disagreement.column, bad))
+            for block, by_value in columns.where(disagreement.column, bad).items():
+                counts[block] += by_value.total()
+                path = self.blocks[block].source.path
+                for value, count in by_value.items() if disagreement.absent else ():
+                    kind, name = disagreement.absent or ("", "")
+                    absent[(kind, name, str(value)), path] += count
             self.report.at_least |= len(bad) >= self._most_looked_for()
             if disagreement.is_repeated:
                 first_uses += len(bad)
@@ -337,7 +351,12 @@ class LargeCheck:
             for entry, finding in self._findings_of_block(number, by_column):
                 reported += 1
                 self.report.add([self.places.problem(entry, finding)])
-        self.report.more += max(0, counts.total() - first_uses - reported)
+                if finding.absent:
+                    absent[finding.absent, entry.source.path] -= 1
+        unlisted = +absent
+        self.report.unlisted.update(unlisted)
+        left = counts.total() - first_uses - reported - unlisted.total()
+        self.report.more += max(0, left)
 
     def _findings_of_block(
         self, number: int, by_column: Mapping[str, Sequence[_Disagreement]]

@@ -145,6 +145,7 @@ def unknown(
         f"no {kind} has the {name} {value}",
         f"the {name} of a {kind}",
         nearest=nearest(str(value), map(str, existing)) if is_compared else "",
+        absent=(kind, name, str(value)),
     )
 
 

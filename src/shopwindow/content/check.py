@@ -21,7 +21,7 @@ already. Four words keep these apart:
 """
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -30,7 +30,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from shopwindow.content import cache, expressions, listing, rules, site, tree
+from shopwindow.content import cache, expressions, gone, listing, rules, site, tree
 from shopwindow.content.case import Case
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.documents import Document, Documents, Layer
@@ -46,7 +46,7 @@ from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.schema import Schemas
 from shopwindow.content.tree import Parsed
 from shopwindow.content.yaml import Json, Malformed
-from shopwindow.problems import Place, Pointer, Problem
+from shopwindow.problems import Absent, Place, Pointer, Problem
 
 MAX_PROBLEMS = 1000
 """Problems that are listed one by one, unless an option asks for more. Nobody reads
@@ -180,6 +180,7 @@ class _Check:
             *self.locator.problems(self.findings),
             *(problem for report in reports for problem in report.problems),
         ]
+        problems, unlisted = self._grouped(problems, reports, case)
         problems.sort(key=Problem.order)
         listed = problems[: self.options.most]
         return Checked(
@@ -187,9 +188,38 @@ class _Check:
             problems=[self.locator.described(problem) for problem in listed],
             placeholders=self.locator.placeholders(case),
             sources=self.sources,
-            more=len(problems) - len(listed) + sum(report.more for report in reports),
+            more=len(problems)
+            - len(listed)
+            + unlisted
+            + sum(report.more for report in reports),
             at_least=any(report.at_least for report in reports),
         )
+
+    def _grouped(
+        self, problems: list[Problem], reports: Sequence[FeedReport], case: Case
+    ) -> tuple[list[Problem], int]:
+        """Return the problems with what is named and absent as one each, and how many
+        are not listed.
+        """
+        unlisted: Counter[tuple[Absent, str]] = Counter()
+        for report in reports:
+            unlisted.update(report.unlisted)
+        if not any(problem.absent for problem in problems):
+            return problems, unlisted.total()
+        kinds = [kind for kind in self.interface.kinds if not kind.streamed]
+        former = [
+            *gone.of_release(self.options.released or {}, kinds),
+            *gone.of_last_commit(self.folder, kinds),
+        ]
+        present = {
+            (kind.name, id, str(document.value.get(id)))
+            for kind in kinds
+            for document in case.having(kind.name)
+            if isinstance(document.value, dict)
+            for id in kind.ids
+        }
+        deleted = [was for was in former if present.isdisjoint(was.absent())]
+        return gone.grouped(problems, unlisted, deleted)
 
     # -- reading -----------------------------------------------------------------------
 

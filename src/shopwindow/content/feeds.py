@@ -5,6 +5,7 @@ takes an Unstreamed, which is everything else in the folder. It returns a FeedRe
 which holds no more problems than will be listed and counts the others.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from shopwindow.content.listing import Source
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.schema import Schemas
-from shopwindow.problems import Problem
+from shopwindow.problems import Absent, Problem
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,9 @@ class FeedReport:
     """What a check of streamed documents reports.
 
     ``problems`` are listed, in the order of its keys. ``more`` counts the others;
-    ``at_least``: there may be even more of them. ``findings`` are about documents that
+    ``at_least``: there may be even more of them. Not among them are lines that name what
+    is absent: ``unlisted`` counts those, by what that is and the path of the feed, for
+    they are one problem together (`gone`). ``findings`` are about documents that
     are not streamed. ``lost`` names the columns of which some values could not be read,
     so that nothing follows from a value that is missing there.
     """
@@ -71,6 +74,7 @@ class FeedReport:
     problems: dict[Problem, None] = field(default_factory=dict)
     findings: list[tuple[Document, Finding]] = field(default_factory=list)
     more: int = 0
+    unlisted: Counter[tuple[Absent, str]] = field(default_factory=Counter)
     at_least: bool = False
     lost: set[str] = field(default_factory=set)
 
@@ -80,7 +84,7 @@ class FeedReport:
         Whoever compares them before and after a step knows whether it reported
         anything.
         """
-        return len(self.problems), self.more, len(self.lost)
+        return len(self.problems), self.more + self.unlisted.total(), len(self.lost)
 
     def add(self, problems: Iterable[Problem | None]) -> None:
         """Add problems to the list, each once; None among them is skipped."""

@@ -1,12 +1,12 @@
 """A Finding: something wrong in one document, and how messages quote a value."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import orjson
 
 from shopwindow.content.yaml import Json
-from shopwindow.problems import LONGEST, Pointer, cut
+from shopwindow.problems import LONGEST, Absent, Pointer, cut
 
 NOTHING = "nothing is written here"
 """What is found where an editor wrote a key and no value."""
@@ -27,7 +27,8 @@ class Finding:
     value or key like the one that was found. ``on_key``: the key is at fault, not the
     value. ``missing``: the key that is missing at ``pointer``. ``beside``: another
     place that has to do with it, whose file ``found`` ends with: the file, the
-    document's number in a list or feed, and the pointer.
+    document's number in a list or feed, and the pointer. ``absent``: what is named and
+    does not exist.
     """
 
     rule: str
@@ -39,6 +40,7 @@ class Finding:
     on_key: bool = False
     missing: str | None = None
     beside: tuple[str, int | None, Pointer] | None = None
+    absent: Absent | None = field(default=None, compare=False)
 
 
 def shown(value: Json, limit: int = LONGEST) -> str:

@@ -113,6 +113,7 @@ class Locator:
             finding.allowed,
             finding.about,
             finding.nearest,
+            absent=finding.absent,
         )
 
     def _line_beside(self, finding: Finding) -> str:
@@ -151,7 +152,7 @@ class Locator:
     def described(self, problem: Problem) -> Problem:
         """Return a problem with the schema's description, where it has no other yet."""
         source, pointer = self._sources.get(problem.path), problem.pointer
-        if problem.about or source is None:
+        if problem.about or source is None or (problem.absent and not pointer):
             return problem
         in_document = (
             pointer[1:] if pointer and isinstance(pointer[0], int) else pointer

@@ -331,6 +331,7 @@ def _of_document(
                         found,
                         f"a {target.name}'s number",
                         nearest=close,
+                        absent=(target.name, name, str(value)),
                     ),
                 )
     live = case.window(document)

@@ -1,0 +1,83 @@
+"""What is named and does not exist: one problem for one cause, however many places name it."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from shopwindow import library
+from shopwindow.problems import Problem, sentence
+from shopwindow.shop import INTERFACE
+
+SAMPLE = Path(__file__).parent.parent.parent / "content"
+WEST = "stores/west.yaml"
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=Ada Vane", "-c", "user.email=ada@shop.example", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", folder, *who, *arguments], check=True, capture_output=True)
+
+
+def deleted(content: Path) -> None:
+    """Delete store 403, which is 40131 by its location number."""
+    text = (content / WEST).read_text()
+    (content / WEST).write_text(re.sub(r"^- storeId: 403\n.*?^(?=- storeId: 404)", "", text, flags=re.M | re.S))
+
+
+@pytest.fixture
+def content(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(SAMPLE, tmp_path / "shop" / "content"))
+
+
+def problems(content: Path, most: int = 1000) -> list[Problem]:
+    return library.check(INTERFACE, content, most=most).problems
+
+
+@pytest.mark.parametrize("most", [1, 40, 1000])
+def test_a_deleted_store_is_one_problem_where_the_last_commit_has_it(content: Path, most: int) -> None:
+    git(content.parent, "init", "-q")
+    git(content.parent, "add", "-A")
+    git(content.parent, "commit", "-qm", "All stores")
+    deleted(content)
+    checked = library.check(INTERFACE, content, most=most)
+    (problem,) = checked.problems
+    assert checked.more == 0
+    expected = (
+        "11 documents and 746 lines of 2 feeds name store 403, which does not exist any more; "
+        "stores/west.yaml had it; such as events/2026-11-november.yaml:37, "
+    )
+    assert sentence(problem).startswith(expected)
+    assert (problem.rule, problem.path, problem.nearest) == ("reference", "events/2026-11-november.yaml", "")
+    assert "did you mean" not in sentence(problem)
+
+
+def test_a_deleted_file_counts_too(content: Path) -> None:
+    git(content.parent, "init", "-q")
+    git(content.parent, "add", "-A")
+    git(content.parent, "commit", "-qm", "All stores")
+    (content / "stores/foundry-square.yaml").unlink()
+    (problem,) = problems(content)
+    assert " name store 101, which does not exist any more; stores/foundry-square.yaml had it" in problem.found
+
+
+def test_without_history_each_value_that_is_named_often_is_one_problem(content: Path) -> None:
+    deleted(content)
+    said = [sentence(problem) for problem in problems(content)]
+    by_location = "2 documents and 746 lines of 2 feeds name a store with the locationNumber 40131, which does not "
+    assert any(text.startswith(by_location) for text in said)
+    assert any(text.startswith("7 documents name a store with the storeId 403, which does not ") for text in said)
+    assert sum("no store has the storeNumber 4316" in text for text in said) == 2
+    assert len(said) == 4
+
+
+def test_another_number_of_a_store_that_exists_is_a_mistake_of_its_own(content: Path) -> None:
+    """Nothing was deleted: the store is there, and one event names a number that nothing has."""
+    git(content.parent, "init", "-q")
+    git(content.parent, "add", "-A")
+    git(content.parent, "commit", "-qm", "All stores")
+    events = content / "events/bridal-salon.yaml"
+    events.write_text(events.read_text().replace("storeId: [402, 403, 404]", "storeId: [402, 406, 404]"))
+    (problem,) = problems(content)
+    assert (problem.found, problem.nearest) == ("no store has the storeId 406", "405")
