@@ -1,5 +1,6 @@
 """Runs the preview: one process, which watches the folder and answers a browser."""
 
+import gc
 import os
 import socket
 import threading
@@ -47,6 +48,7 @@ def run(
     listener = _listener(bind)
     host, port = listener.getsockname()[:2]
     workspace = Workspace(interface, content, out, cache)
+    keep_out_of_collections()
     door = Guard(bind[0], port, announce)
     config = uvicorn.Config(
         application(workspace, door),
@@ -63,6 +65,16 @@ def run(
         uvicorn.Server(config).run(sockets=[listener])
     finally:
         ended.set()
+
+
+def keep_out_of_collections() -> None:
+    """Take what was read so far out of Python's garbage collections.
+
+    It is some hundred objects a document and lives as long as the preview, and each
+    full collection would walk over all of it, mostly in the middle of a check.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def _listener(bind: tuple[str, int]) -> socket.socket:
