@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from releases import AT, small, write
 from shopwindow import library
 from shopwindow.problems import Problem, sentence
 from shopwindow.shop import INTERFACE
@@ -60,6 +61,17 @@ def test_a_deleted_file_counts_too(content: Path) -> None:
     (content / "stores/foundry-square.yaml").unlink()
     (problem,) = problems(content)
     assert " name store 101, which does not exist any more; stores/foundry-square.yaml had it" in problem.found
+
+
+def test_the_release_to_compare_with_has_the_store_too(tmp_path: Path) -> None:
+    content, out = write(tmp_path / "content", small()), tmp_path / "dist"
+    library.build(INTERFACE, content, out, at=AT)
+    (content / "stores/one.yaml").unlink()
+    (problem,) = library.check(INTERFACE, content, against=out / "current").problems
+    assert (problem.path, problem.found) == (
+        "events/both.yaml",
+        "2 documents name store 1, which does not exist any more; such as events/both.yaml:1, events/first.yaml:1",
+    )
 
 
 def test_without_history_each_value_that_is_named_often_is_one_problem(content: Path) -> None:

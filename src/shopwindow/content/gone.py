@@ -28,7 +28,9 @@ GIT_SECONDS = 20
 """After which nobody waits for git; the check then goes on without the last commit."""
 
 MAX_CHANGED_FILES = 500
-"""Changed files whose former text is looked at, at some 5 ms each."""
+"""Changed files whose former text is looked at. Each takes a call of git, and a check
+must not wait long for a hint; a larger change is no deletion of one document.
+"""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,9 @@ from shopwindow.content.yaml import Json
 from shopwindow.problems import Misuse, Pointer, cut, nearest
 
 MAX_SUGGESTED = 20_000
-"""Ids among which one that comes near is looked for. Among more, that takes seconds."""
+"""Ids among which one that comes near is looked for: the largest retailer's stores are
+fewer, and with each more, the comparison takes longer.
+"""
 
 LISTED_KEYS = 20
 """Keys that a message lists: a screen of a terminal holds them."""

@@ -18,8 +18,8 @@ from shopwindow.content.records import BYTE_ORDER_MARK, FeedBlock, FeedLines
 from shopwindow.content.yaml import Malformed
 
 Wanted = Callable[[bytes], bool]
-"""Whether the line of a feed may hold what is looked for. To decode a line takes twenty
-times as long as to search it.
+"""Whether the line of a feed may hold what is looked for. Other lines are not decoded:
+there may be millions, and few are of interest.
 """
 
 
