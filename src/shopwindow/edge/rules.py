@@ -1,12 +1,20 @@
 """What an edge must know to answer pre-rendered reads by itself, as one structure.
 
-How this works. An edge, such as nginx, has the request line, the headers and the files;
-it cannot bind a request. So each operation tells by example how requests for its files
-are spelled. Its pre-rendered Calls are taken, with stand-ins for ids and for the
-application's name. A Call's one canonical request becomes a regular expression, and its
-file name becomes the name of the file, with the groups of that expression. Spellings
-that clients really send join them. What matches no expression goes to the service,
-which reads every spelling. `nginx` prints the structure.
+How this works. An edge, such as nginx, has the request line, the headers and the files,
+but it cannot bind a request. So the rules say by regular expressions which requests a
+file answers. They follow from the operation's own pre-rendered Calls, in four steps:
+
+1. In a Call's arguments every id is replaced by a stand-in, a number that no document
+   has. Calls that differ only in ids are then equal, and one of them is enough.
+2. The Call's canonical request is spelled as text, and escaped as an expression. Its
+   file name is spelled as well.
+3. In both, the stand-ins are replaced: by a group for any id in the expression, and by
+   the number of that group in the file name.
+4. Other spellings that clients really send become expressions of their own.
+
+What matches no expression goes to the service, which reads every spelling. So a missing
+spelling costs time, and a wrong one would be a wrong answer. `nginx` prints the
+structure.
 """
 
 import re
@@ -38,9 +46,8 @@ ACCEPTS = (
     *(format.media_type for format in RESPONSE_FORMATS),
     *(f"{format.media_type}, */*" for format in RESPONSE_FORMATS),  # HTTPie, the older
     *(f"{format.media_type},*/*" for format in RESPONSE_FORMATS),  # Kotlin's Ktor
-    *(
-        f"{format.media_type}; charset=utf-8" for format in RESPONSE_FORMATS
-    ),  # written by hand, against RFC 9110's advice
+    # Written by hand, against RFC 9110's advice.
+    *(f"{format.media_type}; charset=utf-8" for format in RESPONSE_FORMATS),
     *(f"{format.media_type};charset=utf-8" for format in RESPONSE_FORMATS),
     "application/json, text/plain, */*",  # axios, Angular
     "application/json, text/javascript, */*; q=0.01",  # jQuery's getJSON
@@ -80,6 +87,9 @@ _ID_PATTERN = "[1-9][0-9]{0,15}"
 """An id: MAX_ID has 16 digits."""
 
 _STAND_IN = "application-of-the-key"
+"""Stands for the application in a Call, whose file name admits no braces. APPLICATION
+replaces it.
+"""
 
 
 @dataclass(frozen=True)
@@ -127,13 +137,15 @@ class Rules:
 
     ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is
     the base host. ``key_header`` is the header with the API key; empty where the
-    interface asks for no key. ``media_types`` are pairs of a format's name and its
-    media type; ``accepts``, of a value of Accept and a format's name; ``applications``,
-    of a name and the digests of its keys.
+    interface needs no key.
 
-    ``own_paths`` are whole paths, of the order host where there is one: of operations
-    that answer failures in a form of their own. For these ``own_errors`` stand in place
-    of ``errors``.
+    Three fields are pairs. ``media_types``: a format's name and its media type.
+    ``accepts``: a value of Accept and the name of the format that it gets.
+    ``applications``: a name and the digests of its keys.
+
+    ``own_paths`` are whole paths of operations that have a form of failures of their
+    own, on the order host where there is one. For them ``own_errors`` replace
+    ``errors``.
     """
 
     base_host: str
@@ -157,14 +169,16 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
     base_host, order_host = base.hostname or "", order.hostname or ""
     operations = interface.operations
     own = [operation for operation in operations if operation.own_failures]
-    asks_for_key = interface.applications is not None
-    refusals = [each for each in _REFUSALS if asks_for_key or each.code != "no_key"]
+    needs_key = interface.applications is not None
+    refusals = [
+        refusal for refusal in _REFUSALS if needs_key or refusal.code != "no_key"
+    ]
     applications = sorted(interface.keys(content).items())
     return Rules(
         base_host=base_host,
         base_path=base.path,
         order_host=order_host if order_host != base_host else "",
-        key_header=API_KEY_HEADER if asks_for_key else "",
+        key_header=API_KEY_HEADER if needs_key else "",
         vary=vary(content),
         media_types=tuple(
             (format.name, format.media_type) for format in RESPONSE_FORMATS
@@ -173,7 +187,11 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
         applications=tuple(
             (name, tuple(sorted(digests))) for name, digests in applications
         ),
-        routes=tuple(_route(each, content) for each in operations if each.prerendered),
+        routes=tuple(
+            _route(operation, content)
+            for operation in operations
+            if operation.prerendered
+        ),
         errors=tuple(_error(refusal, schemas) for refusal in refusals),
         own_paths=tuple(
             f"{(order if operation.order_host else base).path}/{operation.path}"
@@ -186,11 +204,11 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
 
 
 def digest(rules: Rules) -> str:
-    """Return the manifest's `edge` (SHA-256, hex): where it changes, the edge's
-    configuration must be written and loaded again.
+    """Return the manifest's `edge`, the SHA-256 (hex) of the rules.
 
-    It covers the digests of keys, since an edge must learn that a key is withdrawn. It
-    covers no stores and the like: their ids are expressions.
+    Where it changes, the edge's configuration must be written and loaded again. It
+    covers the digests of keys, since an edge must learn that a key is withdrawn. It
+    does not cover documents such as stores: their ids are expressions.
     """
     return sha256(orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
@@ -208,8 +226,8 @@ def _route(operation: Operation, content: Content) -> Route:
 def _targets(operation: Operation, content: Content) -> Iterator[Target]:
     """Yield the spellings of an operation's pre-rendered Calls.
 
-    Queries that stand in their files' names as they are share one expression, because
-    an edge tries expressions one after the other.
+    Where a file's name holds the query unchanged, all such queries of a path share one
+    expression, because an edge tries expressions one after the other.
     """
     verbatim: dict[tuple[str, str], list[str]] = {}
     others: dict[str, str] = {}
@@ -242,10 +260,10 @@ def _targets(operation: Operation, content: Content) -> Iterator[Target]:
 def _shapes(
     operation: Operation, content: Content
 ) -> Iterator[tuple[Arguments, tuple[str, ...]]]:
-    """Yield the arguments of pre-rendered Calls, each combination once, with their
-    stand-ins.
+    """Yield the arguments of pre-rendered Calls with stand-ins for ids, and these.
 
-    A stand-in takes the place of an id, and stands for any other id.
+    A stand-in is spelled as a number, from MAX_ID downwards. Every combination of
+    arguments comes once.
     """
     seen = set()
     for arguments in operation.entries(content):
@@ -265,10 +283,10 @@ def _shapes(
 
 
 def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
-    """Yield targets that ask for the same Call, each with its expression.
+    """Yield other targets of the same Call, each with its expression.
 
-    Words may stand in any order and their comma may be encoded; and a parameter that is
-    always written may be left out.
+    Words may stand in any order, and the comma between them may be encoded. A parameter
+    that is always written may be left out.
     """
     target = call.request().target
     for parameter in call.operation.parameters:
@@ -282,7 +300,9 @@ def _other_spellings(call: Call) -> Iterator[tuple[str, str]]:
             if written in re.escape(target):
                 yield target, re.escape(target).replace(written, f"(?:{orders})")
 
-    optional = tuple(replace(each, always=False) for each in call.operation.parameters)
+    optional = tuple(
+        replace(parameter, always=False) for parameter in call.operation.parameters
+    )
     shorter_call = replace(call, operation=replace(call.operation, parameters=optional))
     shorter = shorter_call.request().target
     if shorter != target:
@@ -299,20 +319,23 @@ def _joined(path: str, head: str, queries: Iterable[str]) -> Iterator[Target]:
 
 
 def _any_id(pattern: str, stand_ins: Iterable[str]) -> str:
+    """Return an expression in which any id may stand for each stand-in."""
     for stand_in in stand_ins:
         pattern = pattern.replace(stand_in, _ID_PATTERN)
     return pattern
 
 
 def _captured(pattern: str, stand_ins: Iterable[str]) -> str:
+    """Return an expression in which a group for any id replaces each stand-in."""
     for stand_in in stand_ins:
         pattern = pattern.replace(stand_in, f"({_ID_PATTERN})")
     return pattern
 
 
 def _numbered(stem: str, target: str, stand_ins: Iterable[str]) -> str:
-    """Return a stem whose ids are groups, in the order in which they stand in the
-    target.
+    """Return a stem in which the numbers of groups replace the stand-ins.
+
+    The groups are numbered in the order in which stand-ins appear in ``target``.
     """
     in_target = sorted(filter(target.__contains__, stand_ins), key=target.index)
     for number, stand_in in enumerate(in_target, 1):
