@@ -1,18 +1,22 @@
-"""PostgreSQL: a pool of connections, and transactions that are repeated where that is
-safe.
+"""PostgreSQL: a pool of connections, and transactions that may be repeated.
 
-How this works. Actions run SERIALIZABLE, so they may be written as if each were alone;
-the server refuses some of those that run beside others, and expects them to be
+How this works. Actions run SERIALIZABLE, so they may be written as if each were alone.
+The server refuses some of those that run beside others, and expects them to be
 repeated. A transaction that is certain to be rolled back is repeated until the
 request's time is over. One whose COMMIT was sent and not answered may have been
-committed: it is repeated only where the caller says that this does no harm, and is
+committed. It is repeated only where the caller says that this does no harm, and is
 answered as unknown otherwise.
 
-Three sorts of outages end in time. A server that refuses or drops connections: the pool
-finds none. A server that stands still, whose kernel keeps TCP alive: WatchedConnection
-hears nothing. A standby that takes no writes: its connection is closed, for the next
-one may lead to the new primary. While the database has been out of reach of late,
-requests wait for a moment only.
+No outage makes a request wait without end. There are three sorts:
+
+- A server refuses or drops connections. Then the pool has none to hand out in time.
+- A server stands still, while its kernel keeps TCP alive. Then WatchedConnection
+  notices that no bytes arrive.
+- A standby takes no writes. Then its connection is closed, since the next one may lead
+  to the new primary.
+
+For DATABASE_SECONDS after an outage of the first two sorts, a request waits only
+OUTAGE_WAIT_SECONDS before it is refused.
 """
 
 import logging
@@ -66,18 +70,18 @@ others that have failed so many times, so that each of them succeeds.
 """
 
 OUTAGE_WAIT_SECONDS = 0.5
-"""How long a request waits while the database has been out of reach of late. It is
+"""How long a request waits where the database was out of reach a moment ago. It is
 short, because threads that wait cannot answer reads.
 """
 
 SERVER_SILENCE_SECONDS = DATABASE_SECONDS + 1.0
-"""After so long a server that sends nothing is given up. One that is at work has
-reported by then that a statement took too long (statement_timeout, 10 s).
+"""How long a server may send nothing before its connection is closed. A server that is
+at work has reported by then that a statement took too long (statement_timeout, 10 s).
 """
 
 RECONNECT_SECONDS = 2.0
-"""After so long the pool gives up making a connection. The next request makes it try
-again at once, while the pool itself would pause longer each time.
+"""How long the pool tries to open a connection. The next request makes it try again at
+once, while the pool itself would pause longer after every attempt.
 """
 
 MIGRATION_LOCK = 0x76697472
@@ -122,24 +126,23 @@ class WatchedConnection(psycopg.Connection[Row]):
     """A connection that is closed when its server falls silent.
 
     A server that is stopped, or hangs, ends no statement by statement_timeout, and its
-    kernel keeps TCP alive. So the bytes that arrive are watched: ``patience`` is for
-    how many seconds none may arrive while something is expected.
+    kernel keeps TCP alive. So the connection watches the bytes that arrive.
+    ``patience``: seconds that none may arrive while an answer is expected.
+    ``fell_silent``: the connection was closed for this reason.
     """
 
     patience = SERVER_SILENCE_SECONDS
     fell_silent = False
 
     def wait(self, gen: Generator[Any, Any, Any], *arguments: Any, **named: Any) -> Any:
-        """Do what psycopg does here, with a watch: all traffic with the server passes
-        through.
-        """
+        """Wait as psycopg does, with a watch. All traffic with the server comes here."""
         return super().wait(self._watched(gen), *arguments, **named)
 
     def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
         """Do what ``gen`` does, until the server is silent for too long.
 
-        psycopg resumes the generator when its socket is ready; and each tenth of a
-        second with nothing ready, which is when this looks at the time.
+        psycopg resumes the generator when its socket is ready. It also does so after
+        every tenth of a second without anything ready; then this looks at the time.
         """
         try:
             wanted = next(gen)
@@ -160,8 +163,9 @@ class WatchedConnection(psycopg.Connection[Row]):
             return end.value
 
     def probe(self, patience: float) -> None:
-        """Send an empty statement; raise OperationalError where no answer comes in so
-        long.
+        """Send an empty statement.
+
+        Raises OperationalError where no answer comes within ``patience`` seconds.
         """
         usual, self.patience = self.patience, patience
         self.autocommit = True
@@ -184,18 +188,17 @@ standby, which supports nothing SERIALIZABLE.
 
 @cache
 def _translated(sql: str) -> bytes:
-    """A statement with psycopg's placeholders.
+    """Return a table's statement in PostgreSQL's form, with psycopg's placeholders.
 
     No statement of a table holds `?` or `%` for anything else (interface.table.Step).
-    WITHOUT ROWID is SQLite's, and says how it stores the rows; PostgreSQL has nothing
-    of that kind.
+    WITHOUT ROWID says how SQLite stores the rows; PostgreSQL has no such clause.
     """
     return sql.replace("?", "%s").removesuffix(" WITHOUT ROWID").encode()
 
 
 @cache
 def _gives_rows(sql: str) -> bool:
-    """Whether a statement has rows to wait for."""
+    """Return whether a statement returns rows."""
     return sql.startswith("SELECT") or "RETURNING" in sql
 
 
@@ -245,16 +248,16 @@ class PostgreSQL:
     def _start(self) -> None:
         self._opening = threading.Lock()
         self._opened: Pool | None = None
-        self._away_until = (
-            0.0  # until then requests wait for a moment only (time.monotonic)
-        )
-        self._waiting: dict[
-            object, float
-        ] = {}  # since when each thread waits for a connection
+        # Until then the database counts as out of reach (time.monotonic).
+        self._away_until = 0.0
+        # Since when every waiting thread has waited for a connection, the oldest first.
+        self._waiting: dict[object, float] = {}
 
     def _after_fork(self) -> None:
-        """Begin again in a child process, which has none of the pool's threads and must
-        not use its parent's connections.
+        """Begin again in a child process.
+
+        A child has none of the pool's threads, and must not use its parent's
+        connections.
         """
         if self._opened is not None:
             _PARENTS_POOLS.append(self._opened)
@@ -334,11 +337,11 @@ class PostgreSQL:
     def _transact(
         self, run: Callable[[WatchedConnection, bool], Result], *, repeatable: bool
     ) -> Result:
-        """Return what ``run`` returns, which is tried until it succeeds or the time is
-        over.
+        """Call ``run`` until it succeeds or the time is over; return its result.
 
-        ``run`` gets a connection, and whether it has failed so many times that it takes
-        turns with others. Raises _GivenUp, and what ``run`` raises.
+        ``run`` gets a connection, and whether it must take turns with others, because
+        it has failed CONCURRENT_ATTEMPTS times. ``repeatable``: the transaction does no
+        harm where it is committed twice. Raises _GivenUp, and what ``run`` raises.
         """
         now = time.monotonic()
         is_away = now < self._away_until
@@ -355,8 +358,8 @@ class PostgreSQL:
             except (SerializationFailure, DeadlockDetected) as error:
                 last: Exception = error  # it is certain to be rolled back
             except UniqueViolation as error:
-                # of two transactions that insert the same row, the server may report
-                # the second row before it notices that the transactions conflict
+                # Where two transactions insert the same row, the server may report the
+                # second row before it notices that the transactions conflict.
                 if attempt == MAX_RACES:
                     raise
                 last = error
@@ -419,14 +422,16 @@ class PostgreSQL:
 
     @contextmanager
     def _connection(self, deadline: float) -> Iterator[WatchedConnection]:
-        """A connection of the pool, which goes back rolled back. Raises _GivenUp for a
-        server that takes no writes, and what the pool raises.
+        """Provide a connection of the pool; it is rolled back before it goes back.
+
+        Raises _GivenUp for a server that takes no writes, and what the pool raises.
         """
         pool = self._pool()
         waiting = object()
         self._waiting[waiting] = time.monotonic()
         try:
-            # a second at a time: each try makes a pool that has given up connect again
+            # One second at most: every call of getconn makes a pool that has given up
+            # connecting try again.
             seconds = max(0.01, min(1.0, deadline - time.monotonic()))
             connection = pool.getconn(seconds)
         finally:
@@ -448,9 +453,7 @@ class PostgreSQL:
             pool.putconn(connection)
 
     def _pool(self) -> Pool:
-        """The pool. The first request that needs it opens it, in the process that uses
-        it.
-        """
+        """Return the pool, which the first request of a process opens."""
         pool = self._opened
         if pool is None:
             with self._opening:
@@ -483,7 +486,7 @@ class PostgreSQL:
         connection.commit()
 
     def _words(self, error: Exception) -> str:
-        """An error's text in one line that shows neither user nor password."""
+        """Return an error's text in one line that shows neither user nor password."""
         return without_secrets(_line(error), self._url)
 
     def _refusal(self, error: Exception, reason: str) -> Exception:
@@ -511,9 +514,8 @@ def _begin(
     """Set how the next statement begins a transaction."""
     if connection.autocommit:
         connection.autocommit = False
-    read_only = (
-        True if reads else None
-    )  # None: the server's default, for it may be a standby
+    # None is the server's default: on a standby that is read-only, and so is noticed.
+    read_only = True if reads else None
     if connection.read_only is not read_only or connection.isolation_level is not level:
         connection.read_only = read_only
         connection.isolation_level = level
@@ -521,7 +523,7 @@ def _begin(
 
 @contextmanager
 def _committing() -> Iterator[None]:
-    """Hold while the server commits. Raises _OutcomeUnknown where it may have done so."""
+    """Raise _OutcomeUnknown for a COMMIT that failed and may have been carried out."""
     try:
         yield
     except psycopg.Error as error:
@@ -531,12 +533,11 @@ def _committing() -> Iterator[None]:
 
 
 def _rolled_back(error: psycopg.Error) -> bool:
-    """Whether an error says that the transaction failed, by its SQLSTATE (the manual,
-    appendix A).
+    """Return whether an error proves that the transaction was rolled back.
 
-    Errors of the connection (08), of the system (58) and internal ones (XX) do not say
-    it, nor that the server shuts down (57P), which it may report after it has
-    committed.
+    Its SQLSTATE decides (the manual, appendix A). Errors of the connection (08), of the
+    system (58) and internal ones (XX) prove nothing. Neither does a shutdown of the
+    server (57P), which it may report after it has committed.
     """
     state = error.sqlstate
     return state is not None and not state.startswith(("08", "57P", "58", "XX"))

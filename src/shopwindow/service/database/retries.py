@@ -1,9 +1,12 @@
-"""Answers that are stored for repeated requests. The engine's own table.
+"""Answers that are stored for repeated requests, in a table of the engine's own.
 
 How this works. A client that got no answer repeats its request under the same
-Idempotency-Key. The action of the first request and its answer are stored in one
-transaction, so a repetition finds either both or neither: it gets the stored answer, or
-it is carried out as the first.
+Idempotency-Key. What the first request writes and its answer are committed in one
+transaction, so a repetition meets either both or neither. It gets the stored answer, or
+it is carried out as if it were the first.
+
+In that transaction `Retries.begin` comes before the action, and `Retries.finish` after
+it.
 """
 
 import re
@@ -26,9 +29,8 @@ from shopwindow.interface.table import (
 from shopwindow.problems import Fault, Refusal
 
 ANSWERS_STORED_FOR = timedelta(hours=24)
-"""How long an answer is stored. A key that is older counts as new, whether or not its
-answer has been pruned; so what a client sees does not depend on when an operator
-prunes.
+"""How long an answer is stored. An older key counts as new even before its answer has
+been pruned, so that what a client sees does not depend on when an operator prunes.
 """
 
 
@@ -36,11 +38,12 @@ prunes.
 class Retry:
     """A request that may be repeated.
 
-    ``key`` is its Idempotency-Key and ``digest`` one of its contents. ``device`` and
-    ``user`` are the person that the request names, so that the answer can be removed
-    with the person's rows. ``sender`` is a digest of whom the key holds for: the same
-    key of somebody else is another one. It is stored in the key's column, before the
-    key, because older programs that know no sender use the same table during an update.
+    ``key``: its Idempotency-Key. ``digest``: of its contents, which a repetition must
+    share. ``device`` and ``user``: the person that the request names, so that the
+    answer can be removed with the person's rows. ``sender``: a digest of who sent it;
+    the same key of another sender is another key. It is stored in the key's column,
+    before the key, because older programs, which know no sender, use the same table
+    during an update.
     """
 
     application: str
@@ -60,20 +63,20 @@ class Retry:
 
 
 class Retries:
-    """The stored answers within one transaction, which is the action's, too."""
+    """The stored answers, in the transaction in which the action runs."""
 
     def __init__(self, session: Session) -> None:
         self._run = session.run
 
     def begin(self, retry: Retry, at: datetime) -> Outcome | None:
-        """Return the stored answer, or None where this is the first request under its
-        key.
+        """Return the stored answer; None for the first request under its key.
 
-        In that case the row is locked: a repetition that comes meanwhile waits for the
-        end of this transaction. Raises Refusal where the key was used for another
-        request.
+        In the second case the row is locked: a repetition that comes meanwhile waits
+        for the end of this transaction. Raises Refusal where the key was used for
+        another request.
         """
         scope = retry.scope
+        # The INSERT takes over a row of the same key that is too old to count.
         new = self._run(
             "INSERT INTO retries"
             " (application, method, path, idempotency_key, digest, outcome, device, user_id, at)"
@@ -117,11 +120,11 @@ class Retries:
         )
 
     def remove_naming(self, text: str) -> int:
-        """Remove the stored answers in which a text occurs, and return how many.
+        """Remove the stored answers in which a text occurs; return how many.
 
-        That is for answers which name a person although their requests did not.
+        It is for answers that name a person although their requests did not.
         """
-        # LIKE's own characters, escaped
+        # LIKE's wildcards are escaped, so that they match only themselves.
         pattern = re.sub("([!%_])", r"!\1", text)
         sql = "DELETE FROM retries WHERE outcome LIKE ? ESCAPE '!' RETURNING 1"
         return len(self._run(sql, f"%{pattern}%"))

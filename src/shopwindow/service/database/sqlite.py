@@ -3,16 +3,16 @@
 How this works. A request puts its action into a queue and waits. The writer thread
 waits for its process's turn (a lock file, `sqlite_file.Locks`), takes what is in the
 queue by then, and commits all of it at once. A commit costs one fdatasync, however many
-actions it holds, so whoever waits while one commit runs shares the next one. Each
-action runs once, under a savepoint of its own: what it raises takes back its own writes
-and nothing else.
+actions it holds, so the requests that arrive during one commit share the next one. Each
+action runs once, under a savepoint of its own. If it raises an exception, only its own
+writes are taken back.
 
-A request that waits looks now and then whether there is still a writer thread. It is
-refused when its patience is over: as not stored while its action is in the queue; as
-unknown once the writer has begun with it and does not come back, as on a disk that
-hangs.
+A request that waits checks every second whether there is still a writer thread. When
+its patience is over, it is refused. While its action is still in the queue, the client
+learns that it was not stored. Once the writer has begun with it, as on a disk that
+hangs, the client learns that the outcome is unknown.
 
-Reads go past the queue: each takes an open connection of its own, or opens one.
+Reads do not use the queue: each takes an open connection of its own, or opens one.
 """
 
 import os
@@ -47,7 +47,7 @@ from shopwindow.service.database.sqlite_file import (
 from shopwindow.service.database.tables import TablesByName
 
 BATCH_ACTIONS = 256
-"""Actions of one transaction at most: as many as a worker may have threads, so that no
+"""The most actions of one transaction: as many as a worker may have threads, so that no
 request waits for a second turn.
 """
 
@@ -55,14 +55,14 @@ WRITER_CHECK_SECONDS = 1.0
 """How often a request that waits looks whether there is a writer thread at all."""
 
 UNKNOWN_AFTER = 2
-"""After so many times its patience a write that has begun is answered as unknown,
-whatever the disk does. With 10 s that is before nginx gives up
+"""How many times its patience a write that has begun may take before it is answered as
+unknown. With a patience of 10 s that is before nginx gives up
 (edge.nginx.SERVICE_TIMEOUT_SECONDS, 30 s), whose answer would say less.
 """
 
 BUSY_MILLISECONDS = 5000
-"""How long SQLite itself waits for a lock. Processes of this program take turns; but
-whoever writes beside them, as in the sqlite3 shell, knows nothing of turns.
+"""How long SQLite itself waits for a lock. Processes of this program take turns, but
+other programs, such as the sqlite3 shell, know nothing of these turns.
 """
 
 ERRORS_OF_ONE_ACTION = {1, 18, 19, 20, 21, 25}
@@ -75,8 +75,8 @@ whole transaction.
 class _Waiting:
     """An action that waits for the writer thread.
 
-    ``done`` is released once ``result`` or ``error`` holds what became of it; ``since``
-    is when it came (time.monotonic).
+    ``done``: a lock that is released once ``result`` or ``error`` is final. ``since``:
+    when the action was put into the queue (time.monotonic).
     """
 
     __slots__ = ("done", "error", "result", "since", "work")
@@ -93,9 +93,8 @@ class _Waiting:
 class SQLite:
     """A Database in a file, which is created with its folders where it is missing.
 
-    ``patience`` is for how many seconds a write waits for its turn.
-
-    Raises Failure on a network file system, and while the database is being restored.
+    ``patience``: seconds that a write waits for its turn. Raises Failure on a network
+    file system, and while the database is being restored.
     """
 
     def __init__(
@@ -117,6 +116,7 @@ class SQLite:
         os.register_at_fork(after_in_child=self._after_fork)
 
     def _begin(self) -> None:
+        """Set what a process has of its own. `_wake` guards the queue and the batch."""
         self._queue: deque[_Waiting] = deque()
         self._wake = threading.Condition()
         self._batch: list[_Waiting] = []
@@ -172,7 +172,7 @@ class SQLite:
             raise self._unavailable(error, "read") from error
 
     def _reader(self) -> sqlite3.Connection:
-        """A connection for one read; it goes back to ``_readers``."""
+        """Return a connection for one read; the read puts it into ``_readers``."""
         try:
             return self._readers.pop()
         except IndexError:
@@ -180,8 +180,8 @@ class SQLite:
 
     def migrate(self) -> list[str]:
         try:
-            # connecting within the turn: SQLite does not wait for a lock (busy_timeout)
-            # when it changes a new file to a write-ahead log
+            # The turn comes before connecting: SQLite does not wait for a lock
+            # (busy_timeout) when it changes a new file to a write-ahead log.
             with self._locks.turn(), closing(self._connect()) as connection:
                 connection.execute("BEGIN IMMEDIATE")
                 steps = migrate(SQLiteSession(connection), self.tables)
@@ -228,9 +228,10 @@ class SQLite:
     def _ensure_writer(self) -> None:
         """Start the writer thread where there is none; called with ``_wake`` held.
 
-        A writer thread ends only by a bug of this program. Whether the actions that it
-        had taken are stored is unknown then, and their clients learn that; the queue
-        goes to the new thread. Raises Refusal where none can be started.
+        A writer thread ends by itself only through a bug of this program. Whether the
+        actions of its batch are stored is unknown then, and their clients learn that.
+        The new thread goes on with the queue. Raises Refusal where no thread can be
+        started.
         """
         if self._thread is not None:
             if self._thread.is_alive():
@@ -247,6 +248,7 @@ class SQLite:
         self._thread = thread
 
     def _abandon_batch(self) -> None:
+        """Answer the batch of a writer thread that has ended as unknown."""
         journal.error(
             "writer_ended",
             f"{self._path}: the writer thread ended by itself; another one is started",
@@ -258,8 +260,10 @@ class SQLite:
             waiting.done.release()
 
     def _wait_for(self, waiting: _Waiting) -> None:
-        """Return once it is certain what became of an action. Raises Refusal where that
-        takes too long.
+        """Return once an action has its result or its error.
+
+        Raises Refusal where that takes too long: after the patience while the action is
+        in the queue, after UNKNOWN_AFTER times that once the writer has taken it.
         """
         pause = min(WRITER_CHECK_SECONDS, self._patience)
         while not waiting.done.acquire(timeout=pause):
@@ -275,7 +279,7 @@ class SQLite:
                 if waited < self._patience:
                     continue
                 if is_queued:
-                    self._queue.remove(waiting)
+                    self._queue.remove(waiting)  # so it is certain not to be stored
             if is_queued:
                 self._meter.failed(1)
                 raise self._unavailable(
@@ -320,9 +324,7 @@ class SQLite:
             connection.close()
 
     def _has_work(self) -> bool:
-        """Wait for an action, and return True; False once the database is closed and
-        none waits.
-        """
+        """Wait for an action, and return True; False once closed with an empty queue."""
         with self._wake:
             while not self._queue and not self._closing:
                 self._wake.wait()
@@ -331,7 +333,7 @@ class SQLite:
     def _take(self) -> None:
         """Move what waits by now from the queue to the batch.
 
-        It may be more than before the turn, for other processes had theirs in between.
+        It comes after the turn has begun: the queue grew while other processes wrote.
         """
         with self._wake:
             number = min(len(self._queue), BATCH_ACTIONS)
@@ -345,8 +347,10 @@ class SQLite:
             waiting.done.release()
 
     def _commit(self, connection: sqlite3.Connection, batch: list[_Waiting]) -> None:
-        """Run all actions in one transaction. What one raises takes back only its own
-        writes.
+        """Run all actions in one transaction.
+
+        An exception of one takes back only its own writes, and becomes its ``error``.
+        Raises what concerns the whole transaction.
         """
         if not batch:
             return
@@ -358,15 +362,16 @@ class SQLite:
                 waiting.result = waiting.work(tables)
             except BaseException as error:
                 if isinstance(error, sqlite3.Error) and not _is_of_one_action(error):
-                    raise  # a full disk, a damaged file: nothing of this transaction is stored
+                    raise  # a full disk or a damaged file: nothing is stored
                 waiting.error = error
                 connection.execute("ROLLBACK TO action")
             connection.execute("RELEASE action")
         connection.execute("COMMIT")
 
     def _fail(self, batch: list[_Waiting], error: BaseException) -> None:
-        """Refuse every action of a transaction that was not committed, also those that
-        had succeeded by themselves.
+        """Refuse every action of a transaction that was not committed.
+
+        That includes those whose own statements had succeeded.
         """
         if not isinstance(error, sqlite3.Error | OSError):
             journal.failure(error)
@@ -376,6 +381,7 @@ class SQLite:
             waiting.error = refusal
 
     def _connect(self, *more: str) -> sqlite3.Connection:
+        """Return a new connection, for which the statements ``more`` have run."""
         make(self._path)
         connection = sqlite3.connect(
             self._path, isolation_level=None, check_same_thread=False
@@ -393,6 +399,7 @@ class SQLite:
         return connection
 
     def _unavailable(self, error: BaseException, what: str) -> Exception:
+        """Log an error, and return the refusal. ``what``: cannot be done, as `read`."""
         journal.error("database_unavailable", f"{self._path} cannot be {what}: {error}")
         return unavailable(f"the database cannot be {what} now")
 
@@ -404,7 +411,7 @@ closes them, which would release the parent's locks.
 
 
 def _is_of_one_action(error: sqlite3.Error) -> bool:
-    """Whether an error concerns one action, and its transaction goes on."""
+    """Return whether an error concerns one action, and its transaction goes on."""
     code = _code(error)
     return code is None or code & 0xFF in ERRORS_OF_ONE_ACTION
 
