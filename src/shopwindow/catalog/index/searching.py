@@ -1,10 +1,18 @@
 """From a shopper's phrase to the products it finds, the best first.
 
-How a search works. The phrase is split into words; those that say nothing are dropped.
-Each word becomes a Clause: the stems that may stand for it (`clauses`). All clauses
-must match. If nothing matches all of them, the largest part of the phrase that finds
-something is taken; if few products match, the clauses are widened. Then the best few
-hundred products are scored by where the words stand in them.
+How this works. `priced` splits a price limit off the phrase, `find` returns the
+products, and `ordered` puts the best first. The caller filters between the last two.
+
+1. The phrase is split into words, and those that say nothing are dropped.
+2. Each word becomes a Clause: the stems that may stand for it (`clauses`).
+3. Products that satisfy all clauses are looked up in the index.
+4. If there are none, clauses are left out: the largest part of the phrase that finds
+   something counts (`_best_part`). If the whole phrase finds only a few, its clauses
+   are widened.
+5. The best few hundred products are scored by where the words stand in them.
+
+A rank is a product's number in the index: active products come first, best sellers
+before others. It does not depend on the phrase, so it is called static.
 
 A phrase is data. It never becomes query syntax, since a stem has letters and digits
 only.
@@ -94,11 +102,11 @@ class SearchResult:
     """What a phrase finds.
 
     Attributes:
-        ranks: of the products, in order.
-        clauses: by which they were found.
-        head: the word that names the thing sought, or empty.
-        corrected: the phrase that was searched for, if it is not the one that was typed.
-        first: if the phrase was widened, the ranks that it found before; they stay on top.
+        ranks: those of the products, ascending.
+        clauses: those that the products satisfy.
+        head: the word that names the thing sought, as `_significant` has it, or empty.
+        corrected: the phrase with its corrected words; None: none was corrected.
+        first: ranks that the phrase found before it was widened; they stay on top.
     """
 
     ranks: Sequence[int]
@@ -123,7 +131,10 @@ def priced(phrase: str) -> tuple[str, Range | None]:
 
 
 def find(reader: IndexReader, phrase: str) -> SearchResult:
-    """Return what a phrase finds as a whole, or else its largest part that finds any."""
+    """Return what a phrase finds as a whole, or else what its largest part finds.
+
+    The largest part is the one of `_best_part`; only a whole phrase is widened.
+    """
     typed, head, is_certain = _significant(phrase)
     clauses: Sequence[Clause] = clauses_of(reader, typed)
     if not clauses:
@@ -148,11 +159,11 @@ def find(reader: IndexReader, phrase: str) -> SearchResult:
 
 
 def _significant(phrase: str) -> tuple[list[str], str, bool]:
-    """Return the words to search for, the one that names the thing, and whether that is
-    certain.
+    """Return the words to search for, the head, and whether the head is certain.
 
-    The thing stands before the first preposition, or last. It is certain before `for`,
-    `with` or `without`.
+    The head is the word that names the thing sought: the last one before the first
+    preposition, or the last one of all. It is certain before one of `PURPOSES`: a
+    lantern for camping is a lantern.
     """
     every = POLITE_OPENING.sub("", " ".join(words(phrase[:MAX_CHARACTERS]))).split()
     significant = [word for word in every if word not in STOP_WORDS][:MAX_WORDS]
@@ -172,17 +183,16 @@ def _count_words(clauses: Iterable[Clause]) -> int:
 def _best_part(
     reader: IndexReader, clauses: Sequence[Clause], head: str, is_certain: bool
 ) -> Sequence[Clause]:
-    """Return the largest part of the clauses that finds something, or none.
+    """Return the largest part of the clauses that finds something; empty if none does.
 
     Of parts of one size, one that finds its words in a name or kind comes first, then
-    one with the thing sought, then the one with the rarest words. If it ``is_certain``
-    what is sought, only parts with that are tried.
+    one with the head, then the one with the rarest words. If the head ``is_certain``,
+    only parts with it are tried.
     """
     separate = [part for clause in clauses for part in _separated(reader, clause)]
     was_separated = separate != list(clauses)
-    largest = (
-        len(separate) if was_separated else len(separate) - 1
-    )  # the whole found nothing
+    # The caller has tried all clauses together, but not all separate words.
+    largest = len(separate) if was_separated else len(separate) - 1
     needs_head = is_certain and _has(separate, head)
     weights = {clause: _weight(reader, clause, head) for clause in separate}
 
@@ -262,8 +272,10 @@ def ordered(
 def _candidates(
     reader: IndexReader, result: SearchResult, ranks: Sequence[int]
 ) -> Sequence[int]:
-    """Return the ranks that are worth scoring: `MAX_SCORED`, half of them with words in
-    names.
+    """Return the ranks that are worth scoring, about `MAX_SCORED` of them.
+
+    Up to half of these have all words in their names. The others are the best by their
+    static rank. All that the phrase found before it was widened are among them.
     """
     half = MAX_SCORED // 2
     if len(ranks) == len(result.ranks):  # no filter left any out
@@ -279,9 +291,7 @@ def _candidates(
 def _by_score(
     reader: IndexReader, result: SearchResult, ranks: Sequence[int]
 ) -> list[int]:
-    """Return ranks by their score; those found before the phrase was widened come
-    first.
-    """
+    """Return ranks by their score; what was found before widening comes first."""
     clauses = result.clauses
     weights = [_weight(reader, clause, result.head) for clause in clauses]
     nearness_by_stem: dict[str, list[tuple[int, float]]] = {}
@@ -329,7 +339,7 @@ def _score(
     name = fields[0]
     in_name: set[tuple[int, int]] = set()  # place of a word, number of its clause
     for field_words, weight in zip(fields, WEIGHTS, strict=True):
-        of_field: dict[int, float] = {}
+        of_field: dict[int, float] = {}  # number of a clause → its best value here
         for place, word in enumerate(field_words):
             for number, nearness in nearness_by_stem.get(stem(word), ()):
                 value = weight * nearness * (EXACT_BONUS if word in exact else 1.0)

@@ -1,9 +1,11 @@
 """Shopping bags: the database stores their lines, the catalog says what they cost.
 
-Each of the four operations finds the bag, changes its lines as a value, checks the
-result against the limits and the catalog, and writes it: all of the request, or none of
-it. A change takes the bag first, so that nobody else changes it until the transaction
-ends (interface 2.7, 4.8, wire-shapes 5).
+How this works. Three of the four operations change a bag. Each takes the bag first
+(`_take`), so that no other request changes it until the transaction ends, and checks
+If-Match only then. It computes the new lines as a value, checks them against the limits
+and the catalog, and writes them (`_store`). Any fault is a Refusal, which rolls the
+transaction back: so a request is carried out as a whole or not at all (interface 2.7,
+4.8, wire-shapes 5).
 """
 
 import re
@@ -109,11 +111,10 @@ def remove(tables: Tables, content: Content, call: Call, moment: Moment) -> Outc
 
 
 def _find(tables: Tables, call: Call) -> Bag:
-    """Return the bag that a call names. Raises Refusal if the application has no such
-    bag.
+    """Return the bag that a call names, of the application that calls.
 
-    The refusal is the same for a bag of another application and for one that never was,
-    so that nobody learns of other applications' bags.
+    Raises Refusal where there is none. It is the same for another application's bag and
+    for a bag that never was, so that nobody learns of other applications' bags.
     """
     name, value = next(
         (name, value) for name, value in call.arguments if name in BAG_SELECTORS
@@ -125,17 +126,16 @@ def _find(tables: Tables, call: Call) -> Bag:
 
 
 def _take(tables: Tables, call: Call, moment: Moment) -> Bag:
-    """Return the bag that a call names, at its next revision, to be changed by nobody
-    else.
+    """Return the bag that a call names, locked until the transaction ends.
 
-    The precondition is checked after the bag is taken: before, another request could
-    still change the bag between the check and the change. It is about the revision
-    before this one.
+    It has its next revision already. The client's If-Match is about the revision before
+    that. It is checked after the bag is taken, since another request could change the
+    bag between an earlier check and the change.
     """
-    named = _find(tables, call)
-    bag = tables[BAGS].take(named, moment.now)
+    present = _find(tables, call)
+    bag = tables[BAGS].take(present, moment.now)
     if bag is None:  # pruned between the two statements
-        raise _no_bag("bagGuid", named.guid)
+        raise _no_bag("bagGuid", present.guid)
     _check_precondition(call, replace(bag, revision=bag.revision - 1))
     return bag
 
@@ -147,9 +147,10 @@ def _no_bag(name: str, value: Any) -> Refusal:
 
 
 def _new_bag(tables: Tables, application: str, moment: Moment) -> Bag:
-    """Create a bag. Its GUID and both numbers are random, so that nobody can guess one.
+    """Return a new bag of a new guest user.
 
-    Numbers that another bag has are drawn again.
+    Its GUID and both numbers are random, so that nobody can guess one. They are drawn
+    again where another bag has one of them.
     """
     while True:
         guid = str(UUID(bytes=moment.random(16), version=4))
@@ -160,9 +161,7 @@ def _new_bag(tables: Tables, application: str, moment: Moment) -> Bag:
 
 
 def etag(bag: Bag) -> str:
-    """Return the ETag of a bag's state; format and options of the response do not
-    change it.
-    """
+    """Return the ETag of a bag's state, whatever the response's format and options."""
     return f'"{bag.guid}-{bag.revision}"'
 
 
@@ -173,8 +172,8 @@ _TAGS = re.compile(r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"')
 def _check_precondition(call: Call, bag: Bag | None) -> None:
     """Raise Refusal unless the request's If-Match holds (RFC 9110 §13.1.1).
 
-    ``bag`` is None where there is none yet. Tags are compared strongly, so a weak one
-    never matches.
+    ``bag``: its state before the request; None where the request asks for a new one.
+    Tags are compared strongly, so a weak one never matches.
     """
     if call.if_match is None:
         return
@@ -191,10 +190,10 @@ def _check_precondition(call: Call, bag: Bag | None) -> None:
 
 
 def _with_items(bag: Bag, items: Iterable[Json]) -> list[Line]:
-    """Return the bag's lines with items added to them.
+    """Return the bag's lines with items of a request added to them.
 
-    An item that the bag holds already raises its line's quantity. New ones come after
-    the others, in the order of the request.
+    An item that the bag holds already raises its line's quantity. New items follow
+    after the others, in the order of the request.
     """
     lines = {line.upc: line for line in bag.lines}
     last = bag.last
@@ -212,8 +211,9 @@ def _with_items(bag: Bag, items: Iterable[Json]) -> list[Line]:
 def _store(
     tables: Tables, content: Content, call: Call, bag: Bag, lines: Iterable[Line]
 ) -> Outcome:
-    """Write the lines of a bag that was taken. Raises Refusal, and writes none, for a
-    fault.
+    """Write the lines of a bag that was taken, and return the outcome.
+
+    Lines of quantity 0 are removed. Raises Refusal for lines that are not allowed.
     """
     lines = [line for line in lines if line.quantity]
     faults = tuple(_faults(bag, lines, content))
@@ -223,9 +223,10 @@ def _store(
 
 
 def _faults(bag: Bag, lines: Sequence[Line], content: Content) -> Iterator[Fault]:
-    """Yield what is wrong with the lines that are new or changed.
+    """Yield what is wrong with the lines of a bag that are new or changed.
 
-    A bag that was filled under wider limits may still be emptied, line by line.
+    Other lines are not checked, and the bag may stay as long as it is. So a bag that
+    was filled under wider limits can still be emptied, line by line.
     """
     catalog = content.index(CATALOG_INDEX)
     most_pieces, most_items = _limits(content)
@@ -254,10 +255,12 @@ def _limits(content: Content) -> tuple[int, int]:
 
 
 def _holds(lines: Mapping[int, Line]) -> str:
+    """Return, for a message, the numbers of the items that a bag holds."""
     return f"it holds {', '.join(map(str, lines))}" if lines else "it is empty"
 
 
 def _outcome(bag: Bag, content: Content, call: Call) -> Outcome:
+    """Return the response's value for a bag, with its ETag."""
     most_pieces, _ = _limits(content)
     with_info = PRODUCT_INFO in (call["bagOptions"] or ())
     return Outcome(
@@ -332,7 +335,10 @@ NEW_BAG_ALLOWANCE = Allowance(
 
 
 def guest(call: Call) -> Sender:
-    """Return the guest whose bag a request names; nobody, where it asks for a new bag."""
+    """Return who sent a request: the guest whose bag it names.
+
+    A request for a new bag names none; its sender is its network address then.
+    """
     for name, value in call.arguments:
         if name in BAG_SELECTORS:
             return Sender(name=f"{name} {value}")

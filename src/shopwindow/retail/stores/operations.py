@@ -1,7 +1,8 @@
 """The search for stores: by number, or near a place (interface 4.11, wire-shapes 3).
 
-A store is passed along as (distance, store) until it is rendered, because only a search
-near a place knows distances. Features filter after that. With `upcNumber` or
+How this works. Both operations select stores, filter them by features, and render them
+(`_answer`). Up to the rendering a store is a pair of its distance and its document,
+because distances are known only to a search near a place. With `upcNumber` or
 `productId` each store also says what it has of those articles.
 """
 
@@ -46,17 +47,18 @@ STORE_FEATURES = (
     "PERSONAL_SHOPPER",
     "RESTAURANT",
 )
-"""What a client may filter by (interface 4.11). HAS_EVENTS is not written: it follows
-from the events.
+"""What a client may filter by (interface 4.11). Editors do not write HAS_EVENTS: it
+follows from the live events.
 """
 
 StoreAway = tuple[float | None, Json]
-"""A store after its distance in miles; None where the search names no place."""
+"""A store's distance in miles, None where the search names no place, and the store."""
 
 
 def stores_by_location(content: Content, call: Call) -> Json:
-    """Return the stores with the location numbers of the path, in the order of the
-    path.
+    """Return the stores with the path's location numbers, in the order of the path.
+
+    A number without a store is left out.
     """
     stores_away = (
         (None, store)
@@ -67,7 +69,10 @@ def stores_by_location(content: Content, call: Call) -> Json:
 
 
 def stores(content: Content, call: Call) -> Json:
-    """Return all stores by location number, or those near a place, nearest first."""
+    """Return all stores by location number, or those near a place, the nearest first.
+
+    Store numbers and features filter these; the limit counts what is left.
+    """
     place = _place(content, call)
     if place is None:
         stores_away: Iterable[StoreAway] = (
@@ -88,10 +93,9 @@ def stores(content: Content, call: Call) -> Json:
 
 
 def _place(content: Content, call: Call) -> Point | None:
-    """Return the point that a search is about, or None. Raises Refusal for an unknown
-    place.
+    """Return the point near which stores are wanted; None where the call names no place.
 
-    Coordinates come before a search address.
+    Coordinates come before a search address. Raises Refusal for an unknown place.
     """
     if call["latitude"] is not None:
         return call["latitude"], call["longitude"]
@@ -112,9 +116,7 @@ def _place(content: Content, call: Call) -> Point | None:
 def _with_features(
     content: Content, stores_away: Iterable[StoreAway], wanted: tuple[str, ...] | None
 ) -> Iterable[StoreAway]:
-    """Return the stores that have all of the wanted features; all stores if none is
-    wanted.
-    """
+    """Return the stores with all wanted features; all stores where none is wanted."""
     if not wanted:
         return stores_away
     return (
@@ -136,8 +138,9 @@ def _features(content: Content, store: Json) -> list[str]:
 
 
 def _answer(content: Content, call: Call, stores_away: Iterable[StoreAway]) -> Json:
-    """Return `{stores: {store: […]}}`, or `{stores: {}}` if there are none (wire-shapes
-    3).
+    """Return the value of the response (wire-shapes 3).
+
+    It is `{stores: {store: […]}}`, or `{stores: {}}` without any store.
     """
     upcs_shown = _upcs_shown(content, call)
     listed = list(stores_away)
@@ -155,9 +158,9 @@ def _answer(content: Content, call: Call, stores_away: Iterable[StoreAway]) -> J
 
 
 def _upcs_shown(content: Content, call: Call) -> list[str]:
-    """Return the UPCs whose availability the client wants: the one it names, or a
-    product's.
+    """Return the UPCs whose availability the client wants, in the order of numbers.
 
+    It is the UPC that the call names, or else all UPCs of the product that it names.
     What the catalog does not have is left out; without a catalog there are none.
     """
     number, product_id = call["upcNumber"], call["productId"]
@@ -177,7 +180,11 @@ def _upcs_shown(content: Content, call: Call) -> list[str]:
 def _inventories(
     content: Content, locations: Sequence[int], upcs_shown: Sequence[str]
 ) -> Iterator[list[Json]]:
-    """Yield, for each location in turn, what it has of some UPCs."""
+    """Yield the inventory of every location, in their order.
+
+    An inventory has an entry for each UPC, in their order. A location about which the
+    catalog says nothing counts as UNAVAILABLE.
+    """
     availability = articles_of(content).availability(upcs_shown, locations)
     for location in locations:
         statuses = [
@@ -190,6 +197,7 @@ def _inventories(
 
 
 def _store(content: Content, store: Json, distance: float | None) -> Json:
+    """Return a store as the response shows it, without its inventory."""
     features = _features(content, store)
     return {
         "name": store["name"],
