@@ -255,6 +255,10 @@ def test_every_kind_has_a_list_and_every_document_a_card(sample: Preview) -> Non
         assert (kind, status, {sample.get(card)[0] for card in cards} - {200}) == (kind, 200, set())
 
 
+def test_a_day_that_the_slider_does_not_have_is_now(sample: Preview) -> None:
+    assert [sample.get(f"/?day={day}")[0] for day in ("30", "91", "-1", "9" * 5000)] == [200] * 4
+
+
 def test_requests_of_other_sites_are_refused(sample: Preview) -> None:
     assert [
         sample.get("/", Host="rebound.example")[0],

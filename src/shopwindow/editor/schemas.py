@@ -1,12 +1,15 @@
-"""Our schemas as a YAML language server needs them: one file a kind, complete in
-itself.
+"""Our schemas as a YAML language server needs them: one file a kind.
 
-How this works: `Translation` follows every `$ref` and writes out what it leads to, so
-that a file needs no other one and a property's own description is what the editor
-shows. A place that leads to itself, as a category within a category does, stays a
-`$ref` into the file's own definitions. Texts are loosened by `texts`, and keywords that
-only `check` knows are left out. Of a kind whose documents build on bases, a document
-may lack what its base has and remove it by null; only `check` sees both together.
+How this works. A file of this module needs no other file. So `Translation` follows
+every `$ref` of ours and writes out what it leads to. This also lets the editor show a
+property's own description, which a language server would not show beside a `$ref`. A
+place that leads to itself, as a category within a category does, stays a `$ref` into
+the file's own definitions.
+
+The editor's schemas accept what `check` accepts, and more than that. `texts` loosens
+what is required of texts. Keywords that only `check` knows are left out. A document
+that builds on a base may lack what the base has and remove it by null, and only `check`
+sees both together. For such places ``lacks`` is true throughout this module.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,9 +41,9 @@ TYPE_WORDS = {
 }
 
 MAX_WRITTEN_OUT = 5_000
-"""Places of a schema that are written out: twenty times those of our largest, app.json,
-which has 243. Beyond, each reference leads to one definition. A folder's own schema may
-lead to another from ten places, that one to a third from ten, and so on.
+"""Places of a schema that are written out. It is twenty times what our largest has:
+app.json has 243. Each reference after that leads to one definition, because a folder's
+own schema may lead to another from ten places, that one to a third from ten, and so on.
 """
 
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -51,8 +54,10 @@ _TEXT_KEYWORDS = ("pattern", "format", "minLength", "maxLength")
 
 @dataclass(frozen=True)
 class Association:
-    """A schema and the files that it is for: patterns below the content folder; those
-    that begin with `!` are left out.
+    """A schema and the files that it is for.
+
+    ``patterns``: of paths below the content folder. Files of a pattern that begins with
+    `!` are excluded.
     """
 
     name: str
@@ -61,11 +66,10 @@ class Association:
 
 
 def associations(interface: Interface, schemas: Schemas) -> list[Association]:
-    """Return the editor's schemas of a content folder: site.yaml, collections.yaml,
-    each kind, and the bases of kinds that have some.
+    """Return the editor's schemas of a content folder.
 
-    ``interface`` and ``schemas`` are those with the folder's collections and own
-    schemas.
+    They are those of site.yaml, of collections.yaml, of every kind, and of the bases of
+    layered kinds. ``interface`` and ``schemas`` include what the folder itself declares.
     """
     result = [
         Association("site", whole(schemas, SITE.schema), (SITE_FILE,)),
@@ -84,6 +88,10 @@ def whole(schemas: Schemas, name: str) -> EditorSchema:
 
 
 def _of_kind(kind: Kind, schemas: Schemas) -> Association:
+    """Return the schema of a kind's files, which hold a document or a list of them.
+
+    A document of a layered kind may be incomplete only where it has `extends`.
+    """
     document, more = _document(schemas, kind.schema, layered=False)
     if kind.layered:
         relaxed, others = _document(schemas, kind.schema, layered=True)
@@ -102,6 +110,7 @@ def _of_kind(kind: Kind, schemas: Schemas) -> Association:
 
 
 def _of_bases(kind: Kind, schemas: Schemas) -> Association:
+    """Return the schema of a layered kind's bases, one document a file."""
     document, more = _document(schemas, kind.schema, layered=True)
     patterns = tuple(f"{kind.folder}/**/_*.{ending}" for ending in ("yaml", "yml"))
     return Association(f"{kind.name}-base", _file(document, more), patterns)
@@ -110,7 +119,7 @@ def _of_bases(kind: Kind, schemas: Schemas) -> Association:
 def _listed(document: EditorSchema, *, is_list: bool) -> EditorSchema:
     """Return the schema of a file that holds one document or a list of them.
 
-    Where a document is a list itself, a list of lists is what holds several.
+    ``is_list``: a document is a list itself, so a file with several is a list of lists.
     """
     several: EditorSchema = {"type": "array"}
     if is_list:
@@ -152,10 +161,12 @@ def _document(
 
 @dataclass
 class Translation:
-    """The schemas of one level, read as an editor needs them.
+    """One translation of a document's schema, and the definitions that it collects.
 
-    ``prefix`` keeps the names of its definitions apart from those of another
-    translation in the same file. ``layered``: documents may lack what their base has.
+    ``schemas``: those of one level, the program's or the folder's. ``prefix`` keeps the
+    names of its definitions apart from those of another translation in the same file.
+    ``layered``: documents may lack what their base has. ``definitions``: name → schema,
+    filled while `document` runs.
     """
 
     schemas: Schemas
@@ -163,8 +174,11 @@ class Translation:
     layered: bool = False
     definitions: dict[str, EditorSchema] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
+    """Keys of the references that are being written out, the outermost first."""
     _recursive: set[str] = field(default_factory=set)
+    """Keys of references that lead to themselves."""
     _count: int = 0
+    """How many places have been written out."""
 
     def document(self, name: str) -> EditorSchema:
         """Return the schema of a whole document."""
@@ -173,7 +187,12 @@ class Translation:
         return result
 
     def _target(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
-        """Return what a reference leads to; ``own`` is what stands beside it."""
+        """Return the schema for a reference, written out where that is possible.
+
+        ``uri``: absolute. ``own``: the keywords that stand beside the reference. It
+        stays a reference to a definition where it leads to itself, or where
+        MAX_WRITTEN_OUT places have been written out.
+        """
         key = self._key(uri) + "-whole" * (self.layered and not lacks)
         if key in self._open:
             self._recursive.add(key)
@@ -191,6 +210,10 @@ class Translation:
         return _with(own, {"$ref": f"#/definitions/{key}"})
 
     def _written_out(self, uri: str, own: EditorSchema, *, lacks: bool) -> EditorSchema:
+        """Return what a reference leads to, with the keywords that stand beside it.
+
+        Where both have a keyword, other than an annotation, both hold: by `allOf`.
+        """
         base, schema = self.schemas.target(uri)
         clash = {word for word in own if word in schema and word not in ANNOTATIONS}
         if not clash:
@@ -290,19 +313,22 @@ class Translation:
         return _removable(result) if lacks and isinstance(result, dict) else result
 
     def _part(self, schema: Any, base: str, *, lacks: bool = False) -> Any:
-        """Return a schema within a schema. True and false are schemas, too, and `not:
-        {}` is our way to write false with words.
+        """Return a schema within a schema.
+
+        True and false are schemas, too. `not: {}` means false; our schemas write it so
+        where a message goes with it.
         """
         if not isinstance(schema, dict):
             return schema
-        return (
-            False if schema.get("not") == {} else self.place(schema, base, lacks=lacks)
-        )
+        if schema.get("not") == {}:
+            return False
+        return self.place(schema, base, lacks=lacks)
 
     def _condition(self, schema: Any, base: str) -> Any:
-        """Return the schema of a condition: as it is, for no rule in it may be looser.
+        """Return the schema of a condition, which must not be loosened.
 
-        What its references lead to are definitions of their own.
+        A looser condition would apply a rule to documents that it is not for. So its
+        references lead to definitions of their own.
         """
         if isinstance(schema, list):
             return [self._condition(part, base) for part in schema]
@@ -331,7 +357,7 @@ def _both(schema: EditorSchema, others: list[EditorSchema]) -> EditorSchema:
 
 
 def _with(own: EditorSchema, reference: EditorSchema) -> EditorSchema:
-    """Return a reference with what stands beside it, which draft 7 would not look at."""
+    """Return a reference with what stands beside it, which draft 7 would ignore."""
     return _both(own, [reference]) if own else reference
 
 
@@ -352,8 +378,9 @@ def _of_texts(schema: EditorSchema) -> bool:
 
 
 def _refused(properties: Mapping[str, Any]) -> str:
-    """Return the words for properties that may not stand here, where there are only
-    such.
+    """Return the message for properties that may not stand here.
+
+    Empty where there are none, or where their messages differ.
     """
     parts: Iterable[Any] = properties.values()
     words = {

@@ -1,5 +1,10 @@
-"""The preview as an ASGI application: addresses, the guard at the door, templates,
-changes.
+"""The preview as an ASGI application.
+
+A request passes the guard (`_Door`), then Starlette's routes. Its page function gets a
+Visit, and returns a Page: the name of a template and its values. `_Drawing` fills the
+template in. Page functions stand in `pages`; this module knows their addresses and the
+menu. In a browser every page listens at `/changes`, and fetches itself again after
+every check.
 """
 
 import asyncio
@@ -45,21 +50,24 @@ from shopwindow.preview.workspace import Workspace
 STATIC = Path(__file__).parent / "static"
 
 SNAPSHOT_LOOK_SECONDS = 0.05
-"""Between two looks for a new snapshot: less than a person notices."""
+"""Time between two looks for a new snapshot: less than a person notices."""
 
 STILL_HERE_SECONDS = 15.0
-"""After which a browser that waits hears that the preview still runs."""
+"""After so long without a check, a waiting browser hears that the preview still runs."""
 
 MAX_FORM_BYTES = 1024
-"""Of the one form that is posted: a code of six digits."""
+"""Bytes of the one form that is posted: it holds a code of six digits."""
 
 PageOf = Callable[[Visit], Page | None]
+"""Draws a page for a visit; None: there is no such page, and the status is 404."""
 
 
 @dataclass(frozen=True)
 class MenuPage:
-    """A page that stands in the menu. Without ``kind`` it is there for every interface,
-    else only for one that has this kind of document.
+    """A page of the menu.
+
+    ``kind``: the kind of document without which an interface has no such page; empty:
+    every interface has it.
     """
 
     path: str
@@ -109,7 +117,7 @@ def application(workspace: Workspace, door: Guard) -> ASGIApp:
 
 
 class _Door:
-    """Lets requests in as the guard decides, and puts its headers on every response."""
+    """Middleware: refuses what the guard does not admit, and adds its headers."""
 
     def __init__(self, app: ASGIApp, door: Guard) -> None:
         self.app, self.door = app, door
@@ -135,6 +143,11 @@ class _Door:
         await (refusal or self.app)(scope, receive, send_with_headers)
 
     def _refusal(self, request: Request) -> Response | None:
+        """Return the response to a request that is not admitted; None for any other.
+
+        Host and Origin are checked for every address, the code's cookie only for those
+        that are not public.
+        """
         host = request.headers.get("host", "")
         if not self.door.knows_host(host):
             return PlainTextResponse(
@@ -160,8 +173,9 @@ class _Drawing:
         self.templates = environment()
 
     def endpoint(self, page: PageOf) -> Callable[[Request], Any]:
-        """Return what answers requests for a page. Pages are drawn in a thread: one may
-        read files.
+        """Return the endpoint of a page.
+
+        It draws in a thread, because a page may read files, which would block others.
         """
 
         async def answer(request: Request) -> Response:
@@ -171,10 +185,8 @@ class _Drawing:
 
     def _answer(self, request: Request, page: PageOf) -> Response:
         visit = self._visit(request)
-        drawn = page(visit)
-        if drawn is None:
-            drawn = Page("missing.html", "Not there", {}, 404)
-        return self._html(visit, drawn)
+        missing = Page("missing.html", "Not there", {}, 404)
+        return self._html(visit, page(visit) or missing)
 
     def _visit(self, request: Request) -> Visit:
         return Visit(
@@ -201,8 +213,10 @@ class _Drawing:
         return await run_in_threadpool(self._answer, request, lambda visit: None)
 
     async def changes(self, request: Request) -> Response:
-        """Answer with an event for every check after that of the page, which it names
-        (HTML, server-sent events): one may end before the browser asks.
+        """Answer with an event for every check that ends (HTML, server-sent events).
+
+        ``after`` in the query is the number of the page's own check. So a check that
+        ended between the page and this request is an event, too.
         """
         after = request.query_params.get("after")
 
@@ -224,7 +238,7 @@ class _Drawing:
 
 
 def _enter(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
-    """Return what answers the page on which a browser enters the code."""
+    """Return the endpoint of the page on which a browser enters the code."""
 
     async def enter(request: Request) -> Response:
         wrong = False

@@ -1,5 +1,9 @@
-"""A Visit is one request for a page: the snapshot it sees, and what the bar over it
-chooses.
+"""A Visit is one request for a page: the snapshot it sees, and the bar's choices.
+
+The bar stands above every page. In it a person chooses an instant, a zone, an
+application and a format, which are parameters of the query. Links carry them from page
+to page (`Visit.link`). A choice that cannot be used counts as none, so that a page is
+shown for any query.
 """
 
 from collections.abc import Mapping
@@ -32,13 +36,14 @@ ZONES = (
 """Zones of stores with US addresses, and the one that logs have."""
 
 CHOICES = ("at", "day", "zone", "app", "as")
-"""What the bar chooses; each link of a page carries it on."""
+"""Parameters of the query that the bar sets, and every link carries on."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A boundary on the slider: the instant, and how far along it stands, from 0 to
-    100.
+    """A boundary on the slider.
+
+    ``percent``: how far along the slider it stands, from 0 to 100.
     """
 
     moment: datetime
@@ -47,10 +52,11 @@ class Mark:
 
 @dataclass
 class Visit:
-    """A request, with what pages need to answer it.
+    """A request, with what page functions and templates need to draw the page.
 
-    ``path`` is the page's; ``values`` are the path's variable parts, ``query`` the
-    parameters. ``is_static``: the page becomes a file, which nobody answers for.
+    ``snapshot``: the state of the folder that the whole page shows. ``path``: the
+    page's. ``query``: the parameters. ``values``: the variable parts of the path.
+    ``is_static``: the page becomes a file, which nobody answers for.
     """
 
     workspace: Workspace
@@ -84,21 +90,13 @@ class Visit:
     def moment(self) -> datetime:
         """The instant whose content is shown: the one chosen, else now.
 
-        ``at`` is what a field for date and time sends, `2026-11-27T09:00`, on the
-        clocks of the chosen zone; or any other form that `--at` takes.
+        ``at`` comes before ``day``. It is what a field for date and time sends,
+        `2026-11-27T09:00`, on the clocks of the chosen zone; or any other form that
+        `--at` takes. ``day`` counts days from today; the slider sends it.
         """
         text = self.query.get("at", "").strip()
-        days = self.query.get("day", "")
-        if (
-            not text
-            and days.isascii()
-            and days.isdigit()
-            and 0 < int(days) <= DAYS_AHEAD
-        ):
-            today = self.now.astimezone(self.zone).date()
-            return schedule.first_instant(today + timedelta(days=int(days)), self.zone)
         if not text:
-            return self.now
+            return self._moment_of_slider
         if len(text) == len("2026-11-27T09:00") and text[10] == "T":
             text = text.replace("T", " ")
         try:
@@ -107,14 +105,23 @@ class Visit:
             return self.now
 
     @property
+    def _moment_of_slider(self) -> datetime:
+        """The beginning of the day that the slider chose, else now."""
+        text = self.query.get("day", "")
+        is_number = text.isascii() and text.isdigit()
+        days = int(text) if is_number and len(text) <= len(str(DAYS_AHEAD)) else 0
+        if not 0 < days <= DAYS_AHEAD:
+            return self.now
+        today = self.now.astimezone(self.zone).date()
+        return schedule.first_instant(today + timedelta(days=days), self.zone)
+
+    @property
     def is_now(self) -> bool:
         return self.moment == self.now
 
     @property
     def misread(self) -> str:
-        """Return what the bar was given and could not use, as a sentence; mostly
-        nothing.
-        """
+        """A sentence about an ``at`` that is no date and time; mostly empty."""
         text = self.query.get("at", "").strip()
         if text and self.is_now:
             return f"{text} is no date and time in {self.zone.key}; this is now."
@@ -131,13 +138,11 @@ class Visit:
 
     @cached_property
     def app(self) -> str | None:
-        """The application that asks: the one chosen, else the first."""
+        """The application whose responses are shown: the one chosen, else the first."""
         chosen = self.query.get("app", "")
-        return (
-            chosen
-            if chosen in self.applications
-            else next(iter(self.applications), None)
-        )
+        if chosen in self.applications:
+            return chosen
+        return next(iter(self.applications), None)
 
     @cached_property
     def slider_start(self) -> datetime:
@@ -179,7 +184,9 @@ class Visit:
 
     @cached_property
     def content(self) -> Content | None:
-        """The documents that are live at the chosen instant."""
+        """The documents that are live at the chosen instant; None while there are none
+        to show.
+        """
         return self.workspace.content(self.snapshot, self.moment)
 
     @cached_property

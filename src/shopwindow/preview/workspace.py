@@ -1,4 +1,10 @@
-"""The content folder as the preview sees it: checked again whenever a file is saved."""
+"""The content folder as the preview sees it: checked again whenever a file is saved.
+
+A check gives a Snapshot, which never changes. A page reads one Snapshot from its start
+to its end, so a check that ends meanwhile cannot mix two states of the folder on it.
+Where a check finds problems, its Snapshot has the documents of the last check without
+any, so that pages still show something.
+"""
 
 import threading
 import time
@@ -35,17 +41,20 @@ from shopwindow.release.purging import Purge, urls_to_purge
 from shopwindow.release.stored import interface_of
 
 CONTENTS_KEPT = 8
-"""Contents of other instants that stay in memory: as many as a person moves between."""
+"""Contents that stay in memory, one for an instant of a Snapshot: as many instants as a
+person moves between.
+"""
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """The outcome of one check.
 
-    ``number`` counts the checks of this preview. ``documents`` are those of the last
-    check that found no problem, which was at ``good_at``; None while there was none.
-    ``failure`` says in a sentence why the folder could not be checked at all.
-    ``seconds`` is what the check took.
+    ``number`` counts the checks of this preview, from 1. ``declared``: the collections
+    of the folder. ``checked``: what this check found. ``documents``: those of the last
+    check that found no problem, which ended at ``good_at``; both are None while every
+    check has found some. ``seconds``: how long the check took. ``failure``: why the
+    folder could not be checked at all, as a sentence; empty where it could.
     """
 
     number: int
@@ -96,9 +105,7 @@ class Released:
     content: Content
 
     def document(self, kind: Kind, id: Any) -> Any:
-        """Return the document of a kind with this identity; None where the release has
-        none.
-        """
+        """Return the document of a kind with this identity, or None."""
         if kind.identity is None or kind.name not in self.content.kinds:
             return None
         return self.content.document(kind.name, kind.identity, id)
@@ -166,8 +173,11 @@ class Workspace:
         return sources != checked.sources
 
     def _check(self, previous: Snapshot | None) -> Snapshot:
-        """Run a check. A first one may use several processes; a later one runs beside
-        threads, of which a new process would have none, and reads only what changed.
+        """Return the outcome of a new check.
+
+        The first one may use several processes. A later one reads only what changed,
+        and uses this process alone: it runs beside threads, of which a new process
+        would have none.
         """
         started = time.perf_counter()
         declared = library.declared(self.interface, self.folder)
@@ -181,11 +191,12 @@ class Workspace:
             )
         except (Failure, Misuse, OSError) as error:
             checked, failure = Checked(None, []), str(error)
-        documents, good_at = checked.documents, datetime.now(UTC)
-        if documents is None and previous is not None:
-            documents = previous.documents
-        if checked.documents is None:
-            good_at = previous.good_at if previous else None  # type: ignore[assignment]
+        documents: Documents | None = None
+        good_at: datetime | None = None
+        if checked.documents is not None:
+            documents, good_at = checked.documents, datetime.now(UTC)
+        elif previous is not None:
+            documents, good_at = previous.documents, previous.good_at
         number = previous.number + 1 if previous else 1
         seconds = time.perf_counter() - started
         return Snapshot(number, declared, checked, documents, good_at, seconds, failure)
@@ -193,26 +204,26 @@ class Workspace:
     # -- what pages read ---------------------------------------------------------------
 
     def released(self) -> "Released | None":
-        """Return the current release; None where none is. Raises Failure where it is
-        damaged.
+        """Return the current release; None where none is current.
+
+        Raises Failure where it is damaged.
         """
         releases = Releases(self.out)
-        id = releases.current()
-        if id is None:
+        release_id = releases.current()
+        if release_id is None:
             return None
-        if self._released is None or self._released.id != id:
-            folder = releases.path(id)
-            self._released = Released(
-                id, content_of(folder, interface_of(folder, self.interface))
-            )
+        if self._released is None or self._released.id != release_id:
+            folder = releases.path(release_id)
+            content = content_of(folder, interface_of(folder, self.interface))
+            self._released = Released(release_id, content)
         return self._released
 
     def revision(self, name: str) -> Revision:
         """Return the content folder as a git revision has it.
 
-        Raises Failure where git has no such revision, and where something is wrong with
-        its content. The last one stays in memory: a page asks for it again whenever a
-        file is saved.
+        ``name``: as git takes it, such as a branch. The last revision stays in memory,
+        because a page needs it again whenever a file is saved. Raises Failure where git
+        has no such revision, and where its content has problems.
         """
         with self._exporting:
             commit = commit_of(self.folder, name)
@@ -221,6 +232,7 @@ class Workspace:
             return self._revision
 
     def _exported(self, name: str, commit: str) -> Revision:
+        """Return a commit's content, checked in a folder that exists only meanwhile."""
         with exported(self.folder, commit) as folder:
             declared = library.declared(self.interface, folder)
             checked = library.check(self.interface, folder, jobs=1)
@@ -234,8 +246,9 @@ class Workspace:
         return Revision(commit, declared.interface, checked.documents)
 
     def purge(self, snapshot: Snapshot, moment: datetime) -> Purge | None:
-        """Return the URLs to purge if the documents were built as of ``moment``; None
-        where there is no release, or nothing to build.
+        """Return the URLs to purge if the documents were built as of ``moment``.
+
+        None where there is no current release to compare with, or nothing to build.
         """
         content = self.content(snapshot, moment)
         releases = Releases(self.out)
@@ -275,8 +288,9 @@ class Workspace:
         return self._index_builds[name]
 
     def content(self, snapshot: Snapshot, moment: datetime) -> Content | None:
-        """Return the documents that are live at ``moment``; None while nothing can be
-        shown.
+        """Return the documents that are live at ``moment``.
+
+        None while no check has been without problems.
         """
         if snapshot.documents is None:
             return None

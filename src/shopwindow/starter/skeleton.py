@@ -1,10 +1,16 @@
 """A new document to fill in: what its kind requires, and the rest as comments.
 
-How this works: `Places` are the places of a kind's schema. For every required property
-the skeleton gets a value: the new id, a document that exists for a reference, the
-schema's example, or a placeholder. A placeholder breaks the schema on purpose, so that
-`check` reports it until somebody writes a value. Every other property is a comment that
-begins with `#` and no space: without the `#` it is a line of the document.
+How this works. The writer goes through the places of a kind's schema (`Places`). Every
+required property gets a value: the first of these that there is.
+
+1. A value of this document's own (`ValueAt`), such as its new id, or the id of an
+   existing document where the property refers to one.
+2. The schema's example, or the first value that it allows.
+3. A placeholder. It breaks the schema on purpose, so that `check` reports it until
+   somebody writes a value.
+
+Every other property becomes a comment that begins with `#` and no space. Without the
+`#` it is a line of the document.
 """
 
 import re
@@ -20,7 +26,7 @@ from shopwindow.problems import Pointer
 from shopwindow.starter import written
 
 PLACEHOLDER = "TODO"
-"""What stands where something else than text is wanted: `check` says that it is none."""
+"""The placeholder for anything but text: `check` reports it as a value of a wrong type."""
 
 WIDTH = 100
 """Columns of a comment."""
@@ -29,7 +35,7 @@ DEEPEST_SKELETON = 12
 """Levels of a schema that are written out: one may hold itself, as categories do."""
 
 UNSTATED = object()
-"""Where a new document has no value of its own: None would be YAML's null."""
+"""Says that a new document has no value of its own. None would mean YAML's null."""
 
 ValueAt = Callable[[Pointer], Any]
 """The value that a new document has of its own at a place, or UNSTATED."""
@@ -37,17 +43,17 @@ ValueAt = Callable[[Pointer], Any]
 
 @dataclass(frozen=True)
 class Places:
-    """One place of a schema; of a schema on top of another one, the place in both.
+    """One place of a schema.
 
-    What either of them requires is required: a document has to satisfy both.
+    ``shapes``: usually one. Where a content folder has a schema of its own on top of
+    the program's, the place in both: a document must satisfy both, so what either
+    requires is required.
     """
 
     shapes: tuple[Shape, ...]
 
     def keyword(self, name: str) -> Any:
-        """Return what a schema says under a keyword, the upper one first; None:
-        nothing.
-        """
+        """Return the value of a keyword in the first shape that has it; None: in none."""
         values = (shape.keyword(name) for shape in self.shapes)
         return next((value for value in values if value is not None), None)
 
@@ -68,8 +74,9 @@ class Places:
 
     @property
     def required(self) -> tuple[str, ...]:
-        """The properties that must be there: of an object that needs some, whichever it
-        is, the first.
+        """The properties that must be there.
+
+        Where an object needs some property, but none by name, this is its first one.
         """
         named = tuple(
             dict.fromkeys(name for shape in self.shapes for name in shape.required)
@@ -87,8 +94,8 @@ class Places:
 
 
 def _places(shapes: Iterator[Shape | None]) -> "Places | None":
-    there = tuple(shape for shape in shapes if shape is not None)
-    return Places(there) if there else None
+    present = tuple(shape for shape in shapes if shape is not None)
+    return Places(present) if present else None
 
 
 def skeleton(
@@ -106,9 +113,9 @@ def skeleton(
         body = writer.object(places, (), base if isinstance(base, Mapping) else {})
     else:
         value = writer.value(places, ())
-        is_list = (
-            places.type == "array"
-        )  # which stands in another: a file may hold several
+        # A list in a file stands for several documents. So a document that is a list
+        # itself stands in a list.
+        is_list = places.type == "array"
         body = list(written.lines([value] if is_list else value))
     return "\n".join([*comment, "", *body]) + "\n"
 
@@ -122,8 +129,11 @@ class _SkeletonWriter:
     def object(
         self, places: Places, pointer: Pointer, base: Mapping[str, Json]
     ) -> list[str]:
-        """Return the lines of an object: the required properties first, as in the
-        schema.
+        """Return the lines of an object.
+
+        Properties that are required, or that have a value of the document's own, come
+        first; otherwise the order is the schema's. ``base``: what the object's base
+        has, which is not written again. Blank lines separate top-level properties.
         """
         required = places.required
         lines: list[str] = []
@@ -152,7 +162,10 @@ class _SkeletonWriter:
     def _required(
         self, name: str, place: Places, pointer: Pointer, base: Json
     ) -> list[str]:
-        """Return the lines of a required property; none where the base has all of it."""
+        """Return the lines of a required property; none where the base has all of it.
+
+        ``base``: the property's value in the base; None: the base lacks it.
+        """
         in_parts = _is_object(place) and place.keyword("examples") is None
         if in_parts and len(pointer) < DEEPEST_SKELETON:
             inner = self.object(
@@ -172,14 +185,15 @@ class _SkeletonWriter:
         return [*_about(place), *written.entry(name, self.value(place, pointer))]
 
     def _optional(self, name: str, place: Places, pointer: Pointer) -> list[str]:
-        """Return the lines of a property that may be left out: a comment, to be
-        uncommented.
-        """
+        """Return the lines of an optional property, each one behind a `#`."""
         lines = written.entry(name, self.value(place, pointer))
         return [*_about(place), *(f"#{line}" for line in lines)]
 
     def value(self, place: Places, pointer: Pointer, deep: int = 0) -> Json:
-        """Return a value for a place: its own, an example, or a placeholder."""
+        """Return a value for a place: its own, an example, or a placeholder.
+
+        ``deep``: how many levels of values have been entered.
+        """
         own = self._value_at(pointer)
         if own is not UNSTATED:
             return own
@@ -220,8 +234,9 @@ def example(place: Places) -> Json:
 
 
 def _refuses_empty(place: Places) -> bool:
-    """Return whether an empty text breaks the rules of a place; where it does not, only null is
-    sure to be reported.
+    """Return whether an empty text breaks the rules of a place.
+
+    Where it does not, only null is sure to be reported.
     """
     pattern = place.keyword("pattern")
     by_form = place.keyword("format") is not None
@@ -240,8 +255,9 @@ def _is_object(place: Places) -> bool:
 
 
 def _about(place: Places) -> list[str]:
-    """Return the comment above a property: what it is, and what is allowed where that
-    is more than its type.
+    """Return the comment above a property: its description, and what is allowed.
+
+    The second part is left out where nothing more than the type is required.
     """
     choices = place.keyword("enum") or (place.items and place.items.keyword("enum"))
     allowed = place.keyword("x-allowed")

@@ -514,7 +514,7 @@ def _begin(
     """Set how the next statement begins a transaction."""
     if connection.autocommit:
         connection.autocommit = False
-    # None is the server's default: on a standby that is read-only, and so is noticed.
+    # None: the server's default, since the server may be a standby.
     read_only = True if reads else None
     if connection.read_only is not read_only or connection.isolation_level is not level:
         connection.read_only = read_only
