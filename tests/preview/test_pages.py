@@ -62,6 +62,17 @@ def test_what_a_person_types_stays_while_a_file_is_saved(shown: Preview, chromiu
         expect(page.get_by_label("With a git revision")).to_have_value("feature/wind")
 
 
+def test_what_was_searched_for_stays_found_while_a_file_is_saved(shown: Preview, chromium: Browser) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{shown.address}/documents/event")
+        page.get_by_label("Search", exact=True).fill("coffee roasters")
+        expect(page.locator("#entries > p")).to_have_text("1 document")
+        save(shown.folder / EVENT, "name: The Windows Light Up", "name: 7")
+        expect(page.get_by_role("status").first).to_contain_text("1 problem")
+        expect(page.locator("#entries > p")).to_have_text("1 document")
+        expect(page.get_by_label("Search", exact=True)).to_have_value("coffee roasters")
+
+
 def test_the_bar_shows_the_content_of_another_day(shown: Preview, chromium: Browser) -> None:
     with opened(chromium) as page:
         page.goto(f"{shown.address}/documents/banner")

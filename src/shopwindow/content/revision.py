@@ -14,7 +14,7 @@ from pathlib import Path
 from shopwindow.content.scratch import scratch
 from shopwindow.problems import Failure
 
-GIT_SECONDS = 60
+EXPORT_SECONDS = 60
 """For one command of git, after which it counts as stuck: exporting the whole history's
 largest folders takes some seconds.
 """
@@ -81,12 +81,12 @@ def _git(content: Path, *arguments: str, failure: str) -> bytes:
     command = ["git", "-C", str(content), *arguments]
     try:
         done = subprocess.run(
-            command, capture_output=True, check=True, timeout=GIT_SECONDS
+            command, capture_output=True, check=True, timeout=EXPORT_SECONDS
         )
     except FileNotFoundError:
         raise Failure("git is not installed") from None
     except subprocess.TimeoutExpired:
-        raise Failure(f"git takes more than {GIT_SECONDS} seconds") from None
+        raise Failure(f"git takes more than {EXPORT_SECONDS} seconds") from None
     except subprocess.CalledProcessError:
         raise Failure(failure) from None
     return done.stdout

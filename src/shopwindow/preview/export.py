@@ -18,7 +18,7 @@ from shopwindow.preview.templates import environment
 from shopwindow.preview.visit import Visit
 from shopwindow.preview.workspace import Workspace
 
-MONTHS = 3
+MONTHS_WRITTEN = 3
 """Months of the calendar that are written: the season that the bar's slider covers."""
 
 MENU = (
@@ -86,7 +86,7 @@ def _months(workspace: Workspace) -> dict[str, str]:
     visit = Visit(workspace, workspace.snapshot, "", {})
     month: date = visit.moment.astimezone(visit.zone).date().replace(day=1)
     files = {}
-    for number in range(MONTHS):
+    for number in range(MONTHS_WRITTEN):
         name = f"{month:%Y-%m}"
         files[name] = f"calendar-{name}.html" if number else "calendar.html"
         month = (month + timedelta(days=31)).replace(day=1)

@@ -9,7 +9,7 @@ any, so that pages still show something.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,7 +26,7 @@ from shopwindow.content.documents import (
     live,
 )
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import COLLECTIONS, scan
+from shopwindow.content.listing import COLLECTIONS, Source, scan
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
 from shopwindow.interface.collections import Declared
@@ -170,7 +170,7 @@ class Workspace:
             sources, _ = scan(self.folder, declared.interface.kinds, declared.unread)
         except OSError:
             return True
-        return sources != checked.sources
+        return _stats(sources) != _stats(checked.sources)
 
     def _check(self, previous: Snapshot | None) -> Snapshot:
         """Return the outcome of a new check.
@@ -305,3 +305,10 @@ class Workspace:
             if len(self._contents) > CONTENTS_KEPT:
                 self._contents.popitem(last=False)
             return self._contents[key]
+
+
+def _stats(sources: Sequence[Source]) -> list[tuple[str, int, int, int]]:
+    """Return what tells a changed file. Kinds of two checks are never the same objects."""
+    return [
+        (source.path, source.size, source.changed, source.inode) for source in sources
+    ]

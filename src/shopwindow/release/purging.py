@@ -22,7 +22,7 @@ from shopwindow.release.prerender import File, prerender
 from shopwindow.release.previous import Previous, previous_release
 from shopwindow.release.publish import Releases
 
-MAX_RENDERED = 1000
+ANSWERS_RENDERED = 1000
 """Answers that are rendered to know their URLs: a page that waits for more of them is
 no longer a preview.
 """
@@ -62,7 +62,7 @@ def urls_to_purge(order: BuildOrder, content: Content, releases: Releases) -> Pu
     except Failure as failure:
         return Purge(unknown=str(failure))
     answers = list(chain.from_iterable(plan.answers))
-    if len(answers) > MAX_RENDERED:
+    if len(answers) > ANSWERS_RENDERED:
         return Purge(
             unknown=f"{len(answers):,} answers would be rendered again, too many to "
             "compare here: only a build tells which files differ."

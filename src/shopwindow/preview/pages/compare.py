@@ -29,7 +29,7 @@ _INSTANT = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?")
 
 
 @dataclass(frozen=True)
-class Cause:
+class StatedAt:
     """The file and line that say a value now; no line where only the file is sure."""
 
     path: str
@@ -43,7 +43,7 @@ class Value:
     pointer: str
     before: str | None
     after: str | None
-    cause: Cause | None
+    cause: StatedAt | None
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Changed:
     title: str
     what: str
     values: tuple[Value, ...]
-    causes: tuple[Cause, ...]
+    causes: tuple[StatedAt, ...]
     has_card: bool
 
 
@@ -171,15 +171,15 @@ def _value(visit: Visit, document: Document | None, leaf: Leaf) -> Value:
 
 def _causes(
     visit: Visit, document: Document | None, pointer: Pointer
-) -> tuple[Cause, ...]:
+) -> tuple[StatedAt, ...]:
     """Return the place of the layer that states the value now; nothing where none does."""
     layer = next(layers_stating(document, pointer), None) if document else None
     if document is None or layer is None:
         return ()
     if not pointer:
-        return (Cause(layer.path, visit.files.line(document)),)
+        return (StatedAt(layer.path, visit.files.line(document)),)
     place = visit.files.place(layer, pointer)
-    return (Cause(layer.path, place.line if place else 0),)
+    return (StatedAt(layer.path, place.line if place else 0),)
 
 
 def _shown(value: Any) -> str | None:
