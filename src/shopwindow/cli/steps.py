@@ -176,9 +176,10 @@ def _interface_name() -> str:
 
 def documents_of(content: str) -> Documents:
     """Return the checked documents of a content folder, or print every problem and end."""
-    documents = checked_of(content).documents
-    assert documents is not None  # there was no problem
-    return documents
+    checked = checked_of(content)
+    if checked.documents is None:
+        raise AssertionError("a check without problems returns documents")
+    return checked.documents
 
 
 def checked_of(content: str) -> Checked:

@@ -201,12 +201,10 @@ def of_last_commit(folder: Path, kinds: Sequence[Kind]) -> Iterator[FormerDocume
 
 def _git(folder: Path, *arguments: str) -> str:
     """Return what git prints; nothing where it fails."""
+    command = ["git", "-C", str(folder), *arguments]
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            check=True,
-            timeout=GIT_SECONDS,
+            command, capture_output=True, check=True, timeout=GIT_SECONDS
         )
     except (OSError, subprocess.SubprocessError):
         return ""
