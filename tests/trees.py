@@ -1,14 +1,14 @@
 """What the tests of content share: the smallest valid tree, edits with marks in them, and what a check finds."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from shopwindow.content.check import CheckOptions, check
+from shopwindow.content.check import Checked, CheckOptions, check
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.collections import declared
 from shopwindow.interface.loading import program_schemas
-from shopwindow.problems import Problem, pointer_text
+from shopwindow.problems import Level, Problem, pointer_text
 from shopwindow.shop import INTERFACE
 
 MARK = "‸"
@@ -185,15 +185,27 @@ def unmark(folder: Path, *paths: str) -> list[str]:
 
 def problems(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[Problem]:
     """What a check of a folder finds; documents if and only if it finds nothing."""
+    return checked(folder, schemas, options).problems
+
+
+def warnings(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[Problem]:
+    """What a check of a folder warns of."""
+    return checked(folder, schemas, options).warnings
+
+
+def checked(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> Checked:
+    """A check of a folder, with its collections; it has documents if and only if it has no problems."""
     options = options or CheckOptions()
     interface = INTERFACE
     if (folder / "collections.yaml").is_file():
         known = declared(folder, INTERFACE, program_schemas(INTERFACE, folder / "schemas"))
         schemas, interface = known.schemas, known.interface
         options = replace(options, problems=known.problems, unread=known.unread)
-    checked = check(folder, schemas, interface, options)
-    assert (checked.documents is None) == bool(checked.problems)
-    return checked.problems
+    outcome = check(folder, schemas, interface, options)
+    assert (outcome.documents is None) == bool(outcome.problems)
+    assert {problem.level for problem in outcome.problems} <= {Level.ERROR}
+    assert {warning.level for warning in outcome.warnings} <= {Level.WARNING}
+    return outcome
 
 
 def place(problem: Problem) -> str:
@@ -204,5 +216,14 @@ def place(problem: Problem) -> str:
 
 def found(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[str]:
     """What a check of a folder finds, in short: `path:line:column rule pointer`."""
-    told = problems(folder, schemas, options)
+    return short(problems(folder, schemas, options))
+
+
+def warned(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> list[str]:
+    """What a check of a folder warns of, in short."""
+    return short(warnings(folder, schemas, options))
+
+
+def short(told: Iterable[Problem]) -> list[str]:
+    """Problems as `path:line:column rule pointer`."""
     return [f"{place(each)} {each.rule} {pointer_text(each.pointer)}".rstrip() for each in told]

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 Pointer = tuple[str | int, ...]
 """The way from a document's root to a place in it: keys and list positions."""
@@ -35,9 +36,22 @@ class Place:
     end_column: int
 
 
+class Level(StrEnum):
+    """How bad it is: an ERROR has to be mended before anything is published, a WARNING
+    is probably a mistake.
+
+    The words are those of SARIF and of GitHub's annotations.
+    """
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong in content, as plain data; `sentence` puts it into words.
+
+    A warning is a Problem of that level: it has the same form, and stops nothing.
 
     Attributes:
         rule: the name of the rule that was broken.
@@ -51,6 +65,7 @@ class Problem:
         used_by: the files that build on ``path``.
         absent: where something is named that does not exist, its kind, and the property
             and value by which it is named.
+        level: whether it stops what it is found in from being published.
     """
 
     rule: str
@@ -63,6 +78,7 @@ class Problem:
     nearest: str = ""
     used_by: tuple[str, ...] = ()
     absent: Absent | None = field(default=None, compare=False)
+    level: Level = Level.ERROR
 
     def order(self) -> tuple[str, int, int, str, str]:
         """Return a key that sorts problems by where they are."""

@@ -12,7 +12,7 @@ from jsonschema import Draft4Validator
 
 from checkout import ROOT
 from shopwindow.cli import report
-from shopwindow.problems import Place, Problem, nearest, pointer_text, sentence
+from shopwindow.problems import Level, Place, Problem, nearest, pointer_text, sentence
 
 FULL = Problem(
     "app.layout",
@@ -26,6 +26,7 @@ FULL = Problem(
     ("apps/android.yaml", "apps/iphone.yaml"),
 )
 BARE = Problem("tree.link", "stores/x.yaml", "a link to a folder")
+WARNING = Problem("text.quotes", "stores/x.yaml", "odd quotes", Place(2, 7, 2, 9), level=Level.WARNING)
 FOLDER = Path("content")
 
 
@@ -59,6 +60,50 @@ def test_text_is_a_line_a_problem() -> None:
         "content/x\\ny.yaml: something",
     ]
     assert report.text([], FOLDER) == ""
+
+
+def test_a_warning_says_so() -> None:
+    assert report.text([BARE, WARNING], FOLDER).split("\n") == [
+        "content/stores/x.yaml: a link to a folder",
+        "content/stores/x.yaml:2:7: warning: odd quotes",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("listed", "more", "words"),
+    [
+        ([], report.NO_MORE, "no problems"),
+        ([WARNING], report.NO_MORE, "no problems, 1 warning"),
+        ([BARE], report.NO_MORE, "1 problem"),
+        ([FULL, BARE, WARNING, WARNING], report.NO_MORE, "2 problems, 2 warnings"),
+        ([BARE, WARNING], report.More(1999, True, 2), "at least 2,000 problems, 3 warnings"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_summary_counts_problems_and_warnings(listed: list[Problem], more: report.More, words: str) -> None:
+    assert report.summary(listed, more) == words
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (report.More(1), "1 more problem"),
+        (report.More(2, True), "at least 2 more problems"),
+        (report.More(warnings=1), "1 more warning"),
+        (report.More(1, False, 2), "1 more problem and 2 more warnings"),
+    ],
+    ids=str,
+)
+def test_what_is_not_listed_is_counted_in_every_format(more: report.More, words: str) -> None:
+    line = f"and {words}; --max-problems N lists N of them"
+    assert report.text([], FOLDER, more) == line
+    assert report.github([], FOLDER, more) == f"::notice title=shopwindow::{line}"
+    (run,) = json.loads(report.sarif([], FOLDER, more))["runs"]
+    (notice,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert notice == {"level": "warning", "message": {"text": line}}
+    counted = json.loads(report.as_json([], FOLDER, more))
+    assert (counted.get("more", 0), counted.get("moreAtLeast", False)) == (more.count, more.at_least)
+    assert counted.get("moreWarnings", 0) == more.warnings
 
 
 # -- excerpts ----------------------------------------------------------------------------------------------------
@@ -163,6 +208,7 @@ def test_json_has_everything_that_is_known() -> None:
     assert json.loads(report.as_json([FULL, BARE], FOLDER)) == {
         "problems": [
             {
+                "level": "error",
                 "rule": "app.layout",
                 "path": "content/apps/_a.yaml",
                 "line": 3,
@@ -177,6 +223,7 @@ def test_json_has_everything_that_is_known() -> None:
                 "usedBy": ["apps/android.yaml", "apps/iphone.yaml"],
             },
             {
+                "level": "error",
                 "rule": "tree.link",
                 "path": "content/stores/x.yaml",
                 "line": None,
@@ -193,6 +240,8 @@ def test_json_has_everything_that_is_known() -> None:
         ]
     }
     assert json.loads(report.as_json([], FOLDER)) == {"problems": []}
+    levels = [problem["level"] for problem in json.loads(report.as_json([FULL, WARNING], FOLDER))["problems"]]
+    assert levels == ["error", "warning"]
 
 
 @pytest.mark.parametrize(
@@ -204,9 +253,10 @@ def test_a_pointer_is_one_of_rfc_6901(pointer: tuple[str | int, ...], text: str)
 
 
 def test_github_marks_the_place_in_the_file() -> None:
-    assert report.github([FULL, BARE], FOLDER).split("\n") == [
+    assert report.github([FULL, BARE, WARNING], FOLDER).split("\n") == [
         "::error file=content/apps/_a.yaml,line=3,col=5,endLine=3,endColumn=7,title=app.layout::" + sentence(FULL),
         "::error file=content/stores/x.yaml,title=tree.link::a link to a folder",
+        "::warning file=content/stores/x.yaml,line=2,col=7,endLine=2,endColumn=8,title=text.quotes::odd quotes",
     ]
     assert report.github([], FOLDER) == ""
 
@@ -226,15 +276,26 @@ def test_what_github_would_read_as_its_own_is_escaped() -> None:
 
 @pytest.mark.parametrize(
     ("count", "annotations", "more"),
-    [(0, 0, None), (1, 1, None), (10, 10, None), (11, 10, "1 more problem"), (300, 10, "290 more problems")],
+    [(0, 0, None), (1, 1, None), (10, 10, None), (11, 10, "1 more"), (300, 10, "290 more")],
 )
-def test_github_folds_what_is_beyond_ten(count: int, annotations: int, more: str | None) -> None:
-    told = [problem(f"number {number}", Place(1, 1, 1, 2)) for number in range(count)]
+@pytest.mark.parametrize("level", list(Level))
+def test_github_folds_what_is_beyond_ten(count: int, annotations: int, more: str | None, level: Level) -> None:
+    told = [problem(f"number {number}", Place(1, 1, 1, 2), level=level) for number in range(count)]
+    noun, mark = ("problem", "") if level is Level.ERROR else ("warning", "warning: ")
     lines = [line for line in report.github(told, FOLDER).split("\n") if line]
-    assert [line.split(" ")[0] for line in lines[:annotations]] == ["::error"] * annotations
+    assert [line.split(" ")[0] for line in lines[:annotations]] == [f"::{level}"] * annotations
     rest = lines[annotations:]
-    assert rest[:1] == ([f"::warning title=shopwindow::{more}: see this step's log"] if more else [])
-    assert rest[1:] == [f"content/a.yaml:1:1: number {number}" for number in range(annotations, count)]
+    words = f"::notice title=shopwindow::{more} {noun}{'s' * (count > 11)}: see this step's log"
+    assert rest[:1] == ([words] if more else [])
+    assert rest[1:] == [f"content/a.yaml:1:1: {mark}number {number}" for number in range(annotations, count)]
+
+
+def test_github_shows_ten_of_either_level() -> None:
+    told = [problem(f"number {number}") for number in range(11)]
+    told += [problem(f"number {number}", level=Level.WARNING) for number in range(11)]
+    commands = [line for line in report.github(told, FOLDER).split("\n") if line.startswith("::")]
+    levels = [line.split("::")[1].split(" ")[0] for line in commands]
+    assert levels == [*["error"] * 10, "notice", *["warning"] * 10, "notice"]
 
 
 SARIF_SCHEMA = Path(os.environ.get("SHOPWINDOW_DATA", ROOT.parent / "shared/data")) / "sarif-schema-2.1.0.json"
@@ -254,6 +315,8 @@ def test_sarif_has_a_result_for_each_problem() -> None:
         "locations": [{"physicalLocation": first}],
     }
     assert run["results"][1] == run["results"][2]
+    (warned,) = json.loads(report.sarif([WARNING], FOLDER))["runs"][0]["results"]
+    assert (warned["level"], warned["ruleId"]) == ("warning", "text.quotes")
     assert run["results"][1]["locations"] == [
         {"physicalLocation": {"artifactLocation": {"uri": "content/stores/x.yaml"}}}
     ]
@@ -272,7 +335,7 @@ def test_sarif_names_files_by_uri_references() -> None:
     "told",
     [
         [],
-        [FULL, BARE],
+        [FULL, BARE, WARNING],
         [problem("two\nlines", Place(1, 1, 1, 1), "a b\n%é.yaml")],
         [problem(f"number {number}", Place(number + 1, 1, number + 2, 1)) for number in range(100)],
     ],

@@ -9,7 +9,7 @@ from shopwindow.content.check import CheckOptions, check
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import pointer_text
 from shopwindow.shop import INTERFACE
-from trees import APP, DIGEST, EVENT, PROMOTION, STORE, Edit, edit, found, problems, unmark, write
+from trees import APP, DIGEST, EVENT, PROMOTION, STORE, Edit, edit, found, problems, unmark, warned, warnings, write
 
 ONE = {"site": "site.yaml", **{f"{kind}": f"{kind}s/one.yaml" for kind in ("app", "store", "event", "promotion")}}
 
@@ -656,22 +656,20 @@ def test_a_changed_configuration_needs_a_version_not_released_before(minimal: Pa
     assert documents is not None
     released = {"app": {"one": documents.of("app")[0].value, "gone": {}}}
     against = CheckOptions(released=released)
-    assert found(minimal, schemas, against) == []
+    assert warned(minimal, schemas, against) == []
     (expected,) = edit(
         minimal,
         ("apps/one.yaml", LAYOUT, "appLayout: [bag]"),
         ("apps/one.yaml", 'configVersion: "1"', 'configVersion: ‸"1"'),
     )
-    assert found(minimal, schemas, against) == [f"{expected} app.configVersion config/configVersion"]
-    assert found(minimal, schemas, CheckOptions(released={"app": {"other": {}}})) == []
+    assert warned(minimal, schemas, against) == [f"{expected} app.configVersion config/configVersion"]
+    assert warned(minimal, schemas, CheckOptions(released={"app": {"other": {}}})) == []
     edit(minimal, ("apps/one.yaml", "platform: iPhone", "platform: iPhon"))
-    assert found(minimal, schemas, against) == [
-        "apps/one.yaml:2:11 schema.enum platform",
-        f"{expected} app.configVersion config/configVersion",
-    ]
+    assert found(minimal, schemas, against) == ["apps/one.yaml:2:11 schema.enum platform"]
+    assert warned(minimal, schemas, against) == [f"{expected} app.configVersion config/configVersion"]
     edit(minimal, ("apps/one.yaml", "platform: iPhon", "platform: iPhone"))
     edit(minimal, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: "2"'))
-    assert found(minimal, schemas, against) == []
+    assert warned(minimal, schemas, against) == []
 
 
 def test_the_order_of_keys_is_part_of_a_configuration(minimal: Path, schemas: Schemas) -> None:
@@ -681,7 +679,7 @@ def test_the_order_of_keys_is_part_of_a_configuration(minimal: Path, schemas: Sc
     poor = "    poorWifiMaxSecsLatency: 6\n    poorNonWifiMaxSecsLatency: 10\n"
     turned = "    poorNonWifiMaxSecsLatency: 10\n    poorWifiMaxSecsLatency: 6\n"
     edit(minimal, ("apps/one.yaml", poor, turned))
-    (problem,) = problems(minimal, schemas, CheckOptions(released=released))
+    (problem,) = warnings(minimal, schemas, CheckOptions(released=released))
     assert problem.rule == "app.configVersion"
 
 
@@ -691,7 +689,7 @@ def test_the_version_is_told_where_the_base_says_it(minimal: Path, schemas: Sche
     base = "config:" + config.replace('"1"', '‸"1"', 1)
     write(minimal, {"apps/_a.yaml": base, "apps/one.yaml": head + "extends: _a.yaml\n"})
     (expected,) = unmark(minimal, "apps/_a.yaml")
-    (problem,) = problems(minimal, schemas, CheckOptions(released={"app": {"one": {"config": {"configVersion": "1"}}}}))
+    (problem,) = warnings(minimal, schemas, CheckOptions(released={"app": {"one": {"config": {"configVersion": "1"}}}}))
     assert (f"{problem.path}:{problem.place.line}:{problem.place.column}" if problem.place else "") == expected
     assert problem.used_by == ("apps/one.yaml",)
 

@@ -19,6 +19,7 @@ from shopwindow.cli.steps import (
     print_placeholders,
     print_problems,
     progress_bar,
+    summary,
 )
 
 
@@ -30,6 +31,9 @@ from shopwindow.cli.steps import (
     metavar="RELEASE",
     help="A release to compare with (a folder, .zip or .tar): a configuration that has changed "
     "needs another configVersion.",
+)
+@click.option(
+    "--strict", is_flag=True, help="End with exit status 1 where there are warnings."
 )
 @LISTED_PROBLEMS
 @MAX_UNPACKED
@@ -45,13 +49,18 @@ def check(
     content: str,
     jobs: int | None,
     against: str | None,
+    strict: bool,
     most: int,
     unpacked: int,
     form: str,
 ) -> None:
     """Report everything that is wrong with the content. Nothing is written.
 
-    Exit status 0: nothing is wrong; 1: there are problems; 2: wrong use.
+    A warning is probably a mistake, and stops nothing. `# shopwindow: allow RULE` at
+    the end of its line silences one.
+
+    Exit status 0: nothing is wrong, or there are warnings alone; 1: there are problems,
+    or with --strict warnings; 2: wrong use.
     """
     gc.disable()  # for the reason that `build` names
     checked = library.check(
@@ -68,7 +77,11 @@ def check(
         sys.exit(PROBLEMS)
     if form in ("text", "github"):
         print_placeholders(checked, content)
-        click.echo(f"{content}: {len(checked.sources)} files, nothing wrong")
+        outcome = summary(checked) if checked.warnings else "nothing wrong"
+        click.echo(f"{content}: {len(checked.sources)} files, {outcome}")
+    if strict and checked.warnings:
+        click.echo("with --strict, warnings count as problems", err=True)
+        sys.exit(PROBLEMS)
 
 
 @click.command()

@@ -1,24 +1,33 @@
-"""Problems, printed: for a terminal, for programs, as GitHub's annotations, as SARIF.
+"""Problems and warnings, printed: for a terminal, for programs, as GitHub's annotations,
+as SARIF.
 
-Each format is a function of the problems, the content folder and how many problems are
-not listed; REPORT_FORMATS names them. Only `lines` reads files: it shows the line that
+Each format is a function of the problems with the warnings behind them, the content
+folder and how many are not listed; REPORT_FORMATS names them. Only `lines` reads files: it shows the line that
 a problem is about, with carets below the place.
 """
 
 import json
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from shopwindow.problems import Place, Problem, one_line, pointer_text, sentence
+from shopwindow.problems import (
+    Level,
+    Place,
+    Problem,
+    one_line,
+    pointer_text,
+    sentence,
+)
 
 MAX_ANNOTATIONS = 10
-"""GitHub shows this many errors of one step as annotations, and drops the rest
-silently.
+"""GitHub shows this many errors of one step as annotations, as many warnings and as many
+notices, and drops the rest silently.
 """
 
 EXCERPT_LENGTH = 120
@@ -44,18 +53,46 @@ def _where(problem: Problem, root: Path) -> str:
 
 @dataclass(frozen=True)
 class More:
-    """How many problems are not listed; ``at_least``: there may be even more."""
+    """How many problems are not listed; ``at_least``: there may be even more.
+
+    ``warnings``: how many warnings are not.
+    """
 
     count: int = 0
     at_least: bool = False
+    warnings: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.count or self.warnings)
 
     def __str__(self) -> str:
         least = "at least " * self.at_least
-        problems = f"{self.count:,} more problem{'s' * (self.count != 1)}"
-        return f"and {least}{problems}; --max-problems N lists N of them"
+        unlisted = [f"{least}{_number(self.count, 'more problem')}"] * bool(self.count)
+        unlisted += [_number(self.warnings, "more warning")] * bool(self.warnings)
+        return f"and {' and '.join(unlisted)}; --max-problems N lists N of them"
 
 
 NO_MORE = More()
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def summary(problems: Sequence[Problem], more: More = NO_MORE) -> str:
+    """Return how many problems and warnings there are: `1 problem, 3 warnings`."""
+    listed = Counter(problem.level for problem in problems)
+    errors = listed[Level.ERROR] + more.count
+    warnings = listed[Level.WARNING] + more.warnings
+    least = "at least " * more.at_least
+    counts = f"{least}{_number(errors, 'problem')}" if errors else "no problems"
+    return f"{counts}, {_number(warnings, 'warning')}" if warnings else counts
+
+
+def _marked(problem: Problem) -> str:
+    """Return a problem's sentence, and say in front of it where it is a warning."""
+    mark = "warning: " * (problem.level is Level.WARNING)
+    return f"{mark}{sentence(problem)}"
 
 
 def lines(
@@ -67,12 +104,12 @@ def lines(
     sources = _sources(problems, root) if excerpts else {}
     printed = []
     for problem in problems:
-        printed.append(f"{_where(problem, root)}: {sentence(problem)}")
+        printed.append(f"{_where(problem, root)}: {_marked(problem)}")
         if place := problem.place:
             line = sources.get((problem.path, place.line))
             if line is not None:
                 printed += _excerpt(place, line)
-    if more.count:
+    if more:
         printed.append(str(more))
     return "\n".join(printed)
 
@@ -146,22 +183,25 @@ def text(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
 
 def as_json(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     """Return `{"problems": […]}`: lines and columns count from 1, and the end is
-    exclusive.
+    exclusive. `level` tells warnings from problems.
 
-    Where not all are listed, `more` is how many there are besides, and `moreAtLeast`
-    whether there may be even more.
+    Where not all are listed, `more` is how many problems there are besides,
+    `moreAtLeast` whether there may be even more, and `moreWarnings` how many warnings.
     """
     value: dict[str, Any] = {
         "problems": [_plain(problem, root) for problem in problems]
     }
     if more.count:
         value |= {"more": more.count, "moreAtLeast": more.at_least}
+    if more.warnings:
+        value |= {"moreWarnings": more.warnings}
     return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def _plain(problem: Problem, root: Path) -> dict[str, Any]:
     place = problem.place
     return {
+        "level": problem.level,
         "rule": problem.rule,
         "path": os.path.join(root, problem.path),
         "line": place and place.line,
@@ -182,19 +222,23 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
 
 
 def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
-    """Return workflow commands for annotations: the first ten, then how many more there
-    are.
+    """Return workflow commands for annotations: the first ten of each level, then how
+    many more there are, as notices: those take no warning's place.
 
     The others follow as plain lines, for the log.
     """
-    printed = [_annotation(problem, root) for problem in problems[:MAX_ANNOTATIONS]]
-    if len(problems) > MAX_ANNOTATIONS:
-        rest = len(problems) - MAX_ANNOTATIONS
-        message = f"{rest} more problem{'s' * (rest > 1)}: see this step's log"
-        printed.append(f"::warning title=shopwindow::{message}")
-        printed.append(text(problems[MAX_ANNOTATIONS:], root))
-    if more.count:
-        printed.append(f"::warning title=shopwindow::{_escaped(str(more), '')}")
+    printed: list[str] = []
+    for level, noun in ((Level.ERROR, "problem"), (Level.WARNING, "warning")):
+        of_level = [problem for problem in problems if problem.level is level]
+        printed += [
+            _annotation(problem, root) for problem in of_level[:MAX_ANNOTATIONS]
+        ]
+        if rest := of_level[MAX_ANNOTATIONS:]:
+            count = _number(len(rest), f"more {noun}")
+            printed.append(f"::notice title=shopwindow::{count}: see this step's log")
+            printed.append(text(rest, root))
+    if more:
+        printed.append(f"::notice title=shopwindow::{_escaped(str(more), '')}")
     return "\n".join(printed)
 
 
@@ -215,7 +259,7 @@ def _annotation(problem: Problem, root: Path) -> str:
     properties = ",".join(
         f"{name}={_escaped(value, ',:')}" for name, value in values.items()
     )
-    return f"::error {properties}::{_escaped(sentence(problem), '')}"
+    return f"::{problem.level} {properties}::{_escaped(sentence(problem), '')}"
 
 
 def _escaped(value: str, more: str) -> str:
@@ -245,7 +289,7 @@ def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
         "columnKind": "unicodeCodePoints",
         "results": [_result(problem, root, rules) for problem in problems],
     }
-    if more.count:
+    if more:
         notice = {"level": "warning", "message": {"text": str(more)}}
         invocation = {
             "executionSuccessful": True,
@@ -269,7 +313,7 @@ def _result(problem: Problem, root: Path, rules: list[str]) -> dict[str, Any]:
     return {
         "ruleId": problem.rule,
         "ruleIndex": rules.index(problem.rule),
-        "level": "error",
+        "level": problem.level,
         "message": {"text": sentence(problem)},
         "locations": [{"physicalLocation": location}],
     }

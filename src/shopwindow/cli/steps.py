@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,7 +15,7 @@ from shopwindow.content.documents import Documents
 from shopwindow.content.processes import Progress
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import DEFAULT, VARIABLE, load
-from shopwindow.problems import pointer_text
+from shopwindow.problems import Problem, pointer_text
 
 PROBLEMS, NOT_ACTIVATED = 1, 3
 """Exit statuses beside those of every command."""
@@ -186,28 +187,38 @@ def checked_of(content: str) -> Checked:
     """Return a content folder without a problem, or print every problem and end."""
     checked = library.check(interface(), Path(content))
     if checked.documents is None:
-        print_problems(checked, Path(content), "text")
+        without_warnings = replace(checked, warnings=[], more_warnings=0)
+        print_problems(without_warnings, Path(content), "text")
         sys.exit(PROBLEMS)
     return checked
 
 
 def print_problems(checked: Checked, root: Path, form: str) -> None:
-    """Print the problems of a content folder; on a terminal with the lines that they
-    are about.
+    """Print the problems and warnings of a content folder; on a terminal with the lines
+    that they are about.
 
     ``form`` is a name of `report.REPORT_FORMATS`.
     """
-    problems, more = checked.problems, report.More(checked.more, checked.at_least)
+    problems, more = _reported(checked)
     if form == "text" and sys.stdout.isatty():
         printed = report.lines(problems, root, more, excerpts=True)
     else:
         printed = report.REPORT_FORMATS[form](problems, root, more)
     if printed:
         click.echo(printed)
-    if problems and form == "text":
-        count = len(problems) + more.count
-        least = "at least " * more.at_least
-        click.echo(f"{least}{count} problem{'s' * (count > 1)}", err=True)
+    if checked.problems and form == "text":
+        click.echo(summary(checked), err=True)
+
+
+def summary(checked: Checked) -> str:
+    """Return how many problems and warnings a check has found."""
+    return report.summary(*_reported(checked))
+
+
+def _reported(checked: Checked) -> tuple[list[Problem], report.More]:
+    """Return problems and warnings that are listed, and how many are not."""
+    more = report.More(checked.more, checked.at_least, checked.more_warnings)
+    return [*checked.problems, *checked.warnings], more
 
 
 def print_placeholders(checked: Checked, content: str) -> None:

@@ -14,7 +14,8 @@ problems at once, and leaves out what would only follow from a problem that is r
 already. Four words keep these apart:
 
 - A finding is something wrong at a value of a document. Several may become one problem.
-- A problem is what the editor reads: something wrong at a place of a file.
+- A problem is what the editor reads: something wrong at a place of a file. A warning
+  has the same form, and leaves the documents as sound as they are.
 - A flaw is where the YAML of a file is at fault, though its other values could be read.
   It is a problem already, so findings at the same value are left out.
 - A broken document has a finding or a flaw. Rules do not see it among the valid ones.
@@ -46,7 +47,7 @@ from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.schema import Schemas
 from shopwindow.content.tree import Parsed
 from shopwindow.content.yaml import Json, Malformed
-from shopwindow.problems import Absent, Place, Pointer, Problem
+from shopwindow.problems import Absent, Level, Place, Pointer, Problem
 
 MAX_PROBLEMS = 1000
 """Problems that are listed one by one, unless an option asks for more. Nobody reads
@@ -61,7 +62,8 @@ class Checked:
     ``documents``: None where there is a problem. ``problems``: sorted by place.
     ``placeholders``: file, place and pointer of values that still say TBD. ``sources``:
     the files that were read. ``more``: how many problems there are besides those
-    listed; ``at_least``: there may be even more than that.
+    listed; ``at_least``: there may be even more than that. ``warnings``: sorted by
+    place, each a Problem of that level; ``more_warnings``: how many are not listed.
     """
 
     documents: Documents | None
@@ -70,6 +72,8 @@ class Checked:
     sources: list[Source] = field(default_factory=list)
     more: int = 0
     at_least: bool = False
+    warnings: list[Problem] = field(default_factory=list)
+    more_warnings: int = 0
 
 
 @dataclass
@@ -172,8 +176,7 @@ class _Check:
         ]
         for report in reports:
             self.findings += report.findings
-        if self.options.released is not None:
-            self.findings += rules.revised(case, self.options.released)
+        warnings = self._warnings(case)
 
         problems = [
             *map(self.locator.with_users, self.problems),
@@ -193,7 +196,20 @@ class _Check:
             + unlisted
             + sum(report.more for report in reports),
             at_least=any(report.at_least for report in reports),
+            warnings=[
+                self.locator.described(warning)
+                for warning in warnings[: self.options.most]
+            ],
+            more_warnings=max(0, len(warnings) - self.options.most),
         )
+
+    def _warnings(self, case: Case) -> list[Problem]:
+        """Return what is probably a mistake and stops nothing, sorted by place."""
+        findings: list[tuple[Document, Finding]] = []
+        if self.options.released is not None:
+            findings += rules.revised(case, self.options.released)
+        warnings = self.locator.problems(findings, Level.WARNING)
+        return sorted(warnings, key=Problem.order)
 
     def _grouped(
         self, problems: list[Problem], reports: Sequence[FeedReport], case: Case

@@ -23,7 +23,7 @@ from shopwindow.content.listing import Source
 from shopwindow.content.schema import Schemas
 from shopwindow.content.written import WrittenLines, of_file
 from shopwindow.content.yaml import Malformed
-from shopwindow.problems import Place, Pointer, Problem
+from shopwindow.problems import Level, Place, Pointer, Problem
 
 
 class Locator:
@@ -55,7 +55,11 @@ class Locator:
             for flaw in self.flaws.get((layer.path, layer.index), ())
         ]
 
-    def problems(self, findings: Iterable[tuple[Document, Finding]]) -> list[Problem]:
+    def problems(
+        self,
+        findings: Iterable[tuple[Document, Finding]],
+        level: Level = Level.ERROR,
+    ) -> list[Problem]:
         """Return findings as problems at their places, without repetitions.
 
         A finding at a value whose YAML or expression is at fault is left out: that
@@ -79,7 +83,7 @@ class Locator:
                 flaws = self.flaws_of(document)
                 if any(tree.follows(finding.pointer, flaw) for flaw in flaws):
                     continue
-                problem = self._problem(layer, in_file, finding)
+                problem = self._problem(layer, in_file, finding, level)
                 users[problem] |= {document.layers[-1].path} - {path}
         return [
             replace(problem, used_by=tuple(sorted(paths)))
@@ -88,7 +92,9 @@ class Locator:
             for problem, paths in users.items()
         ]
 
-    def _problem(self, layer: Layer, in_file: Pointer, finding: Finding) -> Problem:
+    def _problem(
+        self, layer: Layer, in_file: Pointer, finding: Finding, level: Level
+    ) -> Problem:
         """Return a finding as a problem.
 
         ``in_file``: pointer in the file to the value whose place is shown. The
@@ -114,6 +120,7 @@ class Locator:
             finding.about,
             finding.nearest,
             absent=finding.absent,
+            level=level,
         )
 
     def _line_beside(self, finding: Finding) -> str:

@@ -78,7 +78,7 @@ def version_raised(
     case: Case, app: Document, released: Mapping[str, Any]
 ) -> Iterator[Finding]:
     """A configuration that differs from the released one has a configVersion of its
-    own.
+    own: apps may take the version for a sign that nothing changed.
 
     They are compared as applications get them, so another order of keys is a
     difference.
