@@ -23,13 +23,14 @@ from shopwindow.content.calendar import calendar as calendar_of
 from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
 from shopwindow.content.check import check as check_folder
 from shopwindow.content.documents import Content, Documents, live
+from shopwindow.content.editing import write
 from shopwindow.content.kinds import SITE
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.lookup import Shelf
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
-from shopwindow.content.retiring import Retirement, retirement, write
+from shopwindow.content.retiring import Retirement, retirement
 from shopwindow.content.schedule import instant
 from shopwindow.content.schema import Schemas
 from shopwindow.content.uses import (

@@ -10,16 +10,14 @@ files' texts edited (`window_text`).
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from difflib import unified_diff
-from pathlib import Path
 
 from shopwindow.content import rules, schedule, window_text, yaml
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document, Documents
+from shopwindow.content.editing import FileEdit
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind, titled
 from shopwindow.content.lookup import Shelf, with_id
-from shopwindow.content.records import BYTE_ORDER_MARK
 from shopwindow.content.uses import names_of_target, naming, uses_of_document
 from shopwindow.content.window_text import Unwritable
 from shopwindow.content.yaml import Malformed
@@ -31,28 +29,6 @@ LIVE = "reference.live"
 FORMS = "write 2026-12-31, 2026-12-31 18:00 or 2026-12-31T18:00:00-05:00"
 
 AcrossRules = Sequence[Callable[[Case], rules.RuleFindings]]
-
-
-@dataclass(frozen=True)
-class FileEdit:
-    """A file as it is and as it will be. ``path`` is below the content folder."""
-
-    path: str
-    before: bytes
-    after: bytes
-
-    def diff(self, content: str) -> str:
-        """Return the change as a unified diff of a file below ``content``."""
-        path = f"{content}/{self.path}"
-        before, after = (
-            data.decode("utf-8-sig").splitlines(keepends=True)
-            for data in (self.before, self.after)
-        )
-        lines = unified_diff(before, after, path, path)
-        return "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            for line in lines
-        )
 
 
 @dataclass(frozen=True)
@@ -251,7 +227,6 @@ def _edits(plan: _Ends) -> Iterator[FileEdit]:
         by_path.setdefault(path, []).append(index)
     for path, indexes in sorted(by_path.items()):
         before = (plan.shelf.folder / path).read_bytes()
-        mark = BYTE_ORDER_MARK if before.startswith(BYTE_ORDER_MARK) else b""
         try:
             if path.endswith(".jsonl"):
                 raise Unwritable("it is a feed, whose source is edited instead")
@@ -264,24 +239,7 @@ def _edits(plan: _Ends) -> Iterator[FileEdit]:
             raise Failure(
                 f"{path} has to be edited by hand: {found}; nothing was written"
             ) from None
-        yield FileEdit(path, before, mark + text.encode())
-
-
-def write(folder: Path, edits: Iterable[FileEdit]) -> None:
-    """Write the edits of files below a content folder.
-
-    Raises Failure, before anything is written, where a file has changed since.
-    """
-    edits = list(edits)
-    for edit in edits:
-        if (folder / edit.path).read_bytes() != edit.before:
-            raise Failure(f"{edit.path} was changed meanwhile; nothing was written")
-    for edit in edits:
-        file = (folder / edit.path).resolve()
-        draft = file.with_name(f".{file.name}.draft")
-        draft.write_bytes(edit.after)
-        draft.chmod(file.stat().st_mode)
-        draft.replace(file)
+        yield FileEdit.of_text(path, before, text)
 
 
 # -- what is said ----------------------------------------------------------------------
