@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 Pointer = tuple[str | int, ...]
 """The way from a document's root to a place in it: keys and list positions."""
@@ -66,6 +67,8 @@ class Problem:
         absent: where something is named that does not exist, its kind, and the property
             and value by which it is named.
         level: whether it stops what it is found in from being published.
+        meant: the JSON value that is certainly meant, or the key where the key is at
+            fault; None where there is a doubt.
     """
 
     rule: str
@@ -79,6 +82,7 @@ class Problem:
     used_by: tuple[str, ...] = ()
     absent: Absent | None = field(default=None, compare=False)
     level: Level = Level.ERROR
+    meant: Any = field(default=None, compare=False)
 
     def order(self) -> tuple[str, int, int, str, str]:
         """Return a key that sorts problems by where they are."""

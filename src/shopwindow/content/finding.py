@@ -28,7 +28,8 @@ class Finding:
     value. ``missing``: the key that is missing at ``pointer``. ``beside``: another
     place that has to do with it, whose file ``found`` ends with: the file, the
     document's number in a list or feed, and the pointer. ``absent``: what is named and
-    does not exist.
+    does not exist. ``meant``: the value that is certainly meant, or the key, where the
+    key is at fault; None where there is a doubt.
     """
 
     rule: str
@@ -41,6 +42,7 @@ class Finding:
     missing: str | None = None
     beside: tuple[str, int | None, Pointer] | None = None
     absent: Absent | None = field(default=None, compare=False)
+    meant: Json = field(default=None, compare=False)
 
 
 def shown(value: Json, limit: int = LONGEST) -> str:

@@ -121,6 +121,7 @@ class Locator:
             finding.nearest,
             absent=finding.absent,
             level=level,
+            meant=finding.meant,
         )
 
     def _line_beside(self, finding: Finding) -> str:

@@ -8,11 +8,13 @@ is preferred to anything that could be derived from its keywords.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from shopwindow.content.explaining import extras, matcher
+from shopwindow.content import meant
+from shopwindow.content.explaining import extras, fits
 from shopwindow.content.finding import NOTHING, Finding, NumberAt, shown
 from shopwindow.content.shape import Shape
 from shopwindow.content.yaml import Json
@@ -84,7 +86,14 @@ def fractions(
             f": {value:.0f}" if abs(value) < 1e15 else ""
         )
         found = f"{written(pointer) or shown(value)} has a fraction"
-        yield Finding("schema.fraction", pointer, found, allowed, shape.description)
+        yield Finding(
+            "schema.fraction",
+            pointer,
+            found,
+            allowed,
+            shape.description,
+            meant=int(value) if abs(value) < 1e15 else None,
+        )
     elif isinstance(value, dict):
         for key, item in value.items():
             yield from fractions(shape.property(key), item, (*pointer, key), written)
@@ -121,9 +130,11 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
     if keyword == "type":
         if "enum" not in schema:  # which says what is allowed
             named = schema.get("x-allowed", "")
-            yield _wrong_type(
+            finding = _wrong_type(
                 pointer, instance, seen, value, shape.at(pointer), named, about
             )
+            certain = _meant_type(value, instance, written(pointer), shape.at(pointer))
+            yield replace(finding, meant=certain)
     elif keyword in ("required", "dependentRequired"):
         for name in _missing(keyword, value, instance):
             about = about_of(shape, (*pointer, name))
@@ -150,6 +161,7 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
                 about,
                 _nearest(name, names),
                 True,
+                meant=_meant_key(name, instance[name], names, shape.at(pointer)),
             )
     elif keyword in ("enum", "const"):
         choices = value if keyword == "enum" else [value]
@@ -158,13 +170,29 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         found = (
             NOTHING if instance == "" else f"{seen} is not one of the allowed values"
         )
-        yield Finding(rule, where, found, allowed, about, close, in_name)
+        certain = None if in_name else meant.choice(instance, choices)
+        yield Finding(rule, where, found, allowed, about, close, in_name, meant=certain)
     elif keyword in ("pattern", "format"):
         allowed = schema.get("x-allowed") or _FORMAT_WORDS.get(
             str(value), f"text of the form {cut(str(value), 200)}"
         )
         found = NOTHING if instance == "" else f"{seen} {_misfit(instance, value)}"
-        yield Finding(rule, where, found, allowed, about, on_key=in_name)
+        day = meant.day(instance) if isinstance(instance, str) else None
+        is_certain = (
+            day is not None
+            and not in_name
+            and fits(keyword, value, day)
+            and meant.fits(day, shape.at(pointer))
+        )
+        yield Finding(
+            rule,
+            where,
+            found,
+            allowed,
+            about,
+            on_key=in_name,
+            meant=day if is_certain else None,
+        )
     elif keyword == "uniqueItems":
         second = _second(instance)
         found = f"{shown(instance[second[0]]) if second else 'an entry'} stands in the list a second time"
@@ -256,6 +284,25 @@ def _wrong_type(
     )
 
 
+def _meant_type(
+    types: Json, instance: Json, written: str | None, place: Shape | None
+) -> Json:
+    """Return the value that is meant by one of the wrong type; None: nobody can say."""
+    if not isinstance(types, str):
+        return None
+    return meant.of_type(types, instance, written, place)
+
+
+def _meant_key(
+    name: str, value: Json, names: Sequence[str], place: Shape | None
+) -> str | None:
+    """Return the key that is meant by an unknown one, if it may hold the value."""
+    key = meant.key(name, names)
+    if key is None or not meant.may_hold(place and place.property(key), value):
+        return None
+    return key
+
+
 def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
     """Return what to write in place of a value of the wrong type; empty where nobody
     can guess.
@@ -268,7 +315,7 @@ def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
     ):
         return ""
     if wanted == "string":
-        return f'text: put it in quotes, "{text}"' if _fits(text, place) else ""
+        return f'text: put it in quotes, "{text}"' if meant.fits(text, place) else ""
     if wanted == "array":
         items = place.items if place else None
         item = _as_part(instance, text, items)
@@ -300,7 +347,7 @@ def _as_part(instance: Json, text: str, place: Shape | None) -> str:
     is_number = isinstance(instance, (int, float)) and not isinstance(instance, bool)
     if kind == "string":
         text = text.upper() if isinstance(instance, bool) else text
-        if not _fits(text, place):
+        if not meant.fits(text, place):
             return ""
         return f'"{text}"' if is_number else text
     if kind in ("integer", "number"):
@@ -308,21 +355,6 @@ def _as_part(instance: Json, text: str, place: Shape | None) -> str:
     return (
         text if not kind or (kind == "boolean" and isinstance(instance, bool)) else ""
     )
-
-
-def _fits(text: str, place: Shape | None) -> bool:
-    """Return whether a text has the form that a place wants, as far as that can be
-    decided.
-    """
-    if place is None:
-        return True
-    choices, pattern = place.keyword("enum"), place.keyword("pattern")
-    form = place.keyword("format")
-    if form is not None and not (form == "date" and _DAY.fullmatch(text)):
-        return False
-    if choices and text not in choices:
-        return False
-    return not pattern or bool(matcher(pattern)(text))
 
 
 def _as_number(text: str, wanted: str) -> str:
