@@ -1,11 +1,19 @@
 """Which URLs to purge if the content were built now, without building it.
 
 How this works: a build knows, from the recorded reads of the current release, which
-answers would read something else now (`plan`). Only these are rendered here, and a file
-whose bytes differ from the release's has a URL to purge. Nothing is written.
+answers would read something else now. Only these are rendered here, and a file whose
+bytes differ from the release's has a URL to purge. Nothing is written.
+
+Recorded reads number the answers of the release. A document that was added or removed
+gives them other numbers. So the answers of the release are listed once more, from its
+own content, and told from those of now by what they answer, not by their numbers.
+
+Where too many answers would have to be rendered, none is. The URLs are then an upper
+bound: those of all answers that read something else, though some of them may come out
+the same.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -13,18 +21,27 @@ from typing import Any
 import orjson
 
 from shopwindow.content.documents import Content
+from shopwindow.interface.formats import JSON
 from shopwindow.problems import Failure
 from shopwindow.release import manifest
 from shopwindow.release.indexes import index_state
 from shopwindow.release.order import BuildOrder
-from shopwindow.release.plan import planned
-from shopwindow.release.prerender import File, prerender
+from shopwindow.release.prerender import (
+    File,
+    PlannedAnswer,
+    PlannedOperation,
+    digest_of,
+    planned_answers,
+    planned_operations,
+    prerender,
+)
 from shopwindow.release.previous import Previous, previous_release
 from shopwindow.release.publish import Releases
+from shopwindow.release.reads import Digests
 
 ANSWERS_RENDERED = 1000
 """Answers that are rendered to know their URLs: a page that waits for more of them is
-no longer a preview.
+no longer a preview. Of an upper bound so many answers' URLs are listed.
 """
 
 
@@ -32,50 +49,101 @@ no longer a preview.
 class Purge:
     """The URLs to purge, sorted; or a sentence on why nobody can say which they are.
 
-    ``but``: a sentence about URLs that are not among them, mostly empty.
+    ``count``: how many there are. It is larger than the list where that is cut, which
+    only an upper bound is (``is_upper_bound``). ``but``: a sentence about URLs that are
+    not among them, mostly empty.
     """
 
     urls: tuple[str, ...] = ()
+    count: int = 0
+    is_upper_bound: bool = False
     unknown: str = ""
     but: str = ""
 
 
-def urls_to_purge(order: BuildOrder, content: Content, releases: Releases) -> Purge:
+def urls_to_purge(
+    order: BuildOrder,
+    content: Content,
+    releases: Releases,
+    most: int = ANSWERS_RENDERED,
+) -> Purge:
     """Return the URLs of the files that a build of ``content`` would change.
 
     ``content`` holds what of the order's documents is live, without indexes: those of
-    the release answer instead, since a new one takes a while to build.
+    the release answer instead, since a new one takes a while to build. More answers
+    than ``most`` are not rendered.
     """
     previous = previous_release(releases, order.interface, order.built_by)
-    if not previous.same_program:
+    if not previous.same_program or previous.content is None:
         return Purge(
             unknown="The current release was built by another version of this program: "
             "only a build tells which files differ."
         )
-    opened, changed = _indexes(order, content, previous)
     try:
+        opened, changed = _indexes(order, content, previous)
         indexed = content.with_indexes(opened)
-        digests = {
-            name: index.note["sha256"] for name, index in previous.indexes.items()
-        }
-        plan = planned(order, indexed, previous, digests)
+        released = previous.content.with_indexes(opened)
+        answers, gone = _differing_answers(order, released, indexed, previous)
+        count = sum(len(answer.spellings) for answer in (*answers, *gone))
+        is_upper_bound = len(answers) > most
+        if is_upper_bound:
+            few = [*gone, *answers][:most]
+            urls = set(_urls(few, content.setting("base_url")))
+        else:
+            files = prerender(answers, indexed, order.schemas, {})
+            urls = set(_urls_of_differing(files, previous.lines))
+            urls |= set(_urls(gone, released.setting("base_url")))
+            count = len(urls)
     except Failure as failure:
         return Purge(unknown=str(failure))
-    answers = list(chain.from_iterable(plan.answers))
-    if len(answers) > ANSWERS_RENDERED:
-        return Purge(
-            unknown=f"{len(answers):,} answers would be rendered again, too many to "
-            "compare here: only a build tells which files differ."
-        )
-
-    files = list(prerender(answers, indexed, order.schemas, {}))
-    rendered = {file.entry["path"] for file in files}
-    gone = previous.lines.keys() - plan.reused.keys() - rendered
-    urls = {*_differing(files, previous.lines), *_urls(gone, previous.lines)}
     but = ""
     if changed:
         but = f"Files of the {' and the '.join(changed)} differ, too: URLs of its answers are not among these."
-    return Purge(tuple(sorted(urls)), but=but)
+    return Purge(tuple(sorted(urls)), count, is_upper_bound, but=but)
+
+
+def _differing_answers(
+    order: BuildOrder, released: Content, content: Content, previous: Previous
+) -> tuple[list[PlannedAnswer], list[PlannedAnswer]]:
+    """Return the answers that may differ from the release's, new ones among them; and
+    those of the release that there are no more.
+    """
+    before = planned_operations(order.interface, released)
+    after = planned_operations(order.interface, content)
+    state = digest_of(before)
+    records = previous.records((*order.built_by, state))
+    index_digests = {
+        name: index.note["sha256"] for name, index in previous.indexes.items()
+    }
+    digests = Digests(content, index_digests)
+    outdated = {number for record in records for number in record.forget(digests)}
+    if not records:
+        outdated = set(range(sum(map(len, before))))
+    if digest_of(after) == state:
+        return _answers(after, outdated), []
+
+    # Numbers mean other answers now.
+    before_named = {_named(answer): answer for answer in _answers(before)}
+    after_named = {_named(answer): answer for answer in _answers(after)}
+    differing = [
+        answer
+        for name, answer in after_named.items()
+        if name not in before_named or before_named[name].number in outdated
+    ]
+    gone = [before_named[name] for name in before_named.keys() - after_named.keys()]
+    return differing, gone
+
+
+def _answers(
+    operations: Sequence[PlannedOperation], chosen: set[int] | None = None
+) -> list[PlannedAnswer]:
+    return list(chain.from_iterable(planned_answers(operations, chosen)))
+
+
+def _named(answer: PlannedAnswer) -> tuple[str, str | None, bytes]:
+    """Return what an answer is to, whatever its number."""
+    spellings = orjson.dumps(answer.spellings, default=repr)
+    return answer.operation.name, answer.application, spellings
 
 
 def _indexes(
@@ -99,13 +167,18 @@ def _indexes(
     return opened, changed
 
 
-def _differing(files: Iterable[File], lines: Mapping[str, bytes]) -> Iterator[str]:
+def _urls_of_differing(
+    files: Iterable[File], lines: Mapping[str, bytes]
+) -> Iterator[str]:
     for file in files:
         line = lines.get(file.entry["path"])
         if line is None or manifest.digest_of(line) != file.entry["sha256"]:
             yield file.entry["url"]
 
 
-def _urls(paths: Iterable[str], lines: Mapping[str, bytes]) -> Iterator[str]:
-    for path in paths:
-        yield orjson.loads(lines[path])["url"]
+def _urls(answers: Iterable[PlannedAnswer], base: str) -> Iterator[str]:
+    """Yield the URLs of all files of some answers. All formats have the same."""
+    for answer in answers:
+        for call in answer.calls(JSON):
+            if call.filenames():
+                yield f"{base}/{call.request().target}"
