@@ -81,6 +81,18 @@ def test_every_product_has_a_card(shown: Preview) -> None:
     assert (len(cards), len(set(cards))) == (204, 204)
 
 
+def test_an_answer_waits_for_the_index_that_the_page_builds_and_then_needs_no_other(tmp_path: Path) -> None:
+    search = f"/ask?operation=search&p.searchphrase=Running+Tight&send=1&at={AT}"
+    with preview(SAMPLE, "--out", str(tmp_path / "dist")) as fresh:
+        status, text = fresh.get(search)
+        assert (status, "is being built" in text, "Made from" in text) == (200, True, False)
+        for _ in range(600):
+            if "is being built" not in fresh.get(f"/catalog?at={AT}")[1]:
+                break
+            time.sleep(0.1)
+        assert "catalog/products/active.yaml:3" in fresh.get(search)[1]
+
+
 # -- the index -------------------------------------------------------------------------
 
 

@@ -34,11 +34,13 @@ NAME_DIGITS = 20
 class IndexOfTree:
     """The index of the working tree: opened, or what became of it.
 
-    ``is_building``: ask again soon. ``is_large``: it is built only on request.
+    ``file``: where it is, for those who open it in their own way. ``is_building``: ask
+    again soon. ``is_large``: it is built only on request.
     ``failure`` says in a sentence why there is none.
     """
 
     opened: Any = None
+    file: Path | None = None
     is_building: bool = False
     is_large: bool = False
     failure: str = ""
@@ -108,7 +110,7 @@ class IndexBuilds:
                 draft.unlink(missing_ok=True)
         os.utime(path)
         self._forget_old()
-        return IndexOfTree(self.index.open(path))
+        return IndexOfTree(self.index.open(path), path)
 
     def _start(self, path: Path) -> Path | None:
         """Return the newest file that was built from the same things beside its feeds."""

@@ -4,14 +4,15 @@ built.
 An editor who asks what an app would get has changed a file and not built yet. The
 request takes the way that it takes in the service: it is bound to a Call, and `answer`
 answers that. Two things differ. A pasted address may have the base URL in front, which
-is taken off. And an index takes a while to build, so it is built in a temporary folder,
-and only once a view asks it something.
+is taken off. And an index takes a while to build, so it is opened only once a view asks
+it something: by default it is then built in a temporary folder.
 """
 
 import re
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -37,14 +38,16 @@ def show(
     application: str | None,
     format: Format,
     reads: DocumentsRead | None = None,
+    index_file: Callable[[str], Path] | None = None,
 ) -> Response:
     """Return the response to a request; a Refusal becomes the response that a client
     would get.
 
     ``content`` holds those of ``documents`` that are live. ``request`` is a path and
     query below the base URL, or a whole URL. ``reads``, of the same content, learns which
-    documents the view reads. Raises Misuse for an operation that only the running
-    service answers, and for a URL of another host.
+    documents the view reads. ``index_file`` returns the file of an index of these
+    documents, by its name; what it raises, `show` raises. Raises Misuse for an
+    operation that only the running service answers, and for a URL of another host.
     """
     path, _, query = _below_base_url(
         request, interface, documents.site.value
@@ -60,6 +63,9 @@ def show(
 
             def opened(name: str) -> Any:
                 handed_out = reads.note if reads else None
+                if index_file is not None:
+                    index = next(one for one in interface.indexes if one.name == name)
+                    return index.open(index_file(name), handed_out)
                 indexed = temporary(
                     interface.indexes,
                     documents.feeds,

@@ -4,6 +4,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -13,6 +14,8 @@ from shopwindow.content.kinds import titled
 from shopwindow.interface.answer import API_KEY_HEADER, Response
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, indented
 from shopwindow.interface.operation import FromContent, Operation, Parameter
+from shopwindow.preview.index_builds import IndexOfTree
+from shopwindow.preview.pages.indexes import MAX_PRODUCTS, index_of_tree
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Misuse
 from shopwindow.release.documents_read import DocumentsRead, Named
@@ -104,13 +107,24 @@ def page(visit: Visit) -> Page:
         return Page("ask.html", "Ask", values)
     fields = _fields(visit, chosen)
     values |= {"fields": fields, "answer": None}
+    values |= {"index": IndexOfTree(), "max_products": MAX_PRODUCTS}
     is_complete = all(field.text for field in fields if field.in_path)
     if visit.snapshot.documents is not None and is_complete and "send" in visit.query:
         try:
             values["answer"] = _answer(visit, chosen, fields)
         except Misuse as error:
             values["failure"] = str(error)
+        except _NoIndex as error:
+            values["index"] = error.index
     return Page("ask.html", f"Ask: {chosen.about.rstrip('.')}", values)
+
+
+class _NoIndex(Exception):
+    """An answer asks an index that is not there. ``index`` says why."""
+
+    def __init__(self, index: IndexOfTree) -> None:
+        super().__init__(index.failure)
+        self.index = index
 
 
 def _fields(visit: Visit, operation: Operation) -> list[Field]:
@@ -150,6 +164,13 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
     request = _request(operation, fields)
     format = next(each for each in RESPONSE_FORMATS if each.name == visit.format)
     reads = DocumentsRead(content)
+
+    def index_file(name: str) -> Path:
+        index = index_of_tree(visit, name)
+        if index.file is None:
+            raise _NoIndex(index)
+        return index.file
+
     response = show(
         visit.snapshot.interface,
         visit.snapshot.declared.schemas,
@@ -159,6 +180,7 @@ def _answer(visit: Visit, operation: Operation, fields: list[Field]) -> Answer:
         visit.app,
         format,
         reads,
+        index_file,
     )
     text = indented(response.body, response.media_type)
     is_cut = len(text) > MAX_SHOWN

@@ -6,14 +6,12 @@ working tree's index once that is built, and until then that of the current rele
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-from shopwindow.catalog.index.building import CatalogIndex
 from shopwindow.catalog.protocol import Catalog, ProductQuery
 from shopwindow.catalog.rules import ends
-from shopwindow.preview.index_builds import IndexOfTree
 from shopwindow.preview.pages.documents import number
+from shopwindow.preview.pages.indexes import MAX_PRODUCTS, index_of_tree
 from shopwindow.preview.visit import Page, Visit
 
 KIND = "product"
@@ -22,11 +20,6 @@ INDEX = "catalog"
 
 CARDS_A_PAGE = 24
 """Product cards of a page: divisible by the two, three and four columns that they have.
-"""
-
-MAX_PRODUCTS = 20_000
-"""Of more products the index is built only on request: it takes processor time that an
-editor of an event has no use for.
 """
 
 MAX_STOCK = 20_000
@@ -84,7 +77,7 @@ def page(visit: Visit) -> Page:
     """Return the page of the catalog. Parameters: ``q`` is a phrase to search for,
     ``category`` an id, and ``build`` asks for an index of many products.
     """
-    tree = _index(visit)
+    tree = index_of_tree(visit, INDEX)
     released = visit.released.content.index(INDEX) if visit.released else None
     catalog: Catalog | None = tree.opened or released
     values: dict[str, Any] = {
@@ -115,32 +108,6 @@ def page(visit: Visit) -> Page:
         "pages": max(1, -(-found.total // CARDS_A_PAGE)),
     }
     return Page("catalog.html", "Catalog", values)
-
-
-# -- the index -------------------------------------------------------------------------
-
-
-def _index(visit: Visit) -> IndexOfTree:
-    """Return the index of the working tree at the chosen instant."""
-    workspace, snapshot = visit.workspace, visit.snapshot
-    builds = workspace.index_builds(INDEX, _is_large)
-    if builds is None or not isinstance(builds.index, CatalogIndex):
-        return IndexOfTree(failure="This interface has no catalog")
-    if snapshot.documents is None or visit.content is None:
-        return IndexOfTree(
-            failure="The catalog is empty until the content has no problem"
-        )
-    feeds = snapshot.documents.feeds.get(INDEX)
-    if feeds is None:
-        return IndexOfTree(failure="The content folder has no catalog")
-    requested = "build" in visit.query
-    return builds.of(feeds, visit.content, workspace.program, requested=requested)
-
-
-def _is_large(feeds: Any) -> bool:
-    """Return whether a checked catalog has more than MAX_PRODUCTS products."""
-    beyond = islice(feeds.products, MAX_PRODUCTS, MAX_PRODUCTS + 1)
-    return next(beyond, None) is not None
 
 
 # -- what is shown ---------------------------------------------------------------------
