@@ -61,6 +61,13 @@ def test_content_with_problems_is_exported_too(changed: Path, tmp_path: Path) ->
     assert f"{EVENT}:11:9" in (tmp_path / "pages" / "index.html").read_text()
 
 
+@pytest.mark.parametrize("more", [(), ("--export", "pages")], ids=["pages", "files"])
+def test_a_revision_that_git_does_not_have_is_one_sentence(changed: Path, more: tuple[str, ...]) -> None:
+    ran = shopwindow("preview", "--bind", "127.0.0.1:0", "--against", "mian", *more, cwd=changed.parent)
+    assert (ran.status, ran.out, ran.err) == (4, "", "shopwindow: git has no revision mian of content\n")
+    assert not (changed.parent / "pages").exists()
+
+
 def test_nothing_is_exported_into_the_content_folder(changed: Path) -> None:
     ran = shopwindow("preview", "--content", changed, "--export", changed / "pages")
     assert (ran.status, "whose every file is content" in ran.err) == (2, True)

@@ -1,5 +1,6 @@
 """Pages of the preview over HTTP, without a browser; tests/slow looks at them in a real one."""
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,6 +52,28 @@ def test_requests_of_other_sites_are_refused(sample: Preview) -> None:
         sample.get("/documents/event/../../../etc/passwd")[0],
         sample.get("/static/../server.py")[0],
     ] == [421, 403, 200, 404, 404, 404]
+
+
+FAULTY = """
+from dataclasses import replace
+from library.interface import INTERFACE as LIBRARY
+
+def dates(*arguments):
+    raise RuntimeError("<b>a fault of the interface")
+
+INTERFACE = replace(LIBRARY, kinds=tuple(replace(kind, dates=dates) for kind in LIBRARY.kinds))
+"""
+
+
+def test_a_fault_of_the_program_is_a_page_that_says_so_and_the_other_pages_go_on(tmp_path: Path) -> None:
+    example = SAMPLE.parent / "examples" / "library"
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    own = {"SHOPWINDOW_INTERFACE": "faulty:INTERFACE", "PYTHONPATH": os.pathsep.join([str(tmp_path), str(example)])}
+    with preview(example / "content", **own) as shown:
+        status, text = shown.get("/calendar")
+        assert (status, "Traceback" in text) == (500, False)
+        assert "RuntimeError: &lt;b&gt;a fault of the interface" in text
+        assert [shown.get(path)[0] for path in ("/", "/compare")] == [200, 200]
 
 
 def test_a_port_that_is_taken_is_one_sentence(sample: Preview) -> None:

@@ -38,7 +38,8 @@ def test_a_phone_shows_its_sections_in_their_order_and_where_each_value_is_set(
     with opened(chromium) as page:
         page.goto(f"{shown.address}/applications")
         phone = page.get_by_role("region", name="iphone")
-        assert phone.locator(".sections summary").all_inner_texts()[:3] == ["Shop", "Offers", "Scan"]
+        titles = [text.split("\n") for text in phone.locator(".sections summary").all_inner_texts()]
+        assert titles[:3] == [["Shop own", "shop.png"], ["Offers own", "offers.png"], ["Scan own", "scan.png"]]
         phone.locator("summary", has_text="Stores").click()
         stores = phone.locator("li", has=page.locator("summary", has_text="Stores")).locator("ul")
         expect(stores).to_contain_text("larkspur://stores/nearby?radius=M50 apps/iphone.yaml:")
@@ -47,6 +48,9 @@ def test_a_phone_shows_its_sections_in_their_order_and_where_each_value_is_set(
         save(shown.folder / "apps/iphone.yaml", "larkspur://stores/nearby?radius=M50", "larkspur://stores/all")
         expect(stores).to_contain_text("larkspur://stores/all")
         expect(stores).to_contain_text("not released yet")
+        expect(stores).to_contain_text("before: larkspur://stores/nearby?radius=M50")
+        expect(phone.locator("summary", has_text="Stores")).to_contain_text("not released yet")
+        expect(phone.locator("summary", has_text="messages.png")).not_to_contain_text("not released yet")
 
 
 def test_events_of_a_store_are_read_as_its_customers_read_them(shown: Preview, chromium: Browser) -> None:

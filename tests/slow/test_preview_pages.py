@@ -208,6 +208,28 @@ def test_the_working_tree_is_compared_with_a_git_revision(tmp_path: Path, chromi
             expect(page.get_by_role("alert")).to_have_text(sentence)
 
 
+def test_a_revision_may_be_what_all_pages_compare_with(tmp_path: Path, chromium: Browser) -> None:
+    folder, out = tmp_path / "shop" / "content", tmp_path / "dist"
+    shutil.copytree(SAMPLE, folder)
+    git(tmp_path, "init", "-b", "main", "shop")
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "As it was")
+    save(folder / EVENT, "The Windows Light Up", "All the Windows Light Up")
+    assert shopwindow("build", "--content", folder, "--out", out, "--at", INSTANT).status == 0
+    save(folder / "apps/iphone.yaml", "larkspur://shop/home", "larkspur://shop/front")
+    with preview(folder, "--out", str(out), "--against", "main") as shown, opened(chromium) as page:
+        page.goto(f"{shown.address}/compare?at={AT}")
+        expect(page.get_by_text(re.compile("2 documents differ from main, commit"))).to_be_visible()
+        page.get_by_role("link", name="With the current release").click()
+        expect(page.get_by_text(re.compile("1 document differs from release"))).to_be_visible()
+        page.goto(f"{shown.address}/documents/event/510101?at={AT}")
+        expect(page.get_by_role("row", name="not in main")).to_contain_text("All the Windows Light Up")
+        page.goto(f"{shown.address}/applications")
+        page.get_by_role("region", name="iphone").locator("summary", has_text="Shop").click()
+        expect(page.get_by_role("region", name="iphone")).to_contain_text("own not in main")
+        expect(page.get_by_role("region", name="iphone")).to_contain_text("before: larkspur://shop/home")
+
+
 @pytest.mark.parametrize("form", ["json", "xml"])
 def test_an_answer_is_that_of_show(sample: Preview, chromium: Browser, form: str) -> None:
     request = "v2/store/event?storeId=101"

@@ -35,7 +35,7 @@ CACHE_DIGITS = 20
     "--against",
     default="",
     metavar="REV",
-    help="With --export: compare with this git revision instead of the current release.",
+    help="Compare with this git revision instead of the current release.",
 )
 @click.option("--open", "opens", is_flag=True, help="Open the pages in the browser.")
 def preview(
@@ -55,8 +55,6 @@ def preview(
     if exported is not None:
         _export(folder, Path(out), Path(exported), against)
         return
-    if against:
-        raise Misuse("against", "it goes with --export; the page Compare asks for it")
 
     def ready(address: str) -> None:
         click.echo(f"{content}: {address} (Ctrl-C ends it)")
@@ -68,7 +66,7 @@ def preview(
 
     cache = _cache(folder)
     address = _address(bind)
-    server.run(interface(), folder, Path(out), cache, address, announce, ready)
+    server.run(interface(), folder, Path(out), cache, address, announce, ready, against)
 
 
 def _export(content: Path, out: Path, folder: Path, against: str) -> None:
@@ -78,8 +76,8 @@ def _export(content: Path, out: Path, folder: Path, against: str) -> None:
     if folder.absolute().is_relative_to(content.absolute()):
         lies_within = f"{folder} lies within --content {content}"
         raise Misuse("export", f"{lies_within}, whose every file is content")
-    workspace = Workspace(interface(), content, out, _cache(content))
-    for path in export(workspace, folder, against):
+    workspace = Workspace(interface(), content, out, _cache(content), against)
+    for path in export(workspace, folder):
         click.echo(path)
 
 

@@ -112,7 +112,7 @@ def application(workspace: Workspace, door: Guard) -> ASGIApp:
     return Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
         middleware=[Middleware(_Door, door=door)],
-        exception_handlers={404: drawing.not_there},
+        exception_handlers={404: drawing.not_there, 500: drawing.failed},
     )
 
 
@@ -211,6 +211,14 @@ class _Drawing:
 
     async def not_there(self, request: Request, error: Exception) -> Response:
         return await run_in_threadpool(self._answer, request, lambda visit: None)
+
+    async def failed(self, request: Request, error: Exception) -> Response:
+        """Answer where a page raised something: a fault of ours, which the terminal has
+        whole. The page still follows the folder, and is tried again at each change.
+        """
+        values = {"error": f"{type(error).__name__}: {error}"}
+        page = Page("failed.html", "This page cannot be shown", values, 500)
+        return await run_in_threadpool(self._answer, request, lambda visit: page)
 
     async def changes(self, request: Request) -> Response:
         """Answer with an event for every check that ends (HTML, server-sent events).

@@ -46,8 +46,8 @@ def rows(
 ) -> list[ValueRow]:
     """Return a row for each value of a document, in the order in which it is written.
 
-    ``released`` is the same document in the current release; a value that differs from
-    it is marked. None: the release does not have it, or there is no release.
+    ``released`` is the same document in what the content is compared with, mostly the
+    current release; a value that differs from it is marked. None: there is none.
     """
     linked = dict(_links(document, kind))
     values = islice(_walk(document.value, ()), MAX_ROWS)
@@ -102,33 +102,49 @@ def _row(
 class Sourced:
     """A value as a page of a family shows it, with the file and line that set it.
 
-    ``is_own``: the document's own file says it, not a base. ``differs``: the current
-    release has another value.
+    ``is_own``: the document's own file says it, and no base says the same. ``base``:
+    what the base says instead, as it is written there; empty where it says nothing.
+    ``differs``: what the content is compared with has another value, ``before``, which
+    is empty where it has none.
     """
 
     text: str
     path: str
     line: int
     is_own: bool
+    base: str
     differs: bool
+    before: str
 
 
 def sourced(
     document: Document, pointer: Pointer, files: Files, released: Json | None
 ) -> Sourced | None:
-    """Return the value at ``pointer``; None where the document has none there."""
+    """Return the value at ``pointer``; None where the document has none there.
+
+    ``released`` is the same document in what the content is compared with, or None.
+    """
     try:
         value = at(document.value, pointer)
     except (KeyError, IndexError):
         return None
-    layer = next(layers_stating(document, pointer), None)
+    stating = list(layers_stating(document, pointer))
+    layer = stating[0] if stating else None
     place = files.place(layer, pointer) if layer else None
+    is_own, base = False, ""
+    if layer is not None and layer is document.layers[-1] and len(document.layers) > 1:
+        of_base = at(stating[1].value, pointer) if len(stating) > 1 else None
+        is_own = at(layer.value, pointer) != of_base
+        base = _listed(of_base) if is_own and of_base is not None else ""
+    before = _released(released, pointer) if released is not None else value
     return Sourced(
-        text_of(value),
+        _listed(value),
         layer.path if layer else "",
         place.line if place else 0,
-        layer is not None and layer is document.layers[-1] and len(document.layers) > 1,
-        released is not None and value != _released(released, pointer),
+        is_own,
+        base,
+        value != before,
+        _listed(before) if value != before and before is not None else "",
     )
 
 
@@ -137,6 +153,13 @@ def _released(released: Json, pointer: Pointer) -> Json:
         return at(released, pointer)
     except (KeyError, IndexError):
         return None
+
+
+def _listed(value: Json) -> str:
+    """Return a value as `text_of` does, a list of texts without quotes and brackets."""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value) or "none"
+    return text_of(value)
 
 
 def text_of(value: Json) -> str:

@@ -46,16 +46,14 @@ class StaticVisit(Visit):
         return self.months.get(more.get("month", ""), "")
 
 
-def export(workspace: Workspace, folder: Path, against: str = "") -> list[Path]:
+def export(workspace: Workspace, folder: Path) -> list[Path]:
     """Write the pages into a folder, which is created where it is missing; return the
     files.
-
-    ``against`` is what Compare compares with, as its parameter ``with``.
     """
     months = _months(workspace)
     pages = [
         ("index.html", problems.problems, {}),
-        ("compare.html", compare.page, {"with": against}),
+        ("compare.html", compare.page, {}),
         *((file, calendar.page, {"month": month}) for month, file in months.items()),
     ]
     templates = environment()

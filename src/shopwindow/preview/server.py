@@ -38,16 +38,19 @@ def run(
     bind: tuple[str, int],
     announce: Callable[[str], None],
     ready: Callable[[str], None],
+    against: str = "",
 ) -> None:
     """Show a content folder at an address until a signal ends it.
 
     ``out`` is where the releases are, and ``cache`` a folder for what can be made again.
     ``announce`` takes the code that browsers on other machines enter; ``ready`` the
-    address, once it answers. Raises Failure where the address cannot be used.
+    address, once it answers. ``against`` is the git revision to compare with; empty: the
+    current release. Raises Failure where the address cannot be used, and where git has
+    no such revision.
     """
     listener = _listener(bind)
     host, port = listener.getsockname()[:2]
-    workspace = Workspace(interface, content, out, cache)
+    workspace = Workspace(interface, content, out, cache, against)
     keep_out_of_collections()
     door = Guard(bind[0], port, announce)
     config = uvicorn.Config(

@@ -1,5 +1,6 @@
 """The templates of pages, and how they write times, amounts and values."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -9,6 +10,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shopwindow.content import schedule
 from shopwindow.content.listing import shipped
+
+MAX_HINT = 50
+"""Characters beside a folded object: with its name in front they are one line."""
 
 
 def environment() -> Environment:
@@ -29,6 +33,7 @@ def environment() -> Environment:
         "moment": datetime.fromisoformat,
         "field": field,
         "json": json_text,
+        "hint": hint,
         "dollars": dollars,
     }
     return templates
@@ -76,6 +81,24 @@ def dollars(amount: float) -> str:
 def json_text(value: Any) -> str:
     """Return a value as JSON."""
     return orjson.dumps(value).decode()
+
+
+def hint(value: Mapping[str, Any]) -> str:
+    """Return what a folded object shows of itself: its name, else its first value.
+
+    A name is the first member that is called so or ends so, such as eventName.
+    """
+    texts = {
+        name: str(part)
+        for name, part in value.items()
+        if isinstance(part, str | int | float)
+    }
+    named = (name for name in texts if name.lower().endswith(("name", "title")))
+    shown = next(named, next(iter(texts), None))
+    if shown is None:
+        return f"{len(value)}"
+    text = texts[shown]
+    return text if len(text) <= MAX_HINT else f"{text[: MAX_HINT - 1]}…"
 
 
 def time_there(moment: datetime, zone: str) -> str:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from shopwindow.content import schedule
 from shopwindow.content.documents import Content
 from shopwindow.content.places import Files
-from shopwindow.preview.workspace import Released, Snapshot, Workspace
+from shopwindow.preview.workspace import Baseline, Released, Snapshot, Workspace
 from shopwindow.problems import Failure
 
 DAYS_AHEAD = 90
@@ -196,6 +196,13 @@ class Visit:
             return self.workspace.released()
         except Failure:
             return None
+
+    @cached_property
+    def baseline(self) -> Baseline | None:
+        """What values are compared with: the revision of ``--against``, else the
+        current release; None where there is neither.
+        """
+        return self.workspace.baseline(self.moment)
 
     @cached_property
     def files(self) -> Files:

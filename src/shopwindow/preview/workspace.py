@@ -104,6 +104,17 @@ class Released:
     id: str
     content: Content
 
+
+@dataclass(frozen=True)
+class Baseline:
+    """What pages compare values with: the current release, or a git revision.
+
+    ``mark``: what stands beside a value that it does not have.
+    """
+
+    mark: str
+    content: Content
+
     def document(self, kind: Kind, id: Any) -> Any:
         """Return the document of a kind with this identity, or None."""
         if kind.identity is None or kind.name not in self.content.kinds:
@@ -132,14 +143,23 @@ class Workspace:
     """Checks a content folder, again whenever it is asked to, and remembers the outcome.
 
     ``folder`` is the content folder; ``out`` is where the releases are, which need not
-    exist. ``cache`` is a folder for what can be made again.
+    exist. ``cache`` is a folder for what can be made again. ``against`` is the git
+    revision that pages compare with; empty: the current release. Raises Failure where
+    git has no such revision.
     """
 
     def __init__(
-        self, interface: Interface, folder: Path, out: Path, cache: Path
+        self,
+        interface: Interface,
+        folder: Path,
+        out: Path,
+        cache: Path,
+        against: str = "",
     ) -> None:
         self.interface, self.folder, self.out = interface, folder, out
-        self.cache = cache
+        self.cache, self.against = cache, against
+        if against:
+            commit_of(folder, against)
         self._index_builds: dict[str, IndexBuilds] = {}
         self._remembered = RememberedFiles()
         self._checking = threading.Lock()
@@ -217,6 +237,19 @@ class Workspace:
             content = content_of(folder, interface_of(folder, self.interface))
             self._released = Released(release_id, content)
         return self._released
+
+    def baseline(self, moment: datetime) -> Baseline | None:
+        """Return what pages compare values with at an instant; None where there is
+        nothing, or where it cannot be read.
+        """
+        try:
+            if self.against:
+                content = self.revision(self.against).content(moment)
+                return Baseline(f"not in {self.against}", content)
+            released = self.released()
+        except Failure:
+            return None
+        return Baseline("not released yet", released.content) if released else None
 
     def revision(self, name: str) -> Revision:
         """Return the content folder as a git revision has it.

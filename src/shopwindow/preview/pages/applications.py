@@ -26,6 +26,12 @@ class Section:
     icon: Sourced | None
     features: tuple[tuple[str, Sourced | None], ...]
 
+    @property
+    def values(self) -> list[Sourced]:
+        """All values that a page shows of it."""
+        leading = (landing for _, landing in self.features)
+        return [value for value in (self.title, self.icon, *leading) if value]
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -59,7 +65,7 @@ def page(visit: Visit) -> Page:
 def _frame(visit: Visit, app: Document) -> Frame:
     name = str(app.value["name"])
     kind = visit.snapshot.interface.kind[KIND]
-    released = visit.released.document(kind, name) if visit.released else None
+    released = visit.baseline.document(kind, name) if visit.baseline else None
 
     def value(*pointer: str | int) -> Sourced | None:
         return sourced(app, (CONFIG, *pointer), visit.files, released)

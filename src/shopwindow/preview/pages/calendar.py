@@ -11,7 +11,7 @@ from shopwindow.content.schedule import first_instant
 from shopwindow.preview.visit import Page, Visit
 
 LISTED_A_DAY = 3
-"""Things of a day that the month shows; the list below has all of them."""
+"""Titles of a day that the month shows; the list below has all that happens."""
 
 FIRST_YEAR, LAST_YEAR = 1900, 2900
 """Years that the month may be in: those around it exist, too."""
@@ -19,12 +19,15 @@ FIRST_YEAR, LAST_YEAR = 1900, 2900
 
 @dataclass(frozen=True)
 class MonthDay:
-    """A day of the month's table: ``count`` things happen, of which some are shown."""
+    """A day of the month's table: ``count`` things happen, to documents with so many
+    titles, of which some are shown.
+    """
 
     date: date
     inside: bool
     is_today: bool
-    shown: tuple[Happening, ...]
+    shown: tuple[str, ...]
+    titles: int
     count: int
 
 
@@ -79,16 +82,12 @@ def _weeks(visit: Visit, listed: Calendar, first: date) -> list[list[MonthDay]]:
     by_day = _by_day(visit, listed.happenings)
     today = visit.moment.astimezone(visit.zone).date()
     weeks = months.Calendar(months.SUNDAY).monthdatescalendar(first.year, first.month)
-    return [
-        [
-            MonthDay(
-                day,
-                day.month == first.month,
-                day == today,
-                tuple(by_day.get(day, ())[:LISTED_A_DAY]),
-                len(by_day.get(day, ())),
-            )
-            for day in week
-        ]
-        for week in weeks
-    ]
+
+    def month_day(day: date) -> MonthDay:
+        happenings = by_day.get(day, [])
+        titles = tuple(dict.fromkeys(each.title for each in happenings))
+        shown = titles[:LISTED_A_DAY]
+        is_inside, is_today = day.month == first.month, day == today
+        return MonthDay(day, is_inside, is_today, shown, len(titles), len(happenings))
+
+    return [list(map(month_day, week)) for week in weeks]

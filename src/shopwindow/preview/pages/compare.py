@@ -79,10 +79,11 @@ class Other:
 
 
 def page(visit: Visit) -> Page:
-    """Return what differs at the chosen instant. Parameter: ``with`` is `release`, the
-    default; an instant as a field for date and time sends it; or a git revision.
+    """Return what differs at the chosen instant. Parameter: ``with`` is `release`; an
+    instant as a field for date and time sends it; or a git revision. The default is the
+    revision of ``--against``, else the release.
     """
-    text = visit.query.get("with", "").strip()
+    text = visit.query.get("with", "").strip() or visit.workspace.against
     other = _other(visit, text)
     changed: list[Changed] = []
     purge: Purge | None = None

@@ -117,8 +117,8 @@ def card(visit: Visit) -> Page | None:
     if document is None:
         return None
     released = None
-    if visit.released and kind.identity:
-        released = visit.released.document(kind, document.value[kind.identity])
+    if visit.baseline and kind.identity:
+        released = visit.baseline.document(kind, document.value[kind.identity])
     values = {
         "kind": kind,
         "id": visit.values["id"],
