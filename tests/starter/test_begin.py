@@ -217,15 +217,6 @@ def test_the_annotation_is_at_the_line_that_is_commented_out(tmp_path: Path) -> 
     assert line.startswith("# shopwindow @ ")
 
 
-def test_the_pipelines_commands_pass_on_what_init_wrote(tmp_path: Path) -> None:
-    init(tmp_path, "--ci", "github")
-    for line in steps("github", tmp_path)[2:4]:
-        ran = shopwindow(*line.split()[1:], cwd=tmp_path)
-        assert ran.status == 0, ran
-    subprocess.run(steps("github", tmp_path)[4].partition("#")[0], shell=True, check=True, cwd=tmp_path)
-    assert (tmp_path / "release.tar").stat().st_size > 0
-
-
 # -- a disk that ends in the middle --------------------------------------------------------------------------------
 
 

@@ -1,0 +1,253 @@
+"""The pipelines that `init` writes, run step by step in a repository: what a reviewer gets, and what is left alone."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+import yaml
+
+from releases import shopwindow
+from served import SOURCES
+from shopwindow.starter.begin import PIPELINES
+
+WHEEL = f"https://files.example/shopwindow-0.2.0-py3-none-any.whl#sha256={'0123456789abcdef' * 4}"
+EVENT = "content/events/1-open-house.yaml"
+
+# What is installed already is not installed again. `gh` is GitHub's program: here comments are a file.
+STAND_INS = {
+    "pip": "#!/bin/sh\n",
+    "shopwindow": f'#!/bin/sh\nexec {sys.executable} -m shopwindow "$@"\n',
+    "gh": f"""#!{sys.executable}
+import json, os, subprocess, sys
+arguments = sys.argv[1:]
+assert arguments.pop(0) == "api" and os.environ["GH_TOKEN"], sys.argv
+path = next(one for one in arguments if one.startswith("repos/"))
+file = os.environ["COMMENTS"]
+comments = json.load(open(file))
+if "--jq" in arguments:
+    assert path == "repos/shop/content/issues/7/comments", path
+    expression = arguments[arguments.index("--jq") + 1]
+    subprocess.run(["jq", "-r", expression], input=json.dumps(comments), text=True, check=True)
+else:
+    body = open(arguments[arguments.index("-F") + 1].removeprefix("body=@")).read()
+    if "PATCH" in arguments:
+        next(one for one in comments if path == f"repos/shop/content/issues/comments/{{one['id']}}")["body"] = body
+    else:
+        assert path == "repos/shop/content/issues/7/comments", path
+        comments.append({{"id": 100 + len(comments), "user": {{"type": "Bot"}}, "body": body}})
+    json.dump(comments, open(file, "w"))
+""",
+}
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=Editor", "-c", "user.email=editor@shop.example", "-c", "protocol.file.allow=always")
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
+
+
+@dataclass
+class Change:
+    """A repository with a pipeline, and a working copy of it on a branch that changes something."""
+
+    host: str
+    origin: Path
+    copy: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def pipeline(self) -> Any:
+        return yaml.safe_load((self.copy / PIPELINES[self.host][1]).read_text())
+
+    def run(self, script: str, folder: str = ".", **env: str) -> subprocess.CompletedProcess[str]:
+        """Run a step as the host does: with the first failing command it ends."""
+        command = ["bash", "-eo", "pipefail", "-c", script]
+        variables = {**os.environ, **self.env, **env}
+        return subprocess.run(
+            command, cwd=self.copy / folder, env=variables, capture_output=True, text=True, check=False
+        )
+
+    def edit(self, old: str, new: str) -> None:
+        file = self.copy / EVENT
+        assert old in file.read_text()
+        file.write_text(file.read_text().replace(old, new))
+
+
+@contextmanager
+def change(host: str, tmp_path: Path) -> Iterator[Change]:
+    origin, copy, programs = tmp_path / "origin", tmp_path / "copy", tmp_path / "programs"
+    assert shopwindow("init", origin, "--ci", host, "--wheel", WHEEL).status == 0
+    git(tmp_path, "init", "-b", "main", "origin")
+    git(origin, "add", ".")
+    git(origin, "commit", "-m", "Begin")
+    git(tmp_path, "clone", f"file://{origin}", "copy")
+    git(copy, "switch", "-c", "change")
+    programs.mkdir()
+    for name, text in STAND_INS.items():
+        (programs / name).write_text(text)
+        (programs / name).chmod(0o755)
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    yield Change(host, origin, copy, {"PATH": path, "PYTHONPATH": str(SOURCES)})
+
+
+def named(steps: list[Any]) -> Mapping[str, str]:
+    """The scripts of a job of GitHub's by their step's name, else by the script."""
+    return {step.get("name", step["run"]): step["run"] for step in steps if "run" in step}
+
+
+def pull_request(started: Change, summary: Path) -> list[tuple[str, int]]:
+    """Run the steps of the job `release` until one fails, as for a pull request: name and status of each."""
+    ended = []
+    for name, script in named(started.pipeline["jobs"]["release"]["steps"]).items():
+        ran = started.run(script, GITHUB_BASE_REF="main", GITHUB_STEP_SUMMARY=str(summary))
+        ended.append((name, ran.returncode))
+        if ran.returncode:
+            break
+    return ended
+
+
+def test_a_pull_request_gets_pages_and_one_comment_that_is_written_again(tmp_path: Path) -> None:
+    if not shutil.which("jq"):
+        pytest.skip("jq, which GitHub's own program has built in, is not here")
+    summary, comments = tmp_path / "summary.md", tmp_path / "comments.json"
+    comments.write_text(json.dumps([{"id": 1, "user": {"type": "User"}, "body": "<!-- shopwindow: what changes -->"}]))
+    with change("github", tmp_path) as started:
+        (comment,) = named(started.pipeline["jobs"]["comment"]["steps"]).values()
+        pages = started.copy / "pages"
+        started.edit("Open House", "Breakfast <b>for all</b>")
+        assert {status for _, status in pull_request(started, summary)} == {0}
+        env = {"GH_TOKEN": "t", "NUMBER": "7", "GITHUB_REPOSITORY": "shop/content", "COMMENTS": str(comments)}
+        assert started.run(comment, folder="pages", **env).returncode == 0
+        assert "&#60;b&#62;for all" in json.loads(comments.read_text())[1]["body"]
+        (pages / "difference.md").write_text("### 2 documents changed\n")
+        assert started.run(comment, folder="pages", **env).returncode == 0
+    first, own = json.loads(comments.read_text())
+    assert (first["id"], first["body"]) == (1, "<!-- shopwindow: what changes -->")
+    assert own["body"] == "<!-- shopwindow: what changes -->\n\n### 2 documents changed\n"
+    assert summary.read_text().startswith("### 1 document changed, ")
+    assert {"index.html", "compare.html", "calendar.html"} <= {page.name for page in pages.iterdir()}
+    assert "Breakfast &lt;b&gt;for all" in (pages / "compare.html").read_text()
+    with tarfile.open(started.copy / "release.tar") as tar:
+        assert len({name.split("/")[2] for name in tar.getnames() if name.startswith("./releases/")}) == 1
+
+
+def test_a_pull_request_with_a_problem_has_pages_and_fails(tmp_path: Path) -> None:
+    with change("github", tmp_path) as started:
+        started.edit("name: ", "nmae: ")
+        ended = pull_request(started, tmp_path / "summary.md")
+        assert ended[-1] == ("shopwindow check --format github", 1)
+        assert "nmae" in (started.copy / "pages/index.html").read_text()
+
+
+def test_a_target_branch_that_cannot_be_built_is_said(tmp_path: Path) -> None:
+    with change("github", tmp_path) as started:
+        event = started.origin / EVENT
+        event.write_text(event.read_text().replace("name: ", "nmae: "))
+        git(started.origin, "commit", "-am", "Break it")
+        assert {status for _, status in pull_request(started, tmp_path / "summary.md")} == {0}
+        words = "The target branch cannot be built, so nothing can be compared with it.\n"
+        assert (tmp_path / "summary.md").read_text() == words
+
+
+def test_only_the_comment_may_write_and_runs_no_code_of_the_change(tmp_path: Path) -> None:
+    with change("github", tmp_path) as started:
+        pipeline = started.pipeline
+    assert pipeline["permissions"] == {"contents": "read"}
+    jobs = pipeline["jobs"]
+    assert {name: job.get("permissions") for name, job in jobs.items()} == {
+        "release": None,
+        "comment": {"pull-requests": "write"},
+    }
+    assert "head.repo.full_name == github.repository" in jobs["comment"]["if"]
+    assert not [step for step in jobs["comment"]["steps"] if "checkout" in step.get("uses", "")]
+    assert not [
+        script for script in named(jobs["comment"]["steps"]).values() if "shopwindow " in script.split("-->")[1]
+    ]
+
+
+# -- GitLab ------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def notes_of_a_merge_request() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The part of GitLab's interface that a pipeline uses: its address, and the notes that it was given."""
+    notes: list[dict[str, Any]] = [{"id": 1, "body": "Looks good"}]
+
+    class Service(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            path, _, _ = self.path.partition("?")
+            body = parse_qs(self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()).get("body", [""])[0]
+            base = "/projects/3/merge_requests/7/notes"
+            status, value = 404, None
+            if self.headers["PRIVATE-TOKEN"] != "token":
+                status = 401
+            elif self.command == "GET" and path == base:
+                status, value = 200, notes
+            elif self.command == "POST" and path == base:
+                notes.append({"id": 40 + len(notes), "body": body})
+                status = 201
+            elif self.command == "PUT" and path.startswith(f"{base}/"):
+                next(note for note in notes if note["id"] == int(path.rpartition("/")[2]))["body"] = body
+                status = 200
+            data = json.dumps(value).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PUT = answer  # noqa: N815 # names of http.server
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", notes
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_merge_request_gets_pages_and_with_a_token_one_note(tmp_path: Path) -> None:
+    with change("gitlab", tmp_path) as started, notes_of_a_merge_request() as (api, notes):
+        script = started.pipeline["release"]["script"]
+        merge_request = {
+            "CI_MERGE_REQUEST_IID": "7",
+            "CI_MERGE_REQUEST_PROJECT_ID": "3",
+            "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+            "CI_API_V4_URL": api,
+        }
+        started.edit("Open House", "Breakfast for two")
+        ran = started.run("\n".join(script), **merge_request)
+        assert (ran.returncode, len(notes)) == (0, 1), ran
+        assert "Breakfast for two" in (started.copy / "pages/compare.html").read_text()
+        bodies = []
+        for text in ((started.copy / "pages/difference.md").read_text(), "### 2 documents changed & more\n"):
+            (started.copy / "pages/difference.md").write_text(text)
+            ran = started.run(script[-1], **merge_request, COMMENT_TOKEN="token")
+            assert ran.returncode == 0, ran
+            bodies.append(notes[-1]["body"])
+    assert [note["id"] for note in notes] == [1, 41]
+    assert bodies[0].startswith("<!-- shopwindow: what changes -->\n\n### 1 document changed, ")
+    assert bodies[1] == "<!-- shopwindow: what changes -->\n\n### 2 documents changed & more\n"
+
+
+def test_what_is_pushed_to_the_branch_itself_is_compared_with_nothing(tmp_path: Path) -> None:
+    with change("gitlab", tmp_path) as started:
+        assert started.run("\n".join(started.pipeline["release"]["script"])).returncode == 0
+        assert not (started.copy / "pages").exists()
+    pipeline = yaml.safe_load((SOURCES / "shopwindow/starter/files/github.yml").read_text())
+    comparing = [step for step in pipeline["jobs"]["release"]["steps"] if "FETCH_HEAD" in step.get("run", "")]
+    assert [step["if"] for step in comparing] == ["github.event_name == 'pull_request'"] * 2
