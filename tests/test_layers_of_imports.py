@@ -84,6 +84,7 @@ def test_each_library_has_one_home() -> None:
             "preview/templates.py",
             *(f"service/{name}.py" for name in ("letters", "mail_templates", "trial_process")),
         },
+        "obstore": {"delivery/bucket.py"},
         "icalendar": {"cli/calendar.py"},
         "lxml": {"interface/formats.py"},
         "psycopg": {"service/database/address.py", "service/database/postgresql.py"},

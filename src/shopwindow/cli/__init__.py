@@ -39,6 +39,7 @@ COMMANDS = {
     ),
     "prune": ("releases", "Delete old releases."),
     "verify": ("releases", "Compare every file of a release with its digest."),
+    "publish": ("delivery", "Bring the current release to an object store."),
     "catalog": ("catalog", "Convert feeds of the product catalog."),
     "serve": ("service", "Answer requests from the current release."),
     "migrate": ("database", "Bring the database to this program's form."),

@@ -24,6 +24,11 @@ from shopwindow.problems import Pointer
 CONTENT_FORMAT = 2
 """The format of content.json. A reader also takes 1, and refuses a higher one."""
 
+NOT_RELEASED = ("targets",)
+"""Entries of site.yaml that no answer shows, and that a release does not hold: where it
+is published must not change what it is.
+"""
+
 TableKey = TypeVar("TableKey")
 TableValue = TypeVar("TableValue")
 
@@ -250,7 +255,12 @@ def live(
                 if moment in schedule.window(document.value, zone)
             ]
             by_kind[kind.name] = sorted(map(_shown, live_ones), key=kind.place)
-    return Content(documents.site.value, values, by_kind, kinds)
+    site = {
+        name: entry
+        for name, entry in documents.site.value.items()
+        if name not in NOT_RELEASED
+    }
+    return Content(site, values, by_kind, kinds)
 
 
 def _shown(document: Document) -> Json:

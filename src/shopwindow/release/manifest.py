@@ -112,16 +112,27 @@ def read_lines(path: Path, id: str) -> ManifestLines:
     """
     try:
         data = path.read_bytes()
+    except OSError as error:
+        raise Failure(f"{path}: cannot be read as a manifest: {error}") from None
+    return lines_of(data, id, path)
+
+
+def lines_of(data: bytes, id: str, where: object) -> ManifestLines:
+    """Return the lines of a manifest's bytes. ``where`` names them in messages.
+
+    Raises Failure where they are not what `encode` returned for this id.
+    """
+    try:
         head, end = len(_MANIFEST_HEAD), data.rindex(b"\n],")
         if release_id(data) != id or data[:head] != _MANIFEST_HEAD:
-            raise Failure(f"{path}: not the manifest of release {id[:12]}")
+            raise Failure(f"{where}: not the manifest of release {id[:12]}")
         rest = orjson.loads(b"{" + data[end + 3 :])
         lines = data[head:end].split(b",\n") if head < end else []
         return ManifestLines(
             {path_of(line): line for line in lines}, rest["private"], rest["edge"]
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise Failure(f"{path}: cannot be read as a manifest: {error}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise Failure(f"{where}: cannot be read as a manifest: {error}") from None
 
 
 def path_of(line: bytes) -> str:

@@ -1,0 +1,350 @@
+"""The few operations on an object store that publishing needs, over the library
+obstore.
+
+A Bucket creates what nobody may overwrite, and replaces what somebody may have changed
+meanwhile only if nobody has. Both are decided by the store, by a condition in the
+request: that the object does not exist, or that it has a certain version, which is the
+ETag on S3 and Azure and the generation on Google Cloud Storage. `folder` has the same
+operations for a directory.
+
+The library repeats a request that failed on the way or on the server (5xx), and waits
+longer each time. A repeated request may meet what the first one did after all. So a
+creation that finds its object has succeeded, and whoever replaces something compares
+what is there then with what they wrote.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import obstore
+from obstore import exceptions
+from obstore.store import AzureStore, GCSStore, S3Store
+
+from shopwindow.delivery.targets import Target
+from shopwindow.problems import Failure
+
+LARGE_BYTES = 64 * 1024 * 1024
+"""Files from this size on are sent in parts, without being read into memory. The
+library holds smaller ones in memory, as many as there are connections.
+"""
+
+RETRIES = 8
+"""How often a request is repeated: with waits of 0.1 s that double, over 25 s in all. A
+store that is overloaded (503) recovers within that; a pipeline repeats the rest.
+"""
+
+RETRYING = timedelta(seconds=60)
+"""After this a request is not repeated any more, however few attempts there were."""
+
+REQUEST_SECONDS = timedelta(seconds=120)
+"""The longest that one request takes: a part of 5 MB at half a megabit a second."""
+
+DELETED_AT_ONCE = 1000
+"""Objects that one request deletes: the most that S3 takes (DeleteObjects)."""
+
+Version = Mapping[str, str]
+"""What tells a state of an object from later ones."""
+
+Body = bytes | Path
+"""What is sent: bytes, or a file."""
+
+
+def size_of(body: Body) -> int:
+    """Return how many bytes are sent."""
+    return len(body) if isinstance(body, bytes) else body.stat().st_size
+
+
+@dataclass(frozen=True)
+class Headers:
+    """How an object is served: its Content-Type and its Cache-Control."""
+
+    content_type: str
+    cache_control: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An object that was read: its bytes, and the version that they are."""
+
+    data: bytes
+    version: Version
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An object in a listing. ``modified`` is by the store's clock."""
+
+    key: str
+    size: int
+    modified: datetime
+
+
+class Bucket(Protocol):
+    """Objects by key. Every method raises Failure where the store refuses it."""
+
+    @property
+    def where(self) -> str:
+        """What messages call the target: its address."""
+
+    def read(self, key: str) -> Stored | None:
+        """Return an object; None where there is none."""
+
+    def read_range(self, key: str, start: int, size: int) -> bytes | None:
+        """Return bytes of an object from ``start`` on; None where there is none."""
+
+    def stream(self, key: str) -> Iterator[bytes] | None:
+        """Return the bytes of an object bit by bit; None where there is none."""
+
+    def create(self, key: str, body: Body, headers: Headers) -> bool:
+        """Store an object that does not exist; return False where it does."""
+
+    def replace(
+        self, key: str, data: bytes, headers: Headers, version: Version | None
+    ) -> bool:
+        """Store an object in the place of the version that was read.
+
+        ``version`` None: there was none. Returns False where the object is another one
+        by now; then nothing has changed.
+        """
+
+    def overwrite(self, key: str, body: Body, headers: Headers) -> None:
+        """Store an object, whatever stands in its place."""
+
+    def listing(self, prefix: str) -> Iterator[Listed]:
+        """Yield the objects whose keys begin so, in no certain order."""
+
+    def folders(self, prefix: str) -> list[str]:
+        """Return the names that follow a prefix before the next slash, sorted."""
+
+    def delete(self, keys: Iterable[str]) -> None:
+        """Delete objects. One that does not exist is no mistake."""
+
+
+class ObjectBucket:
+    """A Bucket in an object store. ``store`` is one of the library's."""
+
+    def __init__(self, store: Any, where: str, prefix: str = "") -> None:
+        self._store = store
+        self._prefix = f"{prefix}/" if prefix else ""
+        self.where = where
+
+    def read(self, key: str) -> Stored | None:
+        with _refused(self.where, "read"):
+            try:
+                result = obstore.get(self._store, self._prefix + key)
+                data = bytes(result.bytes())
+            except FileNotFoundError as error:
+                _require_bucket(error)
+                return None
+            return Stored(data, _version(result.meta))
+
+    def read_range(self, key: str, start: int, size: int) -> bytes | None:
+        with _refused(self.where, "read"):
+            name = self._prefix + key
+            try:
+                data = obstore.get_range(self._store, name, start=start, length=size)
+            except FileNotFoundError as error:
+                _require_bucket(error)
+                return None
+            return bytes(data)
+
+    def stream(self, key: str) -> Iterator[bytes] | None:
+        with _refused(self.where, "read"):
+            try:
+                result = obstore.get(self._store, self._prefix + key)
+            except FileNotFoundError as error:
+                _require_bucket(error)
+                return None
+        return self._bits(result)
+
+    def _bits(self, result: Any) -> Iterator[bytes]:
+        with _refused(self.where, "read"):
+            for bit in result.stream():
+                yield bytes(bit)
+
+    def create(self, key: str, body: Body, headers: Headers) -> bool:
+        if isinstance(body, Path) and body.stat().st_size >= LARGE_BYTES:
+            return self._create_large(key, body, headers)
+        data = body.read_bytes() if isinstance(body, Path) else body
+        return self._put(key, data, headers, "create")
+
+    def replace(
+        self, key: str, data: bytes, headers: Headers, version: Version | None
+    ) -> bool:
+        condition = "create" if version is None else dict(version)
+        return self._put(key, data, headers, condition)
+
+    def overwrite(self, key: str, body: Body, headers: Headers) -> None:
+        self._put(key, body, headers, None)
+
+    def _create_large(self, key: str, path: Path, headers: Headers) -> bool:
+        """Send a file in parts, unless it is there.
+
+        The library sends parts without a condition. Two publishers that do so at once
+        store the same bytes, since keys are digests.
+        """
+        with _refused(self.where, "write"):
+            try:
+                obstore.head(self._store, self._prefix + key)
+            except FileNotFoundError:
+                return self._put(key, path, headers, None)
+            return False
+
+    def _put(self, key: str, body: Body, headers: Headers, mode: Any) -> bool:
+        attributes = {
+            "Content-Type": headers.content_type,
+            "Cache-Control": headers.cache_control,
+        }
+        with _refused(self.where, "write"):
+            try:
+                obstore.put(
+                    self._store,
+                    self._prefix + key,
+                    body,
+                    attributes=attributes,
+                    mode=mode,
+                )
+            except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
+                return False
+            return True
+
+    def listing(self, prefix: str) -> Iterator[Listed]:
+        with _refused(self.where, "list"):
+            for batch in obstore.list(self._store, self._prefix + prefix):
+                for meta in batch:
+                    key = meta["path"].removeprefix(self._prefix)
+                    yield Listed(key, meta["size"], meta["last_modified"])
+
+    def folders(self, prefix: str) -> list[str]:
+        with _refused(self.where, "list"):
+            result = obstore.list_with_delimiter(
+                self._store, (self._prefix + prefix) or None
+            )
+            paths = [str(path) for path in result["common_prefixes"]]
+            paths += [meta["path"] for meta in result["objects"]]
+        return sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
+
+    def delete(self, keys: Iterable[str]) -> None:
+        remaining = iter(keys)
+        while batch := list(islice(remaining, DELETED_AT_ONCE)):
+            with _refused(self.where, "delete from"):
+                try:
+                    obstore.delete(self._store, [self._prefix + key for key in batch])
+                except FileNotFoundError:
+                    continue  # a directory's library says so; stores do not
+
+
+def _version(meta: Any) -> Version:
+    parts = {"e_tag": meta["e_tag"], "version": meta["version"]}
+    return {name: text for name, text in parts.items() if text}
+
+
+# -- opening ---------------------------------------------------------------------------
+
+
+def open_bucket(target: Target, environment: Mapping[str, str]) -> ObjectBucket:
+    """Return the bucket of a target; nothing is sent yet.
+
+    Raises Failure where it cannot be meant: plain http beyond this machine.
+    """
+    options: dict[str, Any] = {
+        "client_options": {"timeout": REQUEST_SECONDS},
+        "retry_config": {"max_retries": RETRIES, "retry_timeout": RETRYING},
+    }
+    if target.scheme == "s3":
+        endpoint = environment.get("AWS_ENDPOINT_URL", "")
+        if _plain(endpoint, environment.get("AWS_ALLOW_HTTP", "")):
+            options["client_options"]["allow_http"] = True
+        if not environment.get("AWS_REGION") and not environment.get(
+            "AWS_DEFAULT_REGION"
+        ):
+            options["region"] = "us-east-1"  # what stores beside Amazon's expect
+    elif target.scheme == "az":
+        endpoint = environment.get("AZURE_STORAGE_ENDPOINT", "")
+        if _plain(endpoint, environment.get("AZURE_ALLOW_HTTP", "")):
+            options["client_options"]["allow_http"] = True
+    opened = {"s3": S3Store, "az": AzureStore, "gs": GCSStore}[target.scheme]
+    with _refused(str(target), "open"):
+        return ObjectBucket(
+            opened(target.bucket, **options), str(target), target.prefix
+        )
+
+
+def _plain(endpoint: str, allowed: str) -> bool:
+    """Return whether an endpoint is without TLS. Raises Failure where that is unsafe."""
+    address = urlsplit(endpoint)
+    if address.scheme != "http":
+        return False
+    host = address.hostname or ""
+    is_here = host in ("localhost", "::1") or host.startswith("127.")
+    if not is_here and allowed.lower() not in ("true", "1"):
+        raise Failure(
+            f"{endpoint}: plain http lets everybody on the way read and change what is "
+            "sent; use https, or set AWS_ALLOW_HTTP=true for a network of your own"
+        )
+    return True
+
+
+# -- what stores refuse ----------------------------------------------------------------
+
+_CREDENTIALS = (
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (az: AZURE_STORAGE_ACCOUNT_NAME and "
+    "AZURE_STORAGE_ACCOUNT_KEY; gs: GOOGLE_APPLICATION_CREDENTIALS)"
+)
+
+_REFUSALS = (
+    (r"NoSuchBucket|ContainerNotFound|InvalidBucketName|bucket does not exist",
+     "there is no such bucket; create it, or correct the target's address"),
+    (r"RequestTimeTooSkewed|RequestExpired|x-ms-date",
+     "the store's clock and this machine's differ too much; set this machine's clock"),
+    (r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidAuthenticationInfo|ExpiredToken|InvalidToken",
+     f"the store does not accept the credentials; {_CREDENTIALS}"),
+    (r"169\.254\.|metadata\.google|MissingCredential|Missing(?: access)? key|"
+     r"must be specified|invalid_grant",
+     f"there are no credentials; {_CREDENTIALS}"),
+    (r"PermanentRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraint",
+     "the bucket is in another region; set AWS_REGION to it"),
+    (r"AccessDenied|AuthorizationFailure|AuthorizationPermissionMismatch|403 Forbidden",
+     "the credentials do not permit it; a publisher lists, reads and writes, and `--prune` deletes"),
+    (r"AuthenticationFailed|401 Unauthorized",
+     f"the store does not accept the credentials; {_CREDENTIALS}"),
+    (r"kind: Connect|dns error|kind: Timeout|operation timed out",
+     "the store is not reached; look at AWS_ENDPOINT_URL and at the network"),
+    (r"5\d\d (?:Service Unavailable|Internal|Bad Gateway|Gateway)|SlowDown",
+     "the store is overloaded or out of order; run it again later"),
+    (r"NotImplemented|501 Not Implemented",
+     "the store cannot do conditional writes, and without them two publishers overwrite "
+     "each other; use one that can"),
+)  # fmt: skip
+"""Pattern of an answer → what is wrong and what to do. The first that fits counts."""
+
+
+@contextmanager
+def _refused(where: str, verb: str) -> Iterator[None]:
+    """Raise a Failure in an operator's words where a store refuses something.
+
+    ``verb`` completes "cannot …".
+    """
+    try:
+        yield
+    except (exceptions.BaseError, FileNotFoundError, ValueError) as error:
+        text = str(error)
+        for pattern, meaning in _REFUSALS:
+            if re.search(pattern, text):
+                raise Failure(f"{where}: cannot {verb} it: {meaning}") from None
+        first = text.partition("\n\nDebug source")[0]
+        line = " ".join(re.sub(r"<[^>]*>", " ", first).split())
+        raise Failure(f"{where}: cannot {verb} it: {line[:300]}") from None
+
+
+def _require_bucket(error: Exception) -> None:
+    """Raise the error again where it is the bucket that does not exist."""
+    if re.search(_REFUSALS[0][0], str(error)):
+        raise error

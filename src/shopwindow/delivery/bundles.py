@@ -1,0 +1,70 @@
+"""Puts the chunks that a target lacks one after the other into objects."""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from shopwindow.delivery.layout import Chunk, Part, Published
+from shopwindow.delivery.outgoing import PRIVATE, Object, Outgoing, Piece
+
+BUNDLE_BYTES = 8 * 1024 * 1024
+"""Bytes of a bundle. The first publication of 20 MB sends three of them, over several
+connections. A larger one would stay at the target longer for the sake of one chunk.
+"""
+
+
+def bundled(
+    release: Outgoing, there: Mapping[str, Chunk]
+) -> tuple[Published, dict[str, Object]]:
+    """Return what a target will say of a release, and the objects of its new chunks.
+
+    ``there``: the chunks that the target has, by digest. The objects are by digest, too.
+    """
+    located = dict(there)
+    new = {
+        piece.digest: piece
+        for pieces in release.parts.values()
+        for piece in pieces
+        if piece.digest not in there
+    }
+    bundles = {}
+    for pieces in _groups(list(new.values())):
+        bundle = _bundle(pieces)
+        bundles[bundle.digest] = bundle
+        offset = 0
+        for piece in pieces:
+            located[piece.digest] = Chunk(
+                piece.digest, piece.size, bundle.digest, offset
+            )
+            offset += piece.size
+    parts = {
+        name: Part(tuple(located[piece.digest] for piece in pieces))
+        for name, pieces in release.parts.items()
+    }
+    files = len(release.lines.files)
+    published = Published(release.id, release.built, files, release.size, parts)
+    return published, bundles
+
+
+def _groups(pieces: list[Piece]) -> list[list[Piece]]:
+    """Return the pieces in groups of BUNDLE_BYTES at most; a file is one of its own."""
+    groups: list[list[Piece]] = []
+    group: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        if not isinstance(piece.body, bytes):
+            groups.append([piece])
+            continue
+        if group and size + piece.size > BUNDLE_BYTES:
+            groups.append(group)
+            group, size = [], 0
+        group.append(piece)
+        size += piece.size
+    return [*groups, group] if group else groups
+
+
+def _bundle(pieces: list[Piece]) -> Object:
+    first = pieces[0]
+    if not isinstance(first.body, bytes):
+        return Object(first.digest, first.body, PRIVATE)
+    data = b"".join(piece.body for piece in pieces if isinstance(piece.body, bytes))
+    return Object(sha256(data).hexdigest(), data, PRIVATE)

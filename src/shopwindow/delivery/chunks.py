@@ -1,0 +1,45 @@
+"""Cuts a file of lines into chunks, so that a changed line changes one of them.
+
+A chunk ends after a line whose beginning has a checksum that is low enough. Where it
+ends depends on that line alone, so an inserted line moves no other end: equal stretches
+of two files are equal chunks, with equal digests. The beginning of a line names its
+entry, by a path or an id, and stays when the rest changes. A long line ends a chunk
+more often, in proportion to its length, and chunks therefore have CHUNK_BYTES on
+average whatever the lines are.
+"""
+
+from collections.abc import Iterator
+from zlib import crc32
+
+CHUNK_BYTES = 32 * 1024
+"""Bytes of a chunk on average. Ten changed lines in five places send five chunks, of
+twice this. Half of it would double the list of chunks, which is sent with every change.
+"""
+
+BEGINNING = 64
+"""Bytes of a line that decide: the longest path in a manifest has more, the longest id
+in content.json fewer.
+"""
+
+MAX_CHUNK_BYTES = 4 * 1024 * 1024
+"""A chunk ends here at the latest: lines may be equal, and then no checksum is low."""
+
+
+def chunks(data: bytes) -> Iterator[bytes]:
+    """Yield the chunks of a file: together they are the file. None is empty."""
+    start, view = 0, memoryview(data)
+    for end in _ends(data):
+        yield bytes(view[start:end])
+        start = end
+
+
+def _ends(data: bytes) -> Iterator[int]:
+    start, position = 0, 0
+    for line in data.splitlines(keepends=True):
+        position += len(line)
+        is_low = crc32(line[:BEGINNING]) * CHUNK_BYTES < len(line) << 32
+        if is_low or position - start >= MAX_CHUNK_BYTES:
+            yield position
+            start = position
+    if start < len(data):
+        yield len(data)

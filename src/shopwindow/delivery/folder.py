@@ -1,0 +1,167 @@
+"""A directory as a Bucket: for a disk that several hosts share, and for trying things.
+
+An object is a file. It is written under a name of its own, synced, and then linked to
+its name, which the system refuses where the name is taken. What is replaced, is
+compared and renamed under a lock. So a reader, and a crash, meet whole files only.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from shopwindow.delivery.bucket import Body, Headers, Listed, Stored, Version
+from shopwindow.problems import failures
+
+DRAFTS = ".drafts"
+"""The folder of files that are being written, within the target."""
+
+FILE_MODE = 0o644
+"""The mode of stored files: another user's service and web server read them."""
+
+READ_BYTES = 1024 * 1024
+"""Bytes that a stream reads at once."""
+
+_UNCHANGED = "run it again: nothing there is half written"
+
+
+class FolderBucket:
+    """The objects of a directory, which is created with the first of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.where = f"file://{folder}"
+
+    def read(self, key: str) -> Stored | None:
+        with failures(self._folder, _UNCHANGED):
+            try:
+                data = (self._folder / key).read_bytes()
+            except FileNotFoundError:
+                return None
+        return Stored(data, {"sha256": sha256(data).hexdigest()})
+
+    def read_range(self, key: str, start: int, size: int) -> bytes | None:
+        with failures(self._folder, _UNCHANGED):
+            try:
+                with open(self._folder / key, "rb") as file:
+                    file.seek(start)
+                    return file.read(size)
+            except FileNotFoundError:
+                return None
+
+    def stream(self, key: str) -> Iterator[bytes] | None:
+        path = self._folder / key
+        return self._bits(path) if path.is_file() else None
+
+    def _bits(self, path: Path) -> Iterator[bytes]:
+        with failures(path, _UNCHANGED), open(path, "rb") as file:
+            while bit := file.read(READ_BYTES):
+                yield bit
+
+    def create(self, key: str, body: Body, headers: Headers) -> bool:
+        path = self._folder / key
+        if path.exists():
+            return False
+        with failures(path, _UNCHANGED), self._draft(path, body) as draft:
+            try:
+                os.link(draft, path)
+            except FileExistsError:
+                return False
+            _sync_folder(path.parent)
+            return True
+
+    def replace(
+        self, key: str, data: bytes, headers: Headers, version: Version | None
+    ) -> bool:
+        path = self._folder / key
+        with failures(path, _UNCHANGED), self._draft(path, data) as draft, self._lock():
+            present = self.read(key)
+            if (present.version if present else None) != version:
+                return False
+            os.replace(draft, path)
+            _sync_folder(path.parent)
+            return True
+
+    def overwrite(self, key: str, body: Body, headers: Headers) -> None:
+        path = self._folder / key
+        with failures(path, _UNCHANGED), self._draft(path, body) as draft:
+            os.replace(draft, path)
+            _sync_folder(path.parent)
+
+    @contextmanager
+    def _draft(self, path: Path, body: Body) -> Iterator[Path]:
+        """Write a file under a name of its own, for ``path``; delete it at the end."""
+        drafts = self._folder / DRAFTS
+        drafts.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=drafts)
+        try:
+            with open(descriptor, "wb") as file:
+                if isinstance(body, Path):
+                    with open(body, "rb") as source:
+                        shutil.copyfileobj(source, file, READ_BYTES)
+                else:
+                    file.write(body)
+                file.flush()
+                os.fchmod(file.fileno(), FILE_MODE)
+                os.fsync(file.fileno())
+            yield Path(name)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+
+    @contextmanager
+    def _lock(self) -> Iterator[None]:
+        """Wait for the lock of this directory, which others hold for a rename only."""
+        with open(self._folder / ".lock", "a", encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def listing(self, prefix: str) -> Iterator[Listed]:
+        start = self._folder / prefix.rpartition("/")[0]
+        for folder, subfolders, names in os.walk(start):
+            subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+            for name in names:
+                path = Path(folder, name)
+                key = path.relative_to(self._folder).as_posix()
+                if key.startswith(prefix) and not name.startswith("."):
+                    with suppress(FileNotFoundError):  # deleted meanwhile
+                        status = path.stat()
+                        modified = datetime.fromtimestamp(status.st_mtime, UTC)
+                        yield Listed(key, status.st_size, modified)
+
+    def folders(self, prefix: str) -> list[str]:
+        folder = self._folder / prefix
+        with failures(folder, _UNCHANGED):
+            try:
+                names = os.listdir(folder)
+            except FileNotFoundError:
+                return []
+            # A publisher that was killed leaves empty directories; an object store, none.
+            return sorted(
+                name
+                for name in names
+                if not name.startswith(".") and not _is_empty(folder / name)
+            )
+
+    def delete(self, keys: Iterable[str]) -> None:
+        with failures(self._folder, "what is left is deleted next time"):
+            for key in keys:
+                (self._folder / key).unlink(missing_ok=True)
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

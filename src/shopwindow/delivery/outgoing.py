@@ -1,0 +1,159 @@
+"""A release of an output directory, as what has to lie at a target: its objects."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+import orjson
+
+from shopwindow.delivery.bucket import LARGE_BYTES, Body, Headers
+from shopwindow.delivery.chunks import chunks
+from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART
+from shopwindow.interface.answer import cache_control
+from shopwindow.problems import Failure
+from shopwindow.release import manifest
+from shopwindow.release.build_notes import last_build
+from shopwindow.release.manifest import ManifestLines
+from shopwindow.release.publish import Releases, index_note
+
+PRIVATE = Headers("application/octet-stream", "private, max-age=31536000, immutable")
+"""How parts are served. They are for service hosts, so no shared cache keeps them;
+under their names, which are digests, they never change.
+"""
+
+CUT = (MANIFEST_PART, manifest.CONTENT_FILE)
+"""Parts that are cut. Both have a line an entry. Any other part, such as an index, is
+one chunk.
+"""
+
+
+@dataclass(frozen=True)
+class Object:
+    """What is to be stored under a digest (SHA-256, hex), and how it is served."""
+
+    digest: str
+    body: Body
+    headers: Headers
+
+    def checked(self) -> Body:
+        """Return what to send. Raises Failure where a file is not what was built."""
+        if not isinstance(self.body, Path):
+            return self.body
+        try:
+            with open(self.body, "rb") as file:
+                if self.body.stat().st_size >= LARGE_BYTES:
+                    body: Body = self.body
+                    digest = file_digest(file, "sha256").hexdigest()
+                else:
+                    body = file.read()
+                    digest = sha256(body).hexdigest()
+        except FileNotFoundError:
+            digest = ""
+        if digest != self.digest:
+            raise Failure(
+                f"{self.body}: missing, or not what was built, so nothing leads to this "
+                "release; `shopwindow verify` lists all that is damaged"
+            )
+        return body
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A chunk of a part: its digest (SHA-256, hex), its size, and its bytes or file."""
+
+    digest: str
+    size: int
+    body: Body
+
+
+@dataclass(frozen=True)
+class Outgoing:
+    """A release that is to be published.
+
+    ``built``: when it was built (RFC 3339). ``last_built``: when it was built again, at
+    the last: content that returns gives the release that exists. ``lines``: its
+    manifest. ``files``: the objects of the files below files/, by digest, and ``size``
+    their bytes. ``parts``: the pieces of its other files, by name.
+    """
+
+    id: str
+    built: str
+    last_built: str
+    lines: ManifestLines
+    files: Mapping[str, Object]
+    size: int
+    parts: Mapping[str, Sequence[Piece]]
+
+
+def outgoing(out: Path) -> Outgoing:
+    """Return the current release of an output directory.
+
+    Raises Failure where there is none, or it is not complete.
+    """
+    releases = Releases(out)
+    id = releases.find("current")
+    folder, note = releases.path(id), releases.note(id)
+    listed = releases.lines(id)
+    if not releases.complete(id) or "built" not in note:
+        raise Failure(
+            f"release {id[:12]} is not complete in {out}: build it there, or copy all of it"
+        )
+    parts = {
+        name: _pieces(folder / name, _digest(name, listed, note))
+        for name in (MANIFEST_PART, *listed.private, BUILD_PART)
+    }
+    files: dict[str, Object] = {}
+    size = 0
+    for path, line in listed.files.items():
+        digest = manifest.digest_of(line)
+        if digest not in files:
+            files[digest] = Object(digest, folder / "files" / path, _headers(line))
+            size += manifest.size_of(line)
+    last_built = _last_built(out, id, note)
+    return Outgoing(id, str(note["built"]), last_built, listed, files, size, parts)
+
+
+def _pieces(path: Path, digest: str | None) -> list[Piece]:
+    """Return the pieces of a part. ``digest``: that of the file; None: look."""
+    size = path.stat().st_size
+    if path.name in CUT or size < LARGE_BYTES:
+        data = path.read_bytes()
+        if digest not in (None, sha256(data).hexdigest()):
+            raise Failure(
+                f"{path}: not what was built; `shopwindow verify` lists all that is damaged"
+            )
+        cut = chunks(data) if path.name in CUT else [data]
+        return [Piece(sha256(c).hexdigest(), len(c), c) for c in cut]
+    if digest is None:
+        with open(path, "rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+    return [Piece(digest, size, path)]
+
+
+def _digest(name: str, listed: ManifestLines, note: Mapping[str, object]) -> str | None:
+    """Return the digest that a part was built with; None where nothing says it."""
+    if name not in listed.private:
+        return None
+    stated = listed.private[name].get("sha256")
+    return stated or index_note(dict(note), Path(name).stem).get("sha256")
+
+
+def _headers(line: bytes) -> Headers:
+    """Return how a file is served: its media type and its lifetime.
+
+    An object stands for all files with its bytes. The first of them decides, and what
+    knows the manifest, such as a host of the service, has the lifetime of each.
+    """
+    entry = orjson.loads(line)
+    return Headers(entry["mediaType"], cache_control(entry["lifetime"]))
+
+
+def _last_built(out: Path, id: str, note: Mapping[str, object]) -> str:
+    built = [str(note["built"])]
+    last = last_build(out)
+    if last.get("release") == id and last.get("status") == "SUCCESS":
+        built.append(str(last["ended"]))
+    instants = [datetime.fromisoformat(text).astimezone(UTC) for text in built]
+    return max(instants).isoformat(timespec="microseconds")

@@ -1,0 +1,181 @@
+"""current.json at a target: which release is current, and what else must move with it.
+
+It is the one object that publishers replace, each time on condition that nobody else
+has since they read it. So whatever has to be decided together, stands in it: the
+release, its pin, the last activations, releases whose URLs are still to be purged, and
+that somebody is pruning. The format is that of current.json in an output directory,
+with more entries.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from shopwindow.delivery import layout
+from shopwindow.delivery.bucket import Bucket, Headers, Version
+from shopwindow.problems import Failure
+from shopwindow.release.publish import POINTER_FORMAT
+
+HISTORY = 20
+"""Activations that the pointer lists: enough to roll back from, and few enough that a
+host which asks for the pointer every second reads 4 KB at most.
+"""
+
+HEADERS = Headers("application/json", "no-cache")
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """What current.json says.
+
+    ``switched``: when it last moved. ``built``: the latest build that was current. Both
+    are RFC 3339. ``unpurged``: ids of the releases that caches may still hold, the
+    oldest first. ``pruning``: since when somebody is pruning; empty: nobody is.
+    ``history``: the last activations, the oldest first, as in history.jsonl.
+    """
+
+    id: str
+    switched: str
+    built: str
+    pinned: bool = False
+    unpurged: tuple[str, ...] = ()
+    pruning: str = ""
+    history: tuple[Mapping[str, Any], ...] = ()
+
+    def moved(
+        self, id: str, built: str, activation: Mapping[str, Any], *, pin: bool
+    ) -> "Pointer":
+        """Return the pointer after an activation, which goes into the history.
+
+        ``built`` is a build's instant; the latest of all is kept, so that after a
+        rollback no build returns that is older than what was rolled back.
+        """
+        return replace(
+            self,
+            id=id,
+            switched=str(activation["when"]),
+            built=max(self.built, built),
+            pinned=pin,
+            history=(*self.history, activation)[-HISTORY:],
+        )
+
+    def to_roll_back_to(self) -> str | None:
+        """Return the newest release of the history that was never rolled back from."""
+        bad = {entry["from"] for entry in self.history if entry["action"] == "rollback"}
+        bad.add(self.id)
+        for entry in reversed(self.history):
+            for id in (entry["id"], entry["from"]):
+                if id and id not in bad:
+                    return str(id)
+        return None
+
+
+@dataclass(frozen=True)
+class Read:
+    """The pointer as it was read; both are None where there is none."""
+
+    pointer: Pointer | None
+    version: Version | None
+
+
+def read(bucket: Bucket) -> Read:
+    """Read the pointer of a target.
+
+    Raises Failure where it is of a later program, or none; where there is no pointer,
+    but something that no publisher wrote.
+    """
+    stored = bucket.read(layout.POINTER)
+    if stored is None:
+        _require_ours(bucket)
+        return Read(None, None)
+    return Read(_decode(stored.data, bucket.where), stored.version)
+
+
+def _require_ours(bucket: Bucket) -> None:
+    """Raise Failure where a target without a pointer holds what no publisher wrote."""
+    ours = {layout.OBJECTS.rstrip("/"), layout.RELEASES.rstrip("/"), layout.POINTER}
+    others = [name for name in bucket.folders("") if name not in ours]
+    if others:
+        raise Failure(
+            f"{bucket.where}: holds something else ({', '.join(others[:3])}); "
+            "publish to a prefix of its own"
+        )
+
+
+def _decode(data: bytes, where: str) -> Pointer:
+    try:
+        value = orjson.loads(data)
+        if value["format"] > POINTER_FORMAT:
+            raise Failure(
+                f"{where}: {layout.POINTER} has format {value['format']}; "
+                f"this program reads up to {POINTER_FORMAT}: update it"
+            )
+        return Pointer(
+            id=str(value["id"]),
+            switched=str(value["switched"]),
+            built=str(value["built"]),
+            pinned=bool(value.get("pinned", False)),
+            unpurged=tuple(value.get("unpurged", ())),
+            pruning=str(value.get("pruning", "")),
+            history=tuple(value["history"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise Failure(
+            f"{where}: {layout.POINTER} is not what a publisher writes ({error!r}); "
+            "publish to a prefix of its own"
+        ) from None
+
+
+def _encode(pointer: Pointer) -> bytes:
+    value: dict[str, Any] = {
+        "format": POINTER_FORMAT,
+        "id": pointer.id,
+        "switched": pointer.switched,
+        "built": pointer.built,
+    }
+    if pointer.pinned:
+        value["pinned"] = True
+    if pointer.unpurged:
+        value["unpurged"] = pointer.unpurged
+    if pointer.pruning:
+        value["pruning"] = pointer.pruning
+    value["history"] = pointer.history
+    return orjson.dumps(value) + b"\n"
+
+
+def move(bucket: Bucket, version: Version | None, pointer: Pointer) -> bool:
+    """Replace the pointer, if it is still the version that was read.
+
+    Returns False where somebody else was faster. A request that the network lost may
+    have arrived: then the pointer is ours already.
+    """
+    data = _encode(pointer)
+    if bucket.replace(layout.POINTER, data, HEADERS, version):
+        return True
+    present = bucket.read(layout.POINTER)
+    return present is not None and present.data == data
+
+
+def activation(
+    moment: datetime,
+    id: str,
+    previous: str | None,
+    who: str,
+    why: str,
+    action: str,
+) -> dict[str, Any]:
+    """Return an entry of the history.
+
+    Its instant has microseconds, so that no two publishers write the same pointer.
+    """
+    return {
+        "when": moment.isoformat(timespec="microseconds"),
+        "id": id,
+        "from": previous,
+        "who": who,
+        "why": why,
+        "action": action,
+    }

@@ -1,0 +1,229 @@
+"""Publishes a release: sends what a target lacks, then lets its pointer lead to it.
+
+The order is what makes it safe to kill:
+
+1. The pointer is read, and its version remembered.
+2. The objects are sent that the current release of the target does not name. Each is
+   created, never overwritten; that one exists is as good.
+3. `releases/<id>/manifest.json` is created. From now on the release is whole.
+4. The pointer is replaced, if it is still the version of step 1.
+
+Killed before step 4, the next run finds the objects there. The condition of step 4
+covers more than a second publisher: whoever prunes replaces the pointer first, so no
+object can have been deleted between steps 2 and 4 without step 4 failing.
+"""
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from shopwindow.content.processes import Progress
+from shopwindow.delivery import layout, pointer, released
+from shopwindow.delivery.bucket import Bucket, Headers, size_of
+from shopwindow.delivery.bundles import bundled
+from shopwindow.delivery.connections import concurrently
+from shopwindow.delivery.layout import Chunk
+from shopwindow.delivery.outgoing import PRIVATE, Object, Outgoing
+from shopwindow.delivery.pointer import Pointer, Read
+from shopwindow.problems import Failure
+from shopwindow.release.publish import who
+
+PRUNING_LASTS = timedelta(minutes=15)
+"""How long a publisher believes that somebody is pruning, who may have been killed.
+Whoever prunes stops well before (`upkeep.PRUNES_FOR`).
+"""
+
+CLOCKS_DIFFER = timedelta(minutes=10)
+"""How far in the future a build may lie: clocks of machines that nobody sets differ by
+minutes. What is further would refuse every build of other machines for as long.
+"""
+
+MANIFEST_HEADERS = Headers("application/json", PRIVATE.cache_control)
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What `publish` did.
+
+    ``sent`` and ``size``: objects that were created, and their bytes. ``previous``: the
+    release that was current before, if any. ``activated``: the pointer has moved.
+    ``pinned``: it has not, since it is pinned at ``previous``.
+    """
+
+    id: str
+    sent: int
+    size: int
+    previous: str | None
+    activated: bool
+    pinned: bool
+
+
+def publish(
+    release: Outgoing,
+    bucket: Bucket,
+    *,
+    reason: str = "",
+    force: bool = False,
+    purges: bool = False,
+    progress: Progress | None = None,
+) -> Publication:
+    """Send a release to a target, and make it the current one there.
+
+    ``force``: also where a newer build is current. ``purges``: somebody will purge, so
+    the pointer shall list what is to be purged. ``progress`` is called with how many
+    objects are sent, and of how many. Raises Failure, after which the pointer is as it
+    was or as another publisher has set it.
+    """
+    start = pointer.read(bucket)
+    sent = size = 0
+    while True:
+        require_nobody_prunes(bucket, start)
+        _require_newer(release, start.pointer, bucket.where, force=force)
+        created = send(release, bucket, start.pointer, progress, again=force)
+        sent, size = sent + len(created), size + sum(created)
+        present = start.pointer
+        previous = present.id if present else None
+        is_current = previous == release.id
+        if present and (is_current or present.pinned):
+            pinned = present.pinned and not is_current
+            return Publication(release.id, sent, size, previous, False, pinned)
+
+        next_pointer = _next(present, release, reason or "publish", purges=purges)
+        if pointer.move(bucket, start.version, next_pointer):
+            return Publication(release.id, sent, size, previous, True, False)
+        again = pointer.read(bucket)
+        if again.pointer is None or again.pointer.id not in (previous, release.id):
+            raise Failure(_another(bucket.where, release.id, again.pointer))
+        start = again  # pinned, pruned or purged meanwhile: from the start
+
+
+def _next(
+    present: Pointer | None, release: Outgoing, reason: str, *, purges: bool
+) -> Pointer:
+    """Return the pointer that leads to a release."""
+    previous = present.id if present else None
+    moment = datetime.now(UTC)
+    entry = pointer.activation(moment, release.id, previous, who(), reason, "publish")
+    start = present or Pointer("", "", "")
+    return with_unpurged(
+        start.moved(release.id, release.last_built, entry, pin=False),
+        previous,
+        purges=purges,
+    )
+
+
+def with_unpurged(moved: Pointer, previous: str | None, *, purges: bool) -> Pointer:
+    """Return a pointer that lists the previous release as still to be purged.
+
+    Where nobody purges, only a list that somebody has begun is continued.
+    """
+    if previous is None or not (purges or moved.unpurged):
+        return moved
+    return replace(moved, unpurged=(*moved.unpurged, previous))
+
+
+def require_nobody_prunes(bucket: Bucket, read: Read) -> None:
+    """Raise Failure while somebody deletes objects of this target."""
+    since = read.pointer.pruning if read.pointer else ""
+    if since and datetime.now(UTC) - datetime.fromisoformat(since) < PRUNING_LASTS:
+        raise Failure(
+            f"{bucket.where}: somebody has been pruning since {since[:19]}Z; "
+            "run it again when that is done"
+        )
+
+
+def _require_newer(
+    release: Outgoing, present: Pointer | None, where: str, *, force: bool
+) -> None:
+    """Raise Failure where a release is older than what is current at the target."""
+    built, now = datetime.fromisoformat(release.last_built), datetime.now(UTC)
+    if built - now > CLOCKS_DIFFER:
+        raise Failure(
+            f"release {release.id[:12]} was built at {release.last_built[:19]}Z, which is in "
+            "the future: set this machine's clock, and build again"
+        )
+    if present is None or force or present.id == release.id or present.pinned:
+        return
+    if built < datetime.fromisoformat(present.built):
+        raise Failure(
+            f"{where}: a newer build is current, {present.id[:12]} of "
+            f"{present.built[:19]}Z; release {release.id[:12]} is of "
+            f"{release.last_built[:19]}Z. Publish it with --force, or go back with --rollback"
+        )
+
+
+def _another(where: str, id: str, present: Pointer | None) -> str:
+    """Return what happened where another publisher was faster."""
+    if present is None:
+        return f"{where}: somebody deleted {layout.POINTER} meanwhile; run it again"
+    by = present.history[-1]["who"] if present.history else "another publisher"
+    return (
+        f"{where}: {by} was faster, and {present.id[:12]} is current; {id[:12]} is "
+        "there, but not activated: run it again to activate it"
+    )
+
+
+# -- sending ---------------------------------------------------------------------------
+
+
+def send(
+    release: Outgoing,
+    bucket: Bucket,
+    present: Pointer | None,
+    progress: Progress | None = None,
+    *,
+    again: bool = False,
+) -> list[int]:
+    """Create what a release consists of; return the size of each object created.
+
+    ``present``: what is current at the target, whose objects are there. ``again``: send
+    every object, also where the target says that it has them.
+    """
+    key = layout.release_key(release.id)
+    if not again and bucket.read(key) is not None:
+        return []
+    there = _there(release, bucket, None if again else present)
+    published, bundles = bundled(release, there.chunks)
+    objects = {**release.files, **bundles}
+    missing = [item for item in objects.values() if item.digest not in there.objects]
+
+    def create(item: Object) -> int | None:
+        body = item.checked()
+        name = layout.object_key(item.digest)
+        return size_of(body) if bucket.create(name, body, item.headers) else None
+
+    sizes = concurrently(create, missing, progress)
+    listing = layout.encode(published)
+    if bucket.create(key, listing, MANIFEST_HEADERS):
+        sizes.append(len(listing))
+    return [size for size in sizes if size is not None]
+
+
+@dataclass(frozen=True)
+class _There:
+    """What a target has: the digests of objects, and chunks by their digest."""
+
+    objects: Set[str]
+    chunks: Mapping[str, Chunk]
+
+
+def _there(release: Outgoing, bucket: Bucket, present: Pointer | None) -> _There:
+    """Return what the current release of a target consists of.
+
+    Most chunks of its manifest are those of ours; only the others are read. Where none
+    is current, a killed run may have left objects, which are listed.
+    """
+    if present is None:
+        listed = bucket.listing(layout.OBJECTS)
+        return _There({item.key.rpartition("/")[2] for item in listed}, {})
+    current = released.published(bucket, present.id)
+    at_hand = {
+        piece.digest: piece.body
+        for piece in release.parts[layout.MANIFEST_PART]
+        if isinstance(piece.body, bytes)
+    }
+    lines = released.lines(bucket, current, at_hand)
+    chunks = [chunk for part in current.parts.values() for chunk in part.chunks]
+    return _There(
+        released.objects(current, lines), {chunk.digest: chunk for chunk in chunks}
+    )
