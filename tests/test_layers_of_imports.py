@@ -80,7 +80,7 @@ def test_each_library_has_one_home() -> None:
         "jinja2": {
             "cli/differences.py",
             "content/expressions.py",
-            "edge/nginx.py",
+            "edge/printing.py",
             "preview/templates.py",
             *(f"service/{name}.py" for name in ("letters", "mail_templates", "trial_process")),
         },

@@ -41,7 +41,7 @@ from shopwindow.content.uses import (
 )
 from shopwindow.content.why import Explanation, explanations
 from shopwindow.edge import keys as api_keys
-from shopwindow.edge import nginx, openapi
+from shopwindow.edge import nginx, openapi, varnish, worker
 from shopwindow.edge.nginx import EdgeLimits
 from shopwindow.edge.rules import digest, rules
 from shopwindow.editor import vscode
@@ -764,8 +764,7 @@ def nginx_configuration(
     Raises Failure for keys that cannot be read, and Misuse for an address or a template
     that cannot be used.
     """
-    if templates and not (templates / nginx.TEMPLATE).is_file():
-        raise Misuse("templates", f"{templates}: there is no {nginx.TEMPLATE} in it")
+    folders = _edge_templates(interface, nginx.TEMPLATE, templates)
     if keys is None and interface.applications:
         raise Misuse(
             "keys", "is needed: a file with a line `<application> <key>` for each key"
@@ -781,7 +780,6 @@ def nginx_configuration(
 
     edge_rules = rules(current.interface, current.content, current.schemas)
     files = (out / "current" / "files").absolute()
-    folders = template_folders(interface, *([templates] if templates else []))
     try:
         configuration = nginx.configuration(
             edge_rules,
@@ -795,6 +793,56 @@ def nginx_configuration(
     except ValueError as error:
         raise Misuse("", str(error)) from None
     return configuration, warnings
+
+
+def varnish_configuration(
+    interface: Interface,
+    content: Path,
+    out: Path,
+    *,
+    service: str = "127.0.0.1:8000",
+    purgers: Sequence[str] = ("127.0.0.1", "::1"),
+    templates: Path | None = None,
+) -> str:
+    """Return Varnish's configuration for the current release, a whole VCL file.
+
+    ``service`` is the address of what Varnish fetches from: `shopwindow serve`, or an
+    nginx before it. ``purgers`` are addresses or networks that may send PURGE.
+    ``templates`` is a folder whose varnish.vcl is used instead of the program's own.
+
+    Raises Failure, and Misuse for an address or a template that cannot be used.
+    """
+    folders = _edge_templates(interface, varnish.TEMPLATE, templates)
+    current = _current_release(interface, content, out)
+    edge_rules = rules(current.interface, current.content, current.schemas)
+    try:
+        return varnish.configuration(edge_rules, service, purgers, folders)
+    except ValueError as error:
+        raise Misuse("", str(error)) from None
+
+
+def worker_module(
+    interface: Interface, content: Path, out: Path, *, templates: Path | None = None
+) -> str:
+    """Return the worker for the current release, a JavaScript module for Cloudflare or
+    workerd.
+
+    ``templates`` is a folder whose worker.js is used instead of the program's own.
+    Raises Failure, and Misuse for a template that cannot be used.
+    """
+    folders = _edge_templates(interface, worker.TEMPLATE, templates)
+    current = _current_release(interface, content, out)
+    edge_rules = rules(current.interface, current.content, current.schemas)
+    return worker.module(edge_rules, folders)
+
+
+def _edge_templates(
+    interface: Interface, name: str, templates: Path | None
+) -> list[Path]:
+    """Return the folders to search for an edge's template. Raises Misuse."""
+    if templates and not (templates / name).is_file():
+        raise Misuse("templates", f"{templates}: there is no {name} in it")
+    return template_folders(interface, *([templates] if templates else []))
 
 
 def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str, Any]:

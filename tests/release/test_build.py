@@ -713,7 +713,7 @@ def test_a_build_says_what_it_made_what_changed_and_when_it_changes_by_itself(co
     id = current(out)
     assert re.sub(r"[0-9.]+ s\n$", "… s\n", first.out) == (
         f"release {id[:12]}: 44 files, current; "
-        "the edge's configuration must be written and reloaded (shopwindow edge nginx)\n"
+        "the edge's configuration must be written and reloaded (shopwindow edge nginx, varnish or worker)\n"
         "  26 written, 18 linked, 0 removed\n"
         "  changes by itself next at 2026-11-30T05:00:00+00:00\n"
         "… s\n"

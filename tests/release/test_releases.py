@@ -324,7 +324,7 @@ def test_a_switch_says_when_the_edge_must_be_reloaded(content: Path, out: Path) 
     write(content, {"site.yaml": site(lifetimes={"default": {"maxAge": 61}})})
     third = built(content, out)
     said = {id: shopwindow("activate", id, "--out", out).out for id in (second, first, third)}
-    words = "the edge's configuration must be written and reloaded (shopwindow edge nginx)\n"
+    words = "the edge's configuration must be written and reloaded (shopwindow edge nginx, varnish or worker)\n"
     assert said == {
         second: f"current is {second[:12]}, previous {third[:12]}\n{words}",
         first: f"current is {first[:12]}, previous {second[:12]}\n",
@@ -345,7 +345,7 @@ def test_a_release_without_its_manifest_is_left_and_the_edge_reloaded_to_be_sure
         "",
         [
             f"current is {second[:12]}, previous {third[:12]}",
-            "the edge's configuration must be written and reloaded (shopwindow edge nginx)",
+            "the edge's configuration must be written and reloaded (shopwindow edge nginx, varnish or worker)",
         ],
         second,
     )

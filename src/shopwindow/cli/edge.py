@@ -8,7 +8,8 @@ import click
 from shopwindow import library
 from shopwindow.cli import audit
 from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
-from shopwindow.edge.nginx import TEMPLATE, EdgeLimits, write
+from shopwindow.edge.nginx import TEMPLATE, EdgeLimits
+from shopwindow.edge.printing import PRIVATE, PUBLIC, write
 
 
 @click.group()
@@ -42,6 +43,21 @@ def edge() -> None:
     """Print the configuration of what serves the files."""
 
 
+SERVICE = click.option(
+    "--service",
+    default="127.0.0.1:8000",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="The address of `shopwindow serve`, which answers what no file does.",
+)
+TEMPLATES = click.option(
+    "--templates",
+    metavar="DIR",
+    help="A folder of yours whose template is used instead of the program's own: "
+    "nginx.conf, varnish.vcl or worker.js. One in the content is never used.",
+)
+
+
 @edge.command("nginx")
 @CONTENT_DIR
 @OUT
@@ -51,13 +67,7 @@ def edge() -> None:
     help="A file with a line `<application> <key>` for each API key; keep it out of git. "
     "Needed unless the interface asks for no keys.",
 )
-@click.option(
-    "--service",
-    default="127.0.0.1:8000",
-    show_default=True,
-    metavar="HOST:PORT",
-    help="The address of `shopwindow serve`, which answers what no file does.",
-)
+@SERVICE
 @click.option(
     "--listen",
     default="80",
@@ -90,12 +100,7 @@ def edge() -> None:
     metavar="N",
     help="Requests of one client that the service handles at the same time; 0: no limit.",
 )
-@click.option(
-    "--templates",
-    metavar="DIR",
-    help="A folder of yours whose nginx.conf is used instead of the program's own. One in the "
-    "content is never used.",
-)
+@TEMPLATES
 @click.option(
     "--write",
     "target",
@@ -139,8 +144,86 @@ def edge_nginx(
     if target is None:
         click.echo(text, nl=False)
         return
-    write(Path(target), text)
+    write(Path(target), text, PRIVATE)
     click.echo(f"{target}: written; nginx takes it with `nginx -t && nginx -s reload`")
+
+
+@edge.command("varnish")
+@CONTENT_DIR
+@OUT
+@SERVICE
+@click.option(
+    "--purge-from",
+    "purgers",
+    multiple=True,
+    default=("127.0.0.1", "::1"),
+    show_default=True,
+    metavar="ADDRESS",
+    help="An address or a network that may take URLs out of the cache with PURGE; may stand "
+    "several times.",
+)
+@TEMPLATES
+@click.option(
+    "--write",
+    "target",
+    metavar="FILE",
+    help="Replace this file; without this option the configuration is printed.",
+)
+def edge_varnish(
+    content: str,
+    out: str,
+    service: str,
+    purgers: tuple[str, ...],
+    templates: str | None,
+    target: str | None,
+) -> None:
+    """Print Varnish's configuration for the current release, or write it to a file.
+
+    It is a whole VCL file. It needs vmod_digest, and holds digests of API keys only.
+    """
+    text = library.varnish_configuration(
+        interface(),
+        Path(content),
+        Path(out),
+        service=service,
+        purgers=purgers,
+        templates=Path(templates) if templates else None,
+    )
+    if target is None:
+        click.echo(text, nl=False)
+        return
+    write(Path(target), text, PUBLIC)
+    click.echo(f"{target}: written; Varnish takes it with `varnishreload`")
+
+
+@edge.command("worker")
+@CONTENT_DIR
+@OUT
+@TEMPLATES
+@click.option(
+    "--write",
+    "target",
+    metavar="FILE",
+    help="Replace this file; without this option the worker is printed.",
+)
+def edge_worker(
+    content: str, out: str, templates: str | None, target: str | None
+) -> None:
+    """Print a JavaScript worker for the current release, or write it to a file.
+
+    It runs on Cloudflare's Workers and in workerd, and holds digests of API keys only.
+    """
+    text = library.worker_module(
+        interface(),
+        Path(content),
+        Path(out),
+        templates=Path(templates) if templates else None,
+    )
+    if target is None:
+        click.echo(text, nl=False)
+        return
+    write(Path(target), text, PUBLIC)
+    click.echo(f"{target}: written; Cloudflare takes it with `wrangler deploy`")
 
 
 @edge.command("openapi")

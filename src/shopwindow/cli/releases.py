@@ -41,7 +41,8 @@ REASON = click.option(
 )
 
 EDGE_CHANGED = (
-    "the edge's configuration must be written and reloaded (shopwindow edge nginx)"
+    "the edge's configuration must be written and reloaded "
+    "(shopwindow edge nginx, varnish or worker)"
 )
 
 

@@ -7,20 +7,15 @@ loops. A request is looked up in nginx's maps. One that matches all of them is a
 with a file; every other goes to the service, which decides by itself.
 """
 
-import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
-from shopwindow.content.listing import shipped
+from shopwindow.edge.printing import rendered
 from shopwindow.edge.rules import APPLICATION, Error, Route, Rules
-from shopwindow.problems import Failure, failures
-from shopwindow.release.stage import fsync_folder
 
 TEMPLATE = "nginx.conf"
 
@@ -105,88 +100,32 @@ def configuration(
         if not pattern.fullmatch(address):
             raise ValueError(f"{name}: {address!r} is not an address")
 
-    from jinja2 import TemplateError
-
-    environment = _environment(templates or [shipped("templates")])
-    try:
-        rendered: str = environment.get_template(TEMPLATE).render(
-            rules=rules,
-            key_variable=rules.key_header.replace("-", "_"),
-            keys=list(_keys(keys)),
-            locations={
+    return rendered(
+        TEMPLATE,
+        templates,
+        {"quoted": quoted, "expanded": expanded, "key": key, "host": host},
+        {
+            "rules": rules,
+            "key_variable": rules.key_header.replace("-", "_"),
+            "keys": list(_keys(keys)),
+            "locations": {
                 route.operation: _location(rules, route) for route in rules.routes
             },
-            targets={
+            "targets": {
                 route.operation: list(_targets(rules, route)) for route in rules.routes
             },
-            lifetimes=sorted({route.cache_control for route in rules.routes}),
-            errors=list(_errors(rules.errors)),
-            own_errors=list(_errors(rules.own_errors)),
-            own_paths=list(_own_paths(rules)),
-            files=files.as_posix(),
-            service=service,
-            listen=listen,
-            listen_again=_listen_again(listen),
-            patience=timeout,
-            limits=limits,
-        )
-    except TemplateError as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise Failure(f"the template {TEMPLATE} cannot be rendered: {reason}") from None
-    return rendered
-
-
-def write(path: Path, text: str) -> None:
-    """Put a configuration in a file's place, readable by its owner alone: it holds API
-    keys.
-
-    The file is replaced by one rename, so nginx never reads half of it. nginx reads its
-    configuration as root, so nobody else needs to. A link is followed, as in
-    sites-enabled. Raises Failure; then the file is as it was.
-    """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        without = "without it the configuration is printed"
-        raise Failure(f"{path} is not a file; --write needs one, and {without}")
-    with failures(target, f"{path} is as it was"):
-        # mkstemp creates files of mode 0600.
-        descriptor, draft = tempfile.mkstemp(
-            prefix=f".{target.name}-", dir=target.parent
-        )
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(draft, target)
-        except BaseException:
-            os.unlink(draft)
-            raise
-        fsync_folder(target.parent)
-
-
-def _environment(templates: Sequence[Path]) -> Any:
-    """Return a sandbox for templates: root may call this, and an operator's own
-    template may print what it likes, but run nothing.
-    """
-    from jinja2 import FileSystemLoader, StrictUndefined
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    environment = ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(templates),
-        undefined=StrictUndefined,
-        autoescape=False,  # it is no HTML: `quoted` and `expanded` escape
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
+            "lifetimes": sorted({route.cache_control for route in rules.routes}),
+            "errors": list(_errors(rules.errors)),
+            "own_errors": list(_errors(rules.own_errors)),
+            "own_paths": list(_own_paths(rules)),
+            "files": files.as_posix(),
+            "service": service,
+            "listen": listen,
+            "listen_again": _listen_again(listen),
+            "patience": timeout,
+            "limits": limits,
+        },
     )
-    environment.filters |= {
-        "quoted": quoted,
-        "expanded": expanded,
-        "key": key,
-        "host": host,
-    }
-    return environment
 
 
 # -- how nginx reads text --------------------------------------------------------------

@@ -13,8 +13,8 @@ file answers. They follow from the operation's own pre-rendered Calls, in four s
 4. Other spellings that clients really send become expressions of their own.
 
 What matches no expression goes to the service, which reads every spelling. So a missing
-spelling costs time, and a wrong one would be a wrong answer. `nginx` prints the
-structure.
+spelling costs time, and a wrong one would be a wrong answer. `nginx`, `varnish` and
+`worker` print the structure.
 """
 
 import re
@@ -67,6 +67,11 @@ ACCEPTS = (
 libraries send where the program that uses them sets none.
 """
 
+MAX_DROPPED = 1000
+"""Characters of the longest query from which an edge drops parameters. Trackers and
+cache busters take less, and the service refuses a query that is too long.
+"""
+
 _REFUSALS = (
     Refusal("no_key"),
     Refusal(
@@ -109,12 +114,15 @@ class Target:
 class Route:
     """A pre-rendered operation: its path, its Cache-Control and its targets.
 
-    ``path`` has `{name}` for a parameter.
+    ``path`` has `{name}` for a parameter. ``query``: the names of all parameters that
+    the operation reads in a query; another may be dropped before a target is compared.
+    None: nobody can list them, so none may be dropped.
     """
 
     operation: str
     path: str
     cache_control: str
+    query: tuple[str, ...] | None
     targets: tuple[Target, ...]
 
 
@@ -213,14 +221,19 @@ def digest(rules: Rules) -> str:
     return sha256(orjson.dumps(rules, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
+def place(route: Route) -> str:
+    """Return an expression for the path of a route's targets, below the base URL."""
+    return re.sub(r"\\\{.*?\\\}", "[^/?]*", re.escape(route.path))
+
+
 # -- targets ---------------------------------------------------------------------------
 
 
 def _route(operation: Operation, content: Content) -> Route:
     lifetime = cache_control(content.lifetime(operation.name, operation.lifetime))
-    return Route(
-        operation.name, operation.path, lifetime, tuple(_targets(operation, content))
-    )
+    query = None if operation.others else tuple(sorted(operation.in_query))
+    targets = tuple(_targets(operation, content))
+    return Route(operation.name, operation.path, lifetime, query, targets)
 
 
 def _targets(operation: Operation, content: Content) -> Iterator[Target]:

@@ -1,0 +1,154 @@
+// Written by `shopwindow edge worker`: write it again rather than edit it, when a build says so.
+{% if rules.key_header %}
+// It holds digests of API keys and no key, so it is no secret.
+{% endif %}
+//
+// A module for Cloudflare's Workers and for workerd. It answers the reads that a release holds as files, and hands
+// every other request to the service. Its bindings:
+//
+//   FILES    an R2 bucket or a KV namespace with the files of a release, by their paths below files/; or else
+//   ORIGIN   where they are to be had by HTTP: a service binding, or a URL that ends with a slash
+//   PREFIX   what stands before a file's path, such as `current/files/`; without it nothing does
+//   SERVICE  a service binding to `shopwindow serve`; without it a request goes on to the host that it names
+
+const RULES = {{ table }};
+
+export default {
+  async fetch(request, env) {
+    return (await answerOfEdge(request, env)) ?? answerOfService(request, env);
+  },
+};
+
+// The answer to a request where the edge has one: a file, or a refusal. The others are the service's: it reads every
+// spelling, and knows which origins may read, that files have no dates, and which bodies it refuses.
+async function answerOfEdge(request, env) {
+  const { headers, method } = request;
+  if (method !== "GET" && method !== "HEAD") return null;
+  if (isOnOrderHost(request) || NOT_OURS.some((name) => headers.has(name))) return null;
+
+  const application = await applicationOf(headers);
+  if (application === undefined) return refusal(headers, RULES.noKey); // who has no key learns nothing
+  const format = formatOf(headers);
+  const file = format && fileOf(targetOf(request));
+  if (!file) return null;
+
+  const name = `${file.stem.replaceAll(RULES.application, application)}.${format}`;
+  const body = await contentOf(env, name);
+  return body && fileAnswer(request, body, format, file.cacheControl);
+}
+
+const NOT_OURS = ["Origin", "If-Match", "If-Unmodified-Since", "Content-Length", "Transfer-Encoding"];
+
+async function answerOfService(request, env) {
+  try {
+    return await (env.SERVICE ? env.SERVICE.fetch(request) : fetch(request));
+  } catch (error) {
+    console.error(`the service cannot be reached: ${error}`);
+    return refusal(request.headers, isOwnFailure(request) ? RULES.ownUnavailable : RULES.unavailable);
+  }
+}
+
+// -- what is asked --------------------------------------------------------------------------------------------------
+
+const ACCEPTS = new Map(RULES.accepts);
+const APPLICATIONS = new Map(RULES.applications);
+
+// Path and query as they were sent: a URL object would respell them.
+function targetOf(request) {
+  return request.url.replace(/^[a-z]+:\/\/[^/?]*/i, "");
+}
+
+function isOnOrderHost(request) {
+  return RULES.orderHost !== "" && new URL(request.url).hostname.replace(/\.$/, "") === RULES.orderHost;
+}
+
+// Whether the operation has failures of a form of its own.
+function isOwnFailure(request) {
+  const path = targetOf(request).split("?")[0].replace(/\/$/, "");
+  return RULES.ownPaths.includes(path) && (RULES.orderHost === "" || isOnOrderHost(request));
+}
+
+// The format of an answer. Accept is read as a whole: the common spellings, and no others.
+function formatOf(headers) {
+  return ACCEPTS.get((headers.get("Accept") ?? "").toLowerCase());
+}
+
+// The application that the key belongs to; undefined: to none.
+async function applicationOf(headers) {
+  if (RULES.keyHeader === "") return "";
+  const key = new TextEncoder().encode(headers.get(RULES.keyHeader) ?? "");
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", key));
+  return APPLICATIONS.get([...digest].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
+}
+
+// -- which file -----------------------------------------------------------------------------------------------------
+
+const ROUTES = RULES.routes.map((route) => ({
+  place: new RegExp(`^${route.place}$`),
+  names: route.query && new Set(route.query),
+  cacheControl: route.cacheControl,
+  targets: route.targets.map(([pattern, stem]) => ({ pattern: new RegExp(`^${pattern}$`), stem })),
+}));
+
+// The file that answers a target, without its extension, and its Cache-Control.
+function fileOf(target) {
+  for (const { place, names, cacheControl, targets } of ROUTES) {
+    if (!place.test(target.split("?")[0])) continue;
+    const read = withoutUnread(target, names);
+    for (const { pattern, stem } of targets) {
+      const groups = pattern.exec(read);
+      if (groups) return { stem: stem.replace(/\\([1-9])/g, (_, number) => groups[number]), cacheControl };
+    }
+  }
+  return null;
+}
+
+// A target without the parameters that the operation does not read, among which are empty ones. `names` are those that
+// it reads; null: nobody can list them. A name with an escape may be one of them, so it stays.
+function withoutUnread(target, names) {
+  const [path, ...rest] = target.split("?");
+  const query = rest.join("?");
+  if (names === null || query.length > RULES.maxDropped) return target;
+  const isRead = (name) => names.has(name) || !/^[A-Za-z0-9._~-]*$/.test(name);
+  const read = query.split("&").filter((part) => isRead(part.split("=")[0]));
+  return read.length ? `${path}?${read.join("&")}` : path;
+}
+
+// -- answers --------------------------------------------------------------------------------------------------------
+
+// The bytes of a file; null: there is none, or nobody can say.
+async function contentOf(env, name) {
+  const path = (env.PREFIX ?? "") + name;
+  try {
+    if (env.FILES) {
+      const stored = await env.FILES.get(path, { type: "arrayBuffer" });
+      return stored?.arrayBuffer ? await stored.arrayBuffer() : stored; // R2 returns an object, KV the bytes
+    }
+    const isUrl = typeof env.ORIGIN === "string";
+    const response = await (isUrl ? fetch(env.ORIGIN + path) : env.ORIGIN.fetch(`http://origin/${path}`));
+    if (response.ok) return await response.arrayBuffer();
+    await response.body?.cancel();
+    if (response.status !== 404) console.error(`${path}: status ${response.status}`);
+  } catch (error) {
+    console.error(`${path} cannot be read: ${error}`);
+  }
+  return null;
+}
+
+// A file, or 304 to who has it. The ETag is made of the bytes, as the service and nginx make it.
+async function fileAnswer(request, body, format, cacheControl) {
+  const digest = new DataView(await crypto.subtle.digest("SHA-256", body));
+  const tag = `"${(digest.getUint32(0) >>> 1).toString(16)}-${body.byteLength.toString(16)}"`;
+  const headers = { "Cache-Control": cacheControl, ETag: tag, Vary: RULES.vary };
+  const tags = (request.headers.get("If-None-Match") ?? "").split(",").map((each) => each.trim().replace(/^W\//, ""));
+  if (tags.includes(tag) || tags.includes("*")) return new Response(null, { status: 304, headers });
+  return new Response(body, { headers: { ...headers, "Content-Type": RULES.mediaTypes[format] } });
+}
+
+function refusal(headers, { status, bodies }) {
+  const format = formatOf(headers) ?? RULES.format;
+  return new Response(bodies[format], {
+    status,
+    headers: { "Cache-Control": "no-store", "Content-Type": RULES.mediaTypes[format], Vary: RULES.vary },
+  });
+}
