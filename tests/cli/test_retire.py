@@ -1,6 +1,9 @@
 """`retire`: ends a document, and what cannot be live without it; comments and layout stay."""
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -8,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from releases import event, shopwindow, small, write
+from served import environment
 from shopwindow import library
 from shopwindow.shop import INTERFACE
 
@@ -76,6 +80,51 @@ def test_without_consent_the_change_is_shown_and_not_written(content: Path) -> N
     assert ran.out.startswith(f"--- {content}/stores/west.yaml\n+++ {content}/stores/west.yaml\n@@ ")
     assert f"\n+    until: {LAST_DAY}\n" in ran.out
     assert ran.err.endswith("nothing was written; --yes writes it\n")
+
+
+def answered(content: Path, answer: bytes) -> tuple[int, str]:
+    """Run the command in a terminal and answer what it asks; its status, and all that the terminal shows."""
+    ours, its = os.openpty()
+    arguments = ["retire", "store", "403", "--on", LAST_DAY, "--content", str(content)]
+    command = [sys.executable, "-m", "shopwindow", *arguments]
+    process = subprocess.Popen(command, stdin=its, stdout=its, stderr=its, env=environment(), start_new_session=True)
+    os.close(its)
+    shown, asked = b"", False
+    with os.fdopen(ours, "r+b", buffering=0) as terminal:
+        while True:
+            try:
+                data = terminal.read(65536)
+            except OSError:  # the command has ended, and its side of the terminal is closed
+                break
+            if not data:
+                break
+            shown += data
+            if not asked and b"Write this?" in shown:
+                asked = True
+                terminal.write(answer)
+    return process.wait(60), shown.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "last", "is_written"),
+    [
+        (b"y\n", 0, "stores/west.yaml: written", True),
+        (b"n\n", 0, "nothing was written; --yes writes it", False),
+        (b"\n", 0, "nothing was written; --yes writes it", False),
+        (b"\x04", 1, "Aborted!", False),
+    ],
+    ids=["yes", "no", "return", "end of input"],
+)
+def test_in_a_terminal_the_change_is_shown_and_asked_about_before_it_is_written(
+    content: Path, answer: bytes, status: int, last: str, is_written: bool
+) -> None:
+    before = texts(content)
+    ended, shown = answered(content, answer)
+    asked_at = shown.index("Write this? [y/N]:")
+    assert (ended, shown.endswith(f"{last}\n")) == (status, True), shown
+    assert f"\n+    until: {LAST_DAY}\n" in shown[:asked_at]
+    assert "11 documents more name it" in shown[:asked_at]
+    assert (texts(content) != before) == is_written
 
 
 @pytest.mark.parametrize(
