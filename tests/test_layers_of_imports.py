@@ -93,7 +93,7 @@ def test_each_library_has_one_home() -> None:
         "referencing": {"content/schema.py"},
         "starlette": {"preview/application.py"},
         "uvicorn": {"preview/server.py"},
-        "watchfiles": {"preview/server.py"},
+        "watchfiles": {"content/following.py"},
         "yaml": {"content/yaml.py"},
         "zipcodes": {"retail/places/zipcodes.py"},
     }

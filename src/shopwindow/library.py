@@ -12,7 +12,7 @@ The work is done in the rooms below: `content` checks, `release` builds and acti
 own, it says in which order these are called.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
@@ -27,6 +27,8 @@ from shopwindow.content.editing import write
 from shopwindow.content.kinds import SITE
 from shopwindow.content.listing import COLLECTIONS
 from shopwindow.content.lookup import Shelf
+from shopwindow.content.mending import Repair
+from shopwindow.content.mending import repair as repair_of
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
@@ -92,6 +94,12 @@ the step goes on, or None.
 CALENDAR_DAYS = 90
 """Days that a calendar covers unless another end is named: a season of a department
 store.
+"""
+
+
+MAX_CHECKED_AGAIN = 100_000
+"""Problems that are listed where fixes are tried, a hundred times what a person reads:
+that a problem is gone shows only where all of its file are listed.
 """
 
 
@@ -423,14 +431,56 @@ def retire(
     )
 
 
-def write_edits(content: Path, retired: Retirement) -> list[Path]:
-    """Write what `retire` returned; return the files.
+def fixes(
+    interface: Interface,
+    content: Path,
+    checked: Checked,
+    *,
+    jobs: int | None = None,
+    only: Callable[[Problem], bool] = lambda problem: True,
+) -> Repair:
+    """Return what mends a content folder as far as that is certain: the edits of its
+    files, and the fixes that they consist of. Nothing is written; `write_edits` does
+    that.
+
+    ``checked`` is what `check` returned for ``content``. ``only`` chooses problems. A
+    fix stays only where a check of the fixed text finds its problem no more, and
+    nothing else wrong with what is written. Feeds, files that git marks as in conflict,
+    collections.yaml, schemas and templates are left as they are.
+    """
+    prepared = declared(interface, content)
+    kinds = {source.path: source.kind.name for source in checked.sources}
+    remembered = RememberedFiles()
+
+    def again(unsaved: Mapping[str, bytes]) -> Checked:
+        changed = {kinds[path] for path in unsaved}
+        indexes = tuple(
+            index
+            for index in prepared.interface.indexes
+            if changed.intersection(kind.name for kind in index.kinds)
+        )
+        options = CheckOptions(
+            jobs,
+            most=MAX_CHECKED_AGAIN,
+            problems=prepared.problems,
+            unread=prepared.unread,
+            remembered=remembered,
+            unsaved=unsaved,
+        )
+        without_feeds = replace(prepared.interface, indexes=indexes)
+        return check_folder(content, prepared.schemas, without_feeds, options)
+
+    return repair_of(content, checked, again, only)
+
+
+def write_edits(content: Path, planned: Retirement | Repair) -> list[Path]:
+    """Write what `retire` or `fixes` returned; return the files.
 
     Raises Failure where one of them has changed since; then nothing is written.
     """
     with failures(content, "files that come before it are written already"):
-        write(content, retired.edits)
-    return [content / edit.path for edit in retired.edits]
+        write(content, planned.edits)
+    return [content / edit.path for edit in planned.edits]
 
 
 def _shelf(content: Path, checked: Checked, declared: Declared) -> Shelf:

@@ -215,6 +215,7 @@ class RecordPlaces:
             finding.about,
             finding.nearest,
             absent=finding.absent,
+            meant=finding.meant,
         )
 
     def place(

@@ -2,11 +2,13 @@
 
 import gc
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
 from shopwindow import library
+from shopwindow.cli.fixes import print_diff, write_fixes
 from shopwindow.cli.steps import (
     AT,
     CONTENT_DIR,
@@ -18,9 +20,10 @@ from shopwindow.cli.steps import (
     interface,
     print_placeholders,
     print_problems,
+    print_soundness,
     progress_bar,
-    summary,
 )
+from shopwindow.problems import Misuse
 
 
 @click.command()
@@ -45,6 +48,23 @@ from shopwindow.cli.steps import (
     show_default=True,
     help="How problems are printed: for people, as JSON, as GitHub's annotations, or as SARIF.",
 )
+@click.option(
+    "--fix",
+    "fixes",
+    is_flag=True,
+    help="Write what is certainly meant into the files, and report what is left.",
+)
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Show what --fix would write, as a unified diff, and write nothing.",
+)
+@click.option(
+    "--watch",
+    "watches",
+    is_flag=True,
+    help="Check again whenever a file is saved, until Ctrl-C.",
+)
 def check(
     content: str,
     jobs: int | None,
@@ -53,8 +73,16 @@ def check(
     most: int,
     unpacked: int,
     form: str,
+    fixes: bool,
+    diff: bool,
+    watches: bool,
 ) -> None:
-    """Report everything that is wrong with the content. Nothing is written.
+    """Report everything that is wrong with the content.
+
+    Nothing is written, except with --fix: quotes around 5.10, spaces for tabs, a key
+    one letter off, `- ` before a list's only entry, 2026-11-23 for 23/11/2026. Comments
+    and layout stay. A fix is written where a check of the file with it finds the
+    problem no more, and the file says nothing else than before.
 
     A warning is probably a mistake, and stops nothing. `# shopwindow: allow RULE` at
     the end of its line silences one.
@@ -62,23 +90,41 @@ def check(
     Exit status 0: nothing is wrong, or there are warnings alone; 1: there are problems,
     or with --strict warnings; 2: wrong use.
     """
-    gc.disable()  # for the reason that `build` names
-    checked = library.check(
+    folder = Path(content)
+    checked_now = partial(
+        library.check,
         interface(),
-        Path(content),
+        folder,
         against=Path(against) if against else None,
         jobs=jobs,
         most=most,
         unpacked=unpacked * 1024**3,
-        steps=progress_bar,
     )
-    print_problems(checked, Path(content), form)
+    if diff and form != "text":
+        raise Misuse("diff", f"it prints a diff, and nothing as {form}")
+    if watches and (fixes or diff or form != "text"):
+        other = "--fix" if fixes else "--diff" if diff else f"--format {form}"
+        raise Misuse("watch", f"it does not go with {other}: run that by itself")
+    if watches:
+        # Here, because the library that watches folders takes a tenth of a second.
+        from shopwindow.cli.watching import watch
+
+        watch(interface(), folder, checked_now)
+        return
+
+    gc.disable()  # for the reason that `build` names
+    checked = checked_now(steps=progress_bar)
+    if diff:
+        print_diff(interface(), folder, checked, jobs)
+        sys.exit(PROBLEMS if checked.problems else 0)
+    if fixes and write_fixes(interface(), folder, checked, jobs, form):
+        checked = checked_now(steps=progress_bar)
+    print_problems(checked, folder, form)
     if checked.problems:
         sys.exit(PROBLEMS)
     if form in ("text", "github"):
         print_placeholders(checked, content)
-        outcome = summary(checked) if checked.warnings else "nothing wrong"
-        click.echo(f"{content}: {len(checked.sources)} files, {outcome}")
+        print_soundness(checked, content)
     if strict and checked.warnings:
         click.echo("with --strict, warnings count as problems", err=True)
         sys.exit(PROBLEMS)

@@ -44,7 +44,8 @@ UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def _where(problem: Problem, root: Path) -> str:
+def where(problem: Problem, root: Path) -> str:
+    """Return a problem's place as editors open it: `path:line:column`."""
     path = one_line(os.path.join(root, problem.path))
     return (
         f"{path}:{problem.place.line}:{problem.place.column}" if problem.place else path
@@ -104,7 +105,7 @@ def lines(
     sources = _sources(problems, root) if excerpts else {}
     printed = []
     for problem in problems:
-        printed.append(f"{_where(problem, root)}: {_marked(problem)}")
+        printed.append(f"{where(problem, root)}: {_marked(problem)}")
         if place := problem.place:
             line = sources.get((problem.path, place.line))
             if line is not None:

@@ -221,6 +221,12 @@ def _reported(checked: Checked) -> tuple[list[Problem], report.More]:
     return [*checked.problems, *checked.warnings], more
 
 
+def print_soundness(checked: Checked, content: str) -> None:
+    """Print that a content folder has no problem, in how many files."""
+    outcome = summary(checked) if checked.warnings else "nothing wrong"
+    click.echo(f"{content}: {len(checked.sources)} files, {outcome}")
+
+
 def print_placeholders(checked: Checked, content: str) -> None:
     """Print where values still say TBD, if any do."""
     count = len(checked.placeholders)

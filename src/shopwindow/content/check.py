@@ -85,7 +85,8 @@ class CheckOptions:
     cache is void. ``remembered``: what an earlier check of this folder has read, used
     instead of the cache. ``released``: kind → identity → document of a release to
     compare with; None: of none. ``most``: how many problems are listed one by one.
-    ``unpacked``: bytes that a compressed feed may hold. ``problems``: those of
+    ``unpacked``: bytes that a compressed feed may hold. ``unsaved``: path → bytes that
+    a YAML file would hold if they were written. ``problems``: those of
     `collections.yaml`; ``unread``: the folders of collections that are declared with
     faults.
     """
@@ -100,6 +101,7 @@ class CheckOptions:
     problems: Sequence[Problem] = ()
     unread: Sequence[str] = ()
     remembered: RememberedFiles | None = None
+    unsaved: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class Checkable(Protocol):
@@ -151,7 +153,13 @@ class _Check:
         self.interface = interface
         self.options = options
         self.kinds = {kind.name: kind for kind in (SITE, *interface.kinds)}
-        self.sources, unusable = listing.scan(folder, interface.kinds, options.unread)
+        listed, unusable = listing.scan(folder, interface.kinds, options.unread)
+        self.sources = [
+            source.with_unsaved(options.unsaved[source.path])
+            if source.path in options.unsaved
+            else source
+            for source in listed
+        ]
         self.problems = [*schemas.problems, *options.problems, *unusable]
         self.by_path = {source.path: source for source in self.sources}
         self.locator = Locator(folder, self.sources, schemas)

@@ -7,6 +7,7 @@ nobody would know why.
 
 import os
 import stat
+import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +48,8 @@ class Source(NamedTuple):
     """A file of the content folder, as the folder lists it.
 
     ``path``: below the content folder, with slashes. ``size``: bytes. ``changed``: its
-    modification time in nanoseconds.
+    modification time in nanoseconds. ``unsaved``: bytes that are read in place of the
+    file's.
     """
 
     path: str
@@ -55,6 +57,7 @@ class Source(NamedTuple):
     size: int
     changed: int
     inode: int
+    unsaved: bytes | None = None
 
     @property
     def is_feed(self) -> bool:
@@ -66,6 +69,10 @@ class Source(NamedTuple):
         document.
         """
         return self.kind.layered and self.path.rpartition("/")[2].startswith("_")
+
+    def with_unsaved(self, data: bytes) -> "Source":
+        """Return the file as if it held these bytes, written just now."""
+        return Source(self.path, self.kind, len(data), time.time_ns(), 0, data)
 
 
 def scan(
@@ -93,6 +100,30 @@ def scan(
         )
     sources.sort(key=lambda source: source.path)
     return sources, problems
+
+
+def is_outdated(
+    folder: Path,
+    kinds: Sequence[Kind],
+    unread: Collection[str],
+    sources: Sequence[Source],
+) -> bool:
+    """Return whether the files of documents are others than ``sources``, as listed once.
+
+    Kinds of two checks are never the same objects, so they are not compared.
+    """
+    try:
+        listed, _ = scan(folder, kinds, unread)
+    except OSError:
+        return True
+    return _stats(listed) != _stats(sources)
+
+
+def _stats(sources: Sequence[Source]) -> list[tuple[str, int, int, int]]:
+    """Return what tells a changed file."""
+    return [
+        (source.path, source.size, source.changed, source.inode) for source in sources
+    ]
 
 
 class _Scan:

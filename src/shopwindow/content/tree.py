@@ -280,6 +280,8 @@ def text_of(folder: Path, source: Source) -> str:
             f"at most {MAX_FILE:,}; larger sets as a .jsonl feed",
             start,
         )
+    if source.unsaved is not None:
+        return yaml.decode(source.unsaved)
     try:
         return yaml.decode(_bytes(f"{folder}/{source.path}", source.size))
     except OSError as error:

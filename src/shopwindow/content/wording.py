@@ -298,9 +298,13 @@ def _meant_key(
 ) -> str | None:
     """Return the key that is meant by an unknown one, if it may hold the value."""
     key = meant.key(name, names)
-    if key is None or not meant.may_hold(place and place.property(key), value):
-        return None
-    return key
+    inner = place.property(key) if place and key else None
+    wanted = inner.keyword("type") if inner else None
+    is_near = (
+        meant.may_hold(inner, value)
+        or _meant_type(wanted, value, str(value), inner) is not None
+    )
+    return key if is_near else None
 
 
 def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:

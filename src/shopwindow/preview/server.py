@@ -9,21 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import uvicorn
-from watchfiles import watch
 
+from shopwindow.content.following import AWAY_SECONDS, follow
 from shopwindow.interface.interface import Interface
 from shopwindow.preview.application import application
 from shopwindow.preview.guard import Guard
 from shopwindow.preview.workspace import Workspace
 from shopwindow.problems import Failure
-
-SETTLE_MILLISECONDS = 50
-"""Without a change, before the folder is checked: editors write a file in several
-steps.
-"""
-
-FIRST_LOOK_MILLISECONDS = 500
-"""After the watch began, and between two looks whether it shall end."""
 
 CLOSE_SECONDS = 1
 """For open pages when the preview ends: they wait for changes and have nothing to lose.
@@ -99,28 +91,18 @@ def _listener(bind: tuple[str, int]) -> socket.socket:
 def _follow(workspace: Workspace, ended: threading.Event) -> None:
     """Check the folder whenever something in it changes, until ``ended``.
 
-    What was saved between the first check and the beginning of the watch is looked for
-    once. A folder that is removed ends the watch; it is looked for again once a second.
     A fault of ours in one check is printed, and the next change is checked all the same.
     """
-    while not ended.is_set():
+
+    def refresh() -> None:
         try:
-            is_first = True
-            for changes in watch(
-                workspace.folder,
-                stop_event=ended,
-                debounce=10 * SETTLE_MILLISECONDS,
-                step=SETTLE_MILLISECONDS,
-                rust_timeout=FIRST_LOOK_MILLISECONDS,
-                yield_on_timeout=True,
-                raise_interrupt=False,
-            ):
-                if changes or (is_first and workspace.is_outdated()):
-                    workspace.refresh()
-                is_first = False
-        except FileNotFoundError:
             workspace.refresh()
-            ended.wait(1)
         except Exception:
             traceback.print_exc()
-            ended.wait(1)
+
+    while not ended.is_set():
+        try:
+            follow(workspace.folder, refresh, workspace.is_outdated, ended)
+        except Exception:
+            traceback.print_exc()
+            ended.wait(AWAY_SECONDS)

@@ -9,7 +9,7 @@ any, so that pages still show something.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -26,7 +26,7 @@ from shopwindow.content.documents import (
     live,
 )
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import COLLECTIONS, Source, scan
+from shopwindow.content.listing import COLLECTIONS, is_outdated
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
 from shopwindow.interface.collections import Declared
@@ -186,11 +186,8 @@ class Workspace:
     def is_outdated(self) -> bool:
         """Return whether files of documents are others than those that were checked."""
         declared, checked = self._snapshot.declared, self._snapshot.checked
-        try:
-            sources, _ = scan(self.folder, declared.interface.kinds, declared.unread)
-        except OSError:
-            return True
-        return _stats(sources) != _stats(checked.sources)
+        kinds = declared.interface.kinds
+        return is_outdated(self.folder, kinds, declared.unread, checked.sources)
 
     def _check(self, previous: Snapshot | None) -> Snapshot:
         """Return the outcome of a new check.
@@ -338,10 +335,3 @@ class Workspace:
             if len(self._contents) > CONTENTS_KEPT:
                 self._contents.popitem(last=False)
             return self._contents[key]
-
-
-def _stats(sources: Sequence[Source]) -> list[tuple[str, int, int, int]]:
-    """Return what tells a changed file. Kinds of two checks are never the same objects."""
-    return [
-        (source.path, source.size, source.changed, source.inode) for source in sources
-    ]

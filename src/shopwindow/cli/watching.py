@@ -1,0 +1,71 @@
+"""What `check --watch` prints: the state of the content folder after every save."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from shopwindow import library
+from shopwindow.cli.steps import print_placeholders, print_problems, print_soundness
+from shopwindow.content.check import Checked
+from shopwindow.content.following import follow
+from shopwindow.content.listing import is_outdated
+from shopwindow.content.remembered import RememberedFiles
+from shopwindow.interface.interface import Interface
+from shopwindow.problems import Failure, Misuse
+
+
+def watch(interface: Interface, content: Path, check: Callable[..., Checked]) -> None:
+    """Print what is wrong with a content folder, again after every save, until an
+    interrupt.
+
+    ``check`` is `library.check` with the folder and what the options say. Raises Misuse
+    where the folder is not there in the beginning.
+    """
+    remembered = RememberedFiles()
+    checked: Checked | None = None
+
+    def check_again() -> None:
+        nonlocal checked
+        try:
+            checked = check(remembered=remembered)
+        except (Failure, Misuse, OSError) as error:
+            if checked is None:
+                raise
+            _begin()
+            click.echo(f"shopwindow: {error}", err=True)
+        else:
+            _print_state(content, checked)
+
+    def is_other() -> bool:
+        declared = library.declared(interface, content)
+        kinds, unread = declared.interface.kinds, declared.unread
+        sources = checked.sources if checked else ()
+        return is_outdated(content, kinds, unread, sources)
+
+    try:
+        check_again()
+        follow(content, check_again, is_other, threading.Event())
+    except KeyboardInterrupt:
+        click.echo()
+
+
+def _print_state(content: Path, checked: Checked) -> None:
+    _begin()
+    print_problems(checked, content, "text")
+    if not checked.problems:
+        print_placeholders(checked, str(content))
+        print_soundness(checked, str(content))
+    if sys.stdout.isatty():
+        click.echo("Ctrl-C ends this; a saved file is checked at once", err=True)
+
+
+def _begin() -> None:
+    """Clear a terminal; elsewhere, as in a log, print a line with the time."""
+    if sys.stdout.isatty():
+        click.clear()
+    else:
+        click.echo(f"--- {time.strftime('%H:%M:%S')}")

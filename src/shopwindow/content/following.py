@@ -1,0 +1,81 @@
+"""Follows a content folder: something is done again whenever a file in it is saved."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from watchfiles import watch
+
+SETTLE_MILLISECONDS = 50
+"""Without a change, before the folder is looked at: editors write a file in several
+steps.
+"""
+
+FIRST_LOOK_MILLISECONDS = 500
+"""After the watch began, and between two looks whether it shall end."""
+
+AWAY_SECONDS = 1.0
+"""Between two looks for a folder that is not there, or cannot be read."""
+
+
+def follow(
+    folder: Path,
+    changed: Callable[[], object],
+    is_outdated: Callable[[], bool],
+    ended: threading.Event,
+) -> None:
+    """Call ``changed`` whenever something in a folder changes, until ``ended``.
+
+    ``is_outdated`` is asked when a watch has begun: something may have been saved
+    before. A folder that is removed, or cannot be read, is looked for again once a
+    second, and ``changed`` is called when it goes and when it comes. What ``changed``
+    raises ends all of it, and so does an interrupt.
+    """
+    is_away = False
+    while not ended.is_set():
+        try:
+            watched = _identity(folder)
+            if is_away:
+                is_away = False
+                changed()
+            _follow(folder, watched, changed, is_outdated, ended)
+        except (FileNotFoundError, PermissionError):
+            if not is_away:
+                is_away = True
+                changed()
+            ended.wait(AWAY_SECONDS)
+
+
+def _follow(
+    folder: Path,
+    watched: tuple[int, int],
+    changed: Callable[[], object],
+    is_outdated: Callable[[], bool],
+    ended: threading.Event,
+) -> None:
+    """Follow a folder while it is the one that was ``watched`` from the beginning.
+
+    The system watches a folder, not its name. Raises FileNotFoundError where another,
+    or none, has taken its place.
+    """
+    is_first = True
+    for changes in watch(
+        folder,
+        stop_event=ended,
+        debounce=10 * SETTLE_MILLISECONDS,
+        step=SETTLE_MILLISECONDS,
+        rust_timeout=FIRST_LOOK_MILLISECONDS,
+        yield_on_timeout=True,
+        raise_interrupt=True,
+    ):
+        if _identity(folder) != watched:
+            raise FileNotFoundError(folder)
+        if changes or (is_first and is_outdated()):
+            changed()
+        is_first = False
+
+
+def _identity(folder: Path) -> tuple[int, int]:
+    """Return what tells a folder from another of its name."""
+    status = folder.stat()
+    return status.st_dev, status.st_ino
