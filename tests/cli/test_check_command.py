@@ -181,8 +181,8 @@ def test_on_a_terminal_each_problem_has_an_excerpt(wrong: Path) -> None:
     printed = os.read(ours, 65_536).decode().replace("\r\n", "\n")
     os.close(ours)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (1, "2 problems")
-    assert "\n     4 | name: 5\n       |       ^\n" in printed
-    assert "\n     2 | storeName: x\n       | ^^^^^^^^^\n" in printed
+    assert "\n     4 | name: 5\n       |       ^\n       = fix: put 5 in quotes\n" in printed
+    assert printed.endswith("\n     2 | storeName: x\n       | ^^^^^^^^^\ncheck --fix writes 1 fix\n")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

@@ -12,6 +12,8 @@ from jsonschema import Draft4Validator
 
 from checkout import ROOT
 from shopwindow.cli import report
+from shopwindow.content.editing import Edit
+from shopwindow.content.fixing import Fix
 from shopwindow.problems import Level, Place, Problem, nearest, pointer_text, sentence
 
 FULL = Problem(
@@ -28,6 +30,7 @@ FULL = Problem(
 BARE = Problem("tree.link", "stores/x.yaml", "a link to a folder")
 WARNING = Problem("text.quotes", "stores/x.yaml", "odd quotes", Place(2, 7, 2, 9), level=Level.WARNING)
 FOLDER = Path("content")
+FIXES = {FULL: Fix("write shop", (Edit(Place(3, 5, 3, 8), "shop"),), FULL.pointer, "shop")}
 
 
 def problem(found: str = "something", place: Place | None = None, path: str = "a.yaml", **more: Any) -> Problem:
@@ -205,7 +208,7 @@ def test_any_excerpt_is_two_short_lines(line: str, column: int, length: int) -> 
 
 
 def test_json_has_everything_that_is_known() -> None:
-    assert json.loads(report.as_json([FULL, BARE], FOLDER)) == {
+    assert json.loads(report.as_json([FULL, BARE], FOLDER, fixes=FIXES)) == {
         "problems": [
             {
                 "level": "error",
@@ -221,6 +224,10 @@ def test_json_has_everything_that_is_known() -> None:
                 "about": "Top-level sections of the app.",
                 "nearest": "shop",
                 "usedBy": ["apps/android.yaml", "apps/iphone.yaml"],
+                "fix": {
+                    "title": "write shop",
+                    "edits": [{"line": 3, "column": 5, "endLine": 3, "endColumn": 8, "text": "shop"}],
+                },
             },
             {
                 "level": "error",
@@ -236,6 +243,7 @@ def test_json_has_everything_that_is_known() -> None:
                 "about": "",
                 "nearest": "",
                 "usedBy": [],
+                "fix": None,
             },
         ]
     }
@@ -322,6 +330,17 @@ def test_sarif_has_a_result_for_each_problem() -> None:
     ]
 
 
+def test_sarif_has_the_fix_of_a_problem() -> None:
+    full, bare = json.loads(report.sarif([FULL, BARE], FOLDER, fixes=FIXES))["runs"][0]["results"]
+    (fix,) = full["fixes"]
+    (change,) = fix["artifactChanges"]
+    region = {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 8}
+    assert fix["description"] == {"text": "write shop"}
+    assert change["artifactLocation"] == full["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert change["replacements"] == [{"deletedRegion": region, "insertedContent": {"text": "shop"}}]
+    assert "fixes" not in bare
+
+
 def test_sarif_names_files_by_uri_references() -> None:
     (result,) = json.loads(report.sarif([problem(path="a b:c%é\n.yaml")], Path("/x y")))["runs"][0]["results"]
     (location,) = result["locations"]
@@ -343,7 +362,7 @@ def test_sarif_names_files_by_uri_references() -> None:
 )
 def test_sarif_satisfies_its_schema(told: list[Problem]) -> None:
     validator = Draft4Validator(json.loads(SARIF_SCHEMA.read_bytes()), format_checker=Draft4Validator.FORMAT_CHECKER)
-    log = json.loads(report.sarif(told, FOLDER))
+    log = json.loads(report.sarif(told, FOLDER, fixes=FIXES))
     assert [error.message for error in validator.iter_errors(log)] == []
     assert [error.message for error in validator.iter_errors(log | {"version": "2.0.0"})] != []
 

@@ -10,12 +10,13 @@ import json
 import os
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from shopwindow.content.fixing import Fix
 from shopwindow.problems import (
     Level,
     Place,
@@ -75,9 +76,14 @@ class More:
 
 NO_MORE = More()
 
+Fixes = Mapping[Problem, Fix]
+"""The fixes of problems that have one."""
 
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+NO_FIXES: Fixes = {}
+
+
+def _number(count: int, noun: str, plural: str = "s") -> str:
+    return f"{count:,} {noun}{plural * (count != 1)}"
 
 
 def summary(problems: Sequence[Problem], more: More = NO_MORE) -> str:
@@ -97,10 +103,15 @@ def _marked(problem: Problem) -> str:
 
 
 def lines(
-    problems: Sequence[Problem], root: Path, more: More = NO_MORE, *, excerpts: bool
+    problems: Sequence[Problem],
+    root: Path,
+    more: More = NO_MORE,
+    fixes: Fixes = NO_FIXES,
+    *,
+    excerpts: bool,
 ) -> str:
     """Return a line for each problem; with ``excerpts`` also the line that it is about,
-    and carets below the place.
+    carets below the place, and its fix.
     """
     sources = _sources(problems, root) if excerpts else {}
     printed = []
@@ -110,8 +121,12 @@ def lines(
             line = sources.get((problem.path, place.line))
             if line is not None:
                 printed += _excerpt(place, line)
+        if excerpts and problem in fixes:
+            printed.append(f"       = fix: {one_line(fixes[problem].title)}")
     if more:
         printed.append(str(more))
+    if excerpts and fixes:
+        printed.append(f"check --fix writes {_number(len(fixes), 'fix', 'es')}")
     return "\n".join(printed)
 
 
@@ -177,20 +192,33 @@ def _width(char: str) -> int:
     return 2 if is_wide else 1
 
 
-def text(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
+def text(
+    problems: Sequence[Problem],
+    root: Path,
+    more: More = NO_MORE,
+    fixes: Fixes = NO_FIXES,
+) -> str:
     """Return a line for each problem."""
     return lines(problems, root, more, excerpts=False)
 
 
-def as_json(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
+def as_json(
+    problems: Sequence[Problem],
+    root: Path,
+    more: More = NO_MORE,
+    fixes: Fixes = NO_FIXES,
+) -> str:
     """Return `{"problems": […]}`: lines and columns count from 1, and the end is
-    exclusive. `level` tells warnings from problems.
+    exclusive. `level` tells warnings from problems; `fix` is null where none is certain.
 
     Where not all are listed, `more` is how many problems there are besides,
     `moreAtLeast` whether there may be even more, and `moreWarnings` how many warnings.
     """
     value: dict[str, Any] = {
-        "problems": [_plain(problem, root) for problem in problems]
+        "problems": [
+            {**_plain(problem, root), "fix": _plain_fix(fixes.get(problem))}
+            for problem in problems
+        ]
     }
     if more.count:
         value |= {"more": more.count, "moreAtLeast": more.at_least}
@@ -222,7 +250,28 @@ def _plain(problem: Problem, root: Path) -> dict[str, Any]:
     }
 
 
-def github(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
+def _plain_fix(fix: Fix | None) -> dict[str, Any] | None:
+    if fix is None:
+        return None
+    edits = [
+        {
+            "line": edit.place.line,
+            "column": edit.place.column,
+            "endLine": edit.place.end_line,
+            "endColumn": edit.place.end_column,
+            "text": edit.text,
+        }
+        for edit in fix.edits
+    ]
+    return {"title": fix.title, "edits": edits}
+
+
+def github(
+    problems: Sequence[Problem],
+    root: Path,
+    more: More = NO_MORE,
+    fixes: Fixes = NO_FIXES,
+) -> str:
     """Return workflow commands for annotations: the first ten of each level, then how
     many more there are, as notices: those take no warning's place.
 
@@ -272,7 +321,12 @@ def _escaped(value: str, more: str) -> str:
     return value
 
 
-def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
+def sarif(
+    problems: Sequence[Problem],
+    root: Path,
+    more: More = NO_MORE,
+    fixes: Fixes = NO_FIXES,
+) -> str:
     """Return a log of SARIF 2.1.0, for code scanning."""
     from importlib.metadata import version
 
@@ -288,7 +342,9 @@ def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(problem, root, rules) for problem in problems],
+        "results": [
+            _result(problem, root, rules, fixes.get(problem)) for problem in problems
+        ],
     }
     if more:
         notice = {"level": "warning", "message": {"text": str(more)}}
@@ -301,22 +357,41 @@ def sarif(problems: Sequence[Problem], root: Path, more: More = NO_MORE) -> str:
     return json.dumps(log, ensure_ascii=False, indent=1)
 
 
-def _result(problem: Problem, root: Path, rules: list[str]) -> dict[str, Any]:
+def _result(
+    problem: Problem, root: Path, rules: list[str], fix: Fix | None
+) -> dict[str, Any]:
     path = quote(os.path.join(root, problem.path).replace(os.sep, "/"))
-    location: dict[str, Any] = {"artifactLocation": {"uri": path}}
+    artifact = {"uri": path}
+    location: dict[str, Any] = {"artifactLocation": artifact}
     if place := problem.place:
-        location["region"] = {
-            "startLine": place.line,
-            "startColumn": place.column,
-            "endLine": place.end_line,
-            "endColumn": place.end_column,
-        }
-    return {
+        location["region"] = _region(place)
+    result: dict[str, Any] = {
         "ruleId": problem.rule,
         "ruleIndex": rules.index(problem.rule),
         "level": problem.level,
         "message": {"text": sentence(problem)},
         "locations": [{"physicalLocation": location}],
+    }
+    if fix is not None:
+        replacements = [
+            {
+                "deletedRegion": _region(edit.place),
+                "insertedContent": {"text": edit.text},
+            }
+            for edit in fix.edits
+        ]
+        change = {"artifactLocation": artifact, "replacements": replacements}
+        described = {"description": {"text": fix.title}, "artifactChanges": [change]}
+        result["fixes"] = [described]
+    return result
+
+
+def _region(place: Place) -> dict[str, int]:
+    return {
+        "startLine": place.line,
+        "startColumn": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
     }
 
 

@@ -12,6 +12,7 @@ from shopwindow import library
 from shopwindow.cli import report
 from shopwindow.content.check import MAX_PROBLEMS, Checked
 from shopwindow.content.documents import Documents
+from shopwindow.content.mending import fixes_of
 from shopwindow.content.processes import Progress
 from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import DEFAULT, VARIABLE, load
@@ -200,10 +201,11 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
     ``form`` is a name of `report.REPORT_FORMATS`.
     """
     problems, more = _reported(checked)
+    fixes = fixes_of(root, checked)
     if form == "text" and sys.stdout.isatty():
-        printed = report.lines(problems, root, more, excerpts=True)
+        printed = report.lines(problems, root, more, fixes, excerpts=True)
     else:
-        printed = report.REPORT_FORMATS[form](problems, root, more)
+        printed = report.REPORT_FORMATS[form](problems, root, more, fixes)
     if printed:
         click.echo(printed)
     if checked.problems and form == "text":
