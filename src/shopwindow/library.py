@@ -33,7 +33,7 @@ from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.retiring import Retirement, retirement
-from shopwindow.content.schedule import instant
+from shopwindow.content.schedule import instant, misread
 from shopwindow.content.schema import Schemas
 from shopwindow.content.uses import (
     Uses,
@@ -268,8 +268,8 @@ def _require_folder(content: Path) -> None:
 def moment_of(at: str | None, documents: Documents) -> datetime:
     """Return the instant that a text names.
 
-    ``at`` is RFC 3339, or a local time or a day in the content's time zone; None is
-    now, in whole seconds. Raises Misuse for any other text. It does so, too, for the
+    ``at`` is RFC 3339, or a local time or a day, in the content's time zone or in one
+    that stands behind it; None is now, in whole seconds. Raises Misuse for any other text. It does so, too, for the
     first and the last year that Python has, since the weeks around an instant must
     exist.
     """
@@ -283,8 +283,7 @@ def moment_of(at: str | None, documents: Documents) -> datetime:
             )
         return moment
     except (ValueError, OverflowError) as error:
-        examples = "write 2026-11-27T06:00:00-05:00, 2026-11-27 06:00 or 2026-11-27"
-        raise Misuse("at", f"{at}: {error}; {examples}") from None
+        raise Misuse("at", f"{at}: {misread(at, error)}") from None
 
 
 def live_at(interface: Interface, documents: Documents, at: str | None) -> Content:

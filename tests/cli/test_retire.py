@@ -134,7 +134,7 @@ def test_in_a_terminal_the_change_is_shown_and_asked_about_before_it_is_written(
         ("store 406 --on {day}", "no store has the locationNumber, storeNumber or storeId 406; did you mean 405?"),
         ("store 403 --on 2020-01-01", "--on 2020-01-01 is past"),
         ("store 403 --on {yesterday}", "is past; a document can be retired from today on"),
-        ("store 403 --on soon", "--on 'soon' is no day and no instant; write 2026-12-31, "),
+        ("store 403 --on soon", "--on 'soon' is no day and no instant; write 2026-11-27, "),
         ("store 403 --on 2031-02-30", "--on 2031-02-30: day "),
         ("app iphone --on {day}", "no app can be retired: it has no publish window"),
         ("product 520100 --on {day}", "no product can be retired: its documents come in feeds"),

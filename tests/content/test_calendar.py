@@ -20,7 +20,7 @@ def nine(value: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, dateti
         yield "opens", datetime.fromisoformat(f"{value['day']} 09:00").replace(tzinfo=zone).astimezone(UTC)
 
 
-SHOP = Kind("shop", "shops", "shop.json", ids=("id",), scheduled=False)
+SHOP = Kind("shop", "shops", "shop.json", ids=("id",), scheduled=False, zone="zone")
 SALE = Kind(
     "sale",
     "sales",
@@ -29,7 +29,6 @@ SALE = Kind(
     title=("name",),
     references=(Reference(("shops", EACH), "shop", "id"),),
     dates=nine,
-    zone_of_dates="zone",
 )
 KINDS = (SHOP, SALE)
 

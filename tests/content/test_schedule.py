@@ -37,6 +37,16 @@ INSTANTS: list[tuple[str, str, str, str]] = [
     ("2027-11-07 02:00", NEW_YORK, "2027-11-07T07:00:00", "2027-11-07T07:00:00"),
     ("2027-03-14 01:59", NEW_YORK, "2027-03-14T06:59:00", "2027-03-14T06:59:00"),
     ("2027-03-14 03:00", NEW_YORK, "2027-03-14T07:00:00", "2027-03-14T07:00:00"),
+    # a zone behind it counts instead; the hour may have one digit
+    ("2026-11-27 06:00 America/Los_Angeles", NEW_YORK, "2026-11-27T14:00:00", "2026-11-27T14:00:00"),
+    ("2026-11-27 6:00 America/Los_Angeles", NEW_YORK, "2026-11-27T14:00:00", "2026-11-27T14:00:00"),
+    ("2026-11-27 6:00", NEW_YORK, "2026-11-27T11:00:00", "2026-11-27T11:00:00"),
+    ("2026-11-27 America/Los_Angeles", NEW_YORK, "2026-11-27T08:00:00", "2026-11-28T08:00:00"),
+    ("2026-11-27 06:00 UTC", NEW_YORK, "2026-11-27T06:00:00", "2026-11-27T06:00:00"),
+    ("2027-03-14 02:30 America/Phoenix", NEW_YORK, "2027-03-14T09:30:00", "2027-03-14T09:30:00"),
+    ("2027-11-07 00:59 America/New_York", "UTC", "2027-11-07T04:59:00", "2027-11-07T04:59:00"),
+    ("2027-11-07 02:00 America/New_York", "UTC", "2027-11-07T07:00:00", "2027-11-07T07:00:00"),
+    ("2027-11-07 America/New_York", "UTC", "2027-11-07T04:00:00", "2027-11-08T05:00:00"),
     # where the clock jumps over midnight, the day begins at the jump
     ("2018-11-04", "America/Sao_Paulo", "2018-11-04T03:00:00", "2018-11-05T02:00:00"),
     ("2018-11-03", "America/Sao_Paulo", "2018-11-03T03:00:00", "2018-11-04T03:00:00"),
@@ -63,12 +73,65 @@ def test_which_instant_a_text_means(text: str, zone: str, start: str, end: str) 
         "2027-03-14 02:59",
         "2026-11-27T06:00:00",  # in whose zone?
         "2026-11-27 24:00",
+        "2026-11-27 06:00 America/Boston",
+        "2026-11-27 06:00 store",
+        "2026-11-27 06:00  UTC",
+        "2026-11-27T06:00:00Z UTC",
+        "2027-03-14 02:30 America/Chicago",
         "",
     ],
 )
 def test_what_does_not_exist_is_no_instant(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         schedule.instant(text, schedule.zone(NEW_YORK))
+
+
+ZONES = st.sampled_from([*schedule.zone_names()])
+MINUTES = st.datetimes(datetime(1973, 1, 1), datetime(2037, 12, 31)).map(lambda at: at.replace(second=0, microsecond=0))
+
+
+@given(ZONES, MINUTES, st.booleans())
+def test_a_minute_on_the_clocks_of_a_zone_is_read_back(name: str, at: datetime, two_digits: bool) -> None:
+    """Unless it occurs twice there: then its two instants are named."""
+    where = schedule.zone(name)
+    local = at.replace(tzinfo=UTC).astimezone(where)
+    text = f"{local:%Y-%m-%d} {local.hour:{'02' if two_digits else ''}}:{local:%M} {name}"
+    try:
+        assert schedule.instant(text, schedule.zone("UTC")) == local
+    except schedule.OccursTwice as twice:
+        both = [schedule.instant(instant, where) for instant in (twice.first, twice.second)]
+        assert local.astimezone(UTC) in both
+        assert both[0] < both[1]
+        assert {f"{instant.astimezone(where):%Y-%m-%d %H:%M}" for instant in both} == {f"{local:%Y-%m-%d %H:%M}"}
+
+
+@given(MINUTES)
+def test_an_hour_has_two_digits_and_nothing_else_changes(at: datetime) -> None:
+    for day in ("", "2026-11-27 "):
+        for zone in ("", " store", " America/New_York"):
+            assert schedule.full_clock(f"{day}{at.hour}:{at:%M}{zone}") == f"{day}{at:%H:%M}{zone}"
+            assert schedule.full_clock(f"{day}{at:%H:%M}{zone}") == f"{day}{at:%H:%M}{zone}"
+
+
+@pytest.mark.parametrize("text", ["9", "9:0", "9:60", "9am", "19:00:00", "at 9:00", "2026-11-27", "2026-11-27T9:00"])
+def test_what_is_no_time_of_day_stays_as_it_is(text: str) -> None:
+    assert schedule.full_clock(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("Los_Angeles", "America/Los_Angeles"),
+        ("america/new_york", NEW_YORK),
+        ("America/New_Yrok", NEW_YORK),
+        ("EDT", NEW_YORK),
+        ("Pacific", "America/Los_Angeles"),
+        ("stor", "store"),
+        ("qqq", ""),
+    ],
+)
+def test_the_zone_that_was_meant(name: str, near: str) -> None:
+    assert schedule.nearest_zone(name, ["store"]) == near
 
 
 @pytest.mark.parametrize("name", ["America/Boston", "America", "", "/etc/localtime", "UTC\0", "tzdata.zi"])

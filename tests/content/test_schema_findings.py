@@ -25,8 +25,8 @@ from trees import MINIMAL, edit, place, problems, unmark, write
 OBJECT = "an object: lines of `key: value` below, indented"
 FEATURES = "BOPS, BRIDAL, MATTRESS, FURNITURE_GALLERY, VISITOR_CENTER, PERSONAL_SHOPPER, RESTAURANT"
 MOMENT = (
-    "an instant with its offset as 2026-11-27T06:00:00-05:00, a time in the site's zone as 2026-11-27 06:00, "
-    "or a day as 2026-11-27; in the years 1000 to 2999"
+    "a day as 2026-11-27 or a time as 2026-11-27 06:00, in the site's zone or in one behind it, as 2026-11-27 06:00 "
+    "America/Los_Angeles; or an instant with its offset as 2026-11-27T06:00:00-05:00; in the years 1000 to 2999"
 )
 STORE_KEYS = (
     "storeId, storeNumber, locationNumber, divisionId, name, phoneNumber, mapUrl, address, location, timeZone, "
@@ -187,9 +187,9 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
     ("name: First", f"name: ‸{'x' * 201}", "name", f"'{'x' * 58}… is too long: 201 characters", "at most 200", ""),
     (
         "open: 10:00",
-        "open: ‸9:00",
+        "open: ‸9am",
         "hours/monday/open",
-        "'9:00' does not have the right form",
+        "'9am' does not have the right form",
         "a time of day on the 24-hour clock as HH:MM",
         "",
     ),
@@ -419,7 +419,7 @@ def test_a_text_may_be_too_long_and_of_the_wrong_form(minimal: Path, schemas: Sc
 
 
 def test_what_is_wrong_with_an_alias_is_told_wherever_it_stands(minimal: Path, schemas: Schemas) -> None:
-    week = "  monday: &day {open: ‸9:00, close: 20:00}\n  friday: ‸*day\n"
+    week = "  monday: &day {open: ‸9am, close: 20:00}\n  friday: ‸*day\n"
     expected = edit(minimal, ("stores/one.yaml", "  monday: {open: 10:00, close: 20:00}\n", week))
     assert [(place(problem), pointer_text(problem.pointer)) for problem in problems(minimal, schemas)] == [
         (expected[0], "hours/monday/open"),

@@ -30,6 +30,9 @@ RUST_REGISTRY = jsonschema_rs.Registry([(schema["$id"], schema) for schema in SC
 # A price is an amount or a range. Editors write it; in answers, which XML carries, each has a place of its own.
 AMOUNT = SCHEMAS["catalog/product.json"]["$defs"]["amount"]
 
+# The stores of an event are listed, or all of them.
+STORES = SCHEMAS["event.json"]["properties"]["stores"]
+
 every_schema = pytest.mark.parametrize("name", SCHEMAS)
 # mobileapp.json is config.json by another name
 every_response = pytest.mark.parametrize("name", ["config.json", *(n for n in SCHEMAS if n.startswith("responses/"))])
@@ -113,7 +116,11 @@ def test_the_document_and_every_property_are_described(name: str) -> None:
 
 @every_schema
 def test_every_place_has_exactly_one_type(name: str) -> None:
-    types = {p: followed(name, s).get("type") for p, s in places(SCHEMAS[name]) if followed(name, s) != AMOUNT}
+    types = {
+        p: followed(name, s).get("type")
+        for p, s in places(SCHEMAS[name])
+        if followed(name, s) not in (AMOUNT, STORES)
+    }
     assert {p: t for p, t in types.items() if not isinstance(t, str) or t not in TYPES} == {}
 
 
@@ -275,6 +282,12 @@ TEXTS: list[tuple[str, str, list[str], list[str]]] = [
     ("store.json", "/$defs/clock", ["00:00", "09:30", "23:59"], ["9:30", "24:00", "09:60", "09:30\n"]),
     (
         "store.json",
+        "/$defs/writtenClock",
+        ["00:00", "09:30", "9:30", "0:00", "23:59"],
+        ["24:00", "09:60", "9:3", "9", "9:30pm", "009:30", "9:30\n"],
+    ),
+    (
+        "store.json",
         "/$defs/day",
         ["2026-11-26", "2028-02-29"],
         ["2026-02-29", "2026-13-01", "20261126", "2026-W48-4", "2026-11-26\n", "0000-01-01"],
@@ -282,8 +295,8 @@ TEXTS: list[tuple[str, str, list[str], list[str]]] = [
     (
         "event.json",
         "/$defs/localTime",
-        ["2026-11-27 06:00"],
-        ["2026-11-27", "2026-11-27T06:00", "2026-11-27 6:00", "2026-13-01 06:00"],
+        ["2026-11-27 06:00", "2026-11-27 6:00"],
+        ["2026-11-27", "2026-11-27T06:00", "2026-11-27 006:00", "2026-11-27 6:0", "2026-13-01 06:00"],
     ),
     (
         "event.json",
@@ -294,11 +307,27 @@ TEXTS: list[tuple[str, str, list[str], list[str]]] = [
     (
         "publish.json",
         "/$defs/moment",
-        ["2026-11-27", "2026-11-27 06:00", "2026-11-27T06:00:00-05:00", "2026-11-27T11:00:00.5Z"],
+        [
+            "2026-11-27",
+            "2026-11-27 06:00",
+            "2026-11-27 6:00",
+            "2026-11-27T06:00:00-05:00",
+            "2026-11-27T11:00:00.5Z",
+            "2026-11-27 06:00 America/Los_Angeles",
+            "2026-11-27 America/Argentina/Buenos_Aires",
+            "2026-11-27 6:00 Etc/GMT+5",
+            "2026-11-27 6:00 store",
+        ],
         [
             "2026-11-27T06:00:00",
+            "2026-11-27T6:00:00Z",
+            "2026-11-27T06:00:00Z store",
             "2026-11-27 06:00:00",
-            "2026-11-27 6:00",
+            "2026-11-27 6:0",
+            "2026-11-27 06:00 ",
+            "2026-11-27 06:00  store",
+            "2026-11-27 06:00 -05:00",
+            "2026-11-27 06:00 Los Angeles",
             "2026-11-27\n",
             "2026-11-27T06:00:00-0500",
             "",

@@ -57,6 +57,8 @@ def made(content: Path, out: Path, at: str = AT, *, fresh: bool = False, jobs: i
 NUMBERS = {"storeId": 0, "storeNumber": 1000, "locationNumber": 2000}
 INSTANTS = [AT, "2026-11-25T12:00:00-05:00", "2026-11-29T23:59:00-05:00", "2026-12-01T12:00:00-05:00"]
 WINDOWS = st.sampled_from([{}, {"publish": {"from": "2026-11-25"}}, {"publish": {"until": "2026-11-24"}}])
+GROUPS = {"home": {"city": ["Boston"]}, "first": {"storeId": [1, 2]}}
+AWAY = {"line1": "1 Main St", "city": "Concord", "state": "NH", "countryCode": "US", "zipCode": "03301"}
 NAMES = st.sampled_from(["Workshop", "Sale", "Sale, again", "1.0"])
 STORES = st.integers(1, 4)
 
@@ -66,7 +68,9 @@ def events(draw: st.DrawFn) -> dict[str, Json]:
     id, by = draw(st.integers(10, 13)), draw(st.sampled_from(sorted(NUMBERS)))
     day = draw(st.sampled_from(["2026-12-04", "2026-12-05"]))
     numbers = [NUMBERS[by] + number for number in draw(st.lists(STORES, min_size=1, max_size=3, unique=True))]
-    at = {"stores": {by: numbers}, "name": draw(NAMES), **draw(WINDOWS)}
+    by_number = {by: numbers}
+    stated = [by_number, by_number, {"group": "home"}, {"group": "first"} | by_number, "all"]
+    at = {"stores": draw(st.sampled_from(stated)), "name": draw(NAMES), **draw(WINDOWS)}
     return {f"events/{id}.yaml": event(id, (), f"{day} 10:00", f"{day} 12:00") | at}
 
 
@@ -74,7 +78,8 @@ def events(draw: st.DrawFn) -> dict[str, Json]:
 def stores(draw: st.DrawFn) -> dict[str, Json]:
     number = draw(STORES)
     more: dict[str, Json] = {"name": draw(NAMES), **draw(WINDOWS)}
-    more |= draw(st.sampled_from([{}, {"features": ["BOPS"]}, {"storeNumber": 1005}, {"storeId": 6}]))
+    others = [{}, {"features": ["BOPS"]}, {"storeNumber": 1005}, {"storeId": 6}, {"address": AWAY}]
+    more |= draw(st.sampled_from(others))
     return {f"stores/{number}.yaml": store(number, **more)}
 
 
@@ -110,12 +115,17 @@ def a_schema() -> Json:
     return {"schemas/responses/stores.json": {**schema, "description": "Of this shop."}}
 
 
+def grouped(**more: Json) -> Json:
+    return site(store_groups=GROUPS, **more)
+
+
 SITES = [
-    site(),
-    site(lifetimes={"default": {"maxAge": 60}, "events_v1": {"maxAge": 900}}),
-    site(base_url="https://other.shop.example"),
-    site(time_zone="Asia/Tokyo"),
-    site(bags={"max_quantity": 5}),
+    grouped(),
+    grouped(lifetimes={"default": {"maxAge": 60}, "events_v1": {"maxAge": 900}}),
+    grouped(base_url="https://other.shop.example"),
+    grouped(time_zone="Asia/Tokyo"),
+    grouped(bags={"max_quantity": 5}),
+    site(store_groups=GROUPS | {"home": {"divisionId": [1], "storeId": [1, 3]}}),
 ]
 WITH_CATALOG = {f"catalog/{name}": value for name, value in catalogs.FILES.items()}
 WITH_CATALOG["promotions/eleven.yaml"] = promotion(11)
@@ -176,7 +186,7 @@ def test_whatever_is_edited_a_release_is_that_of_a_build_that_asks_everything(
     with TemporaryDirectory() as folder:
         content, out, whole = (Path(folder) / name for name in ("content", "dist", "whole"))
         now = {path: value for path, value in start.items() if not path.startswith("stores/")}
-        now |= {f"stores/{number}.yaml": store(number) for number in range(1, 5)}
+        now |= {f"stores/{number}.yaml": store(number) for number in range(1, 5)} | {"site.yaml": grouped()}
         made(rewritten(content, now), out)
         for edit, at in steps:
             if (result := made(rewritten(content, edit(now)), out, at, jobs=jobs)) is None:

@@ -219,6 +219,7 @@ NEEDS_MORE = {
     ("category", "overrideUrl"): "stands only where the type is GoTo",
     ("category", "parent"): "names a category",
     ("category", "overrideCategoryId"): "names a category",
+    ("event", "group"): "names a group of site.yaml",
     ("product", "promotions"): "names a promotion",
     ("product", "badges"): "names a promotion",
     ("product", "members"): "names a product",

@@ -86,8 +86,8 @@ MAX_UNPACKED = click.option(
 AT = click.option(
     "--at",
     metavar="INSTANT",
-    help="Take the content that is live at this instant: 2026-11-27, 2026-11-27 06:00 or "
-    "RFC 3339; default: now.",
+    help="Take the content that is live at this instant: 2026-11-27, 2026-11-27 06:00, "
+    "2026-11-27 06:00 America/Los_Angeles or RFC 3339; default: now.",
 )
 DATABASE_URL = click.option(
     "--database",

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from shopwindow.content import schedule
-from shopwindow.content.documents import Document, Documents
-from shopwindow.content.kinds import Kind, titled, values_at
+from shopwindow.content.documents import Documents
+from shopwindow.content.kinds import Kind, titled
 from shopwindow.content.schedule import ALWAYS, BEGINNING, END, Window
-from shopwindow.problems import Pointer
+from shopwindow.content.zones import Zones
 
 GOES_LIVE, GOES_OFF = "goes live", "goes off"
 """Labels of the two ends of a publish window."""
@@ -75,7 +74,9 @@ def calendar(
     """Return what happens from ``start`` (inclusive) to ``end`` (exclusive)."""
     scheduled = [kind for kind in kinds if not kind.streamed]
     everything = sorted(
-        happening for kind in scheduled for happening in _happenings(documents, kind)
+        happening
+        for kind in scheduled
+        for happening in _happenings(documents, kind, scheduled)
     )
     between = Window(start, end)
     stretches = [
@@ -91,9 +92,11 @@ def calendar(
     )
 
 
-def _happenings(documents: Documents, kind: Kind) -> Iterator[Happening]:
+def _happenings(
+    documents: Documents, kind: Kind, kinds: Sequence[Kind]
+) -> Iterator[Happening]:
     site = documents.zone
-    zones = Zones(documents, kind)
+    zones = Zones(kind, kinds, documents.of)
     for document in documents.of(kind.name):
         name, title = identity(kind, document.value), titled(kind, document.value)
         window = schedule.window(document.value, site)
@@ -101,7 +104,7 @@ def _happenings(documents: Documents, kind: Kind) -> Iterator[Happening]:
             if moment not in (BEGINNING, END):
                 yield Happening(moment, kind.name, name, title, label, site.key)
         if kind.dates is not None:
-            for zone in zones.of(document):
+            for zone in zones.of(document.value, site):
                 for label, moment in kind.dates(document.value, zone):
                     yield Happening(moment, kind.name, name, title, label, zone.key)
 
@@ -109,31 +112,6 @@ def _happenings(documents: Documents, kind: Kind) -> Iterator[Happening]:
 def identity(kind: Kind, value: Mapping[str, Any]) -> str:
     """Return what identifies a document, as text; empty for a kind without ids."""
     return str(value[kind.identity]) if kind.identity else ""
-
-
-class Zones:
-    """The zones in which the dates of a kind's documents are read (Kind.zone_of_dates)."""
-
-    def __init__(self, documents: Documents, kind: Kind) -> None:
-        self._site = documents.zone
-        self._named: list[tuple[Pointer, dict[Any, str]]] = []
-        for reference in kind.references if kind.zone_of_dates else ():
-            zone_of = {
-                target.value[reference.property]: target.value[kind.zone_of_dates]
-                for target in documents.of(reference.kind)
-                if reference.property in target.value
-            }
-            self._named.append((reference.pointer, zone_of))
-
-    def of(self, document: Document) -> list[ZoneInfo]:
-        """Return the zones of one document, in order of their names; mostly one."""
-        names = {
-            zone_of[value]
-            for pointer, zone_of in self._named
-            for _, value in values_at(document.value, pointer)
-            if value in zone_of
-        }
-        return [schedule.zone(name) for name in sorted(names)] or [self._site]
 
 
 # -- stretches of nothing, and of several at once --------------------------------------

@@ -7,6 +7,7 @@ nothing: a rule then needs no care about types, and no mistake is reported twice
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -36,26 +37,31 @@ class Case:
     kinds: Sequence[Kind]
     broken: list[tuple[Document, list[Finding]]] = field(default_factory=list)
     unknown: frozenset[str] = frozenset()
-    zone: ZoneInfo | None = field(init=False)
-    windows: dict[int, Window | None] = field(init=False)
 
     def __post_init__(self) -> None:
         self.kinds = [kind for kind in self.kinds if not kind.streamed]
         self.findings = {id(document): findings for document, findings in self.broken}
+
+    @cached_property
+    def zone(self) -> ZoneInfo | None:
         sites = self.having("site", ("time_zone",))
         try:
-            self.zone = schedule.zone(sites[0].value["time_zone"]) if sites else None
+            return schedule.zone(sites[0].value["time_zone"]) if sites else None
         except (ValueError, KeyError):
-            self.zone = None
-        self.windows = {}
+            return None
+
+    @cached_property
+    def windows(self) -> dict[int, Window | None]:
+        windows: dict[int, Window | None] = {}
         for kind in self.kinds:
             if not kind.scheduled:
                 continue
             for document in self.having(kind.name):
                 if not self.sound(document, ("publish",)):
-                    self.windows[id(document)] = None
+                    windows[id(document)] = None
                 elif "publish" in document.value:
-                    self.windows[id(document)] = self._window(document)
+                    windows[id(document)] = self._window(document)
+        return windows
 
     def _window(self, document: Document) -> Window | None:
         if self.zone is None:

@@ -5,9 +5,10 @@
    (`site`).
 3. Several processes read the other files and check each document by itself (`tree`).
 4. Layered documents are merged with their bases, and checked then (`layers`).
-5. Rules look at all documents together, and indexes at the streamed ones (`rules`,
+5. Groups and other forms that stand for something become what they mean (`resolving`).
+6. Rules look at all documents together, and indexes at the streamed ones (`rules`,
    `feeds`).
-6. What was found is traced to places in files, sorted and described (`locating`).
+7. What was found is traced to places in files, sorted and described (`locating`).
 
 A fault never ends the check. It goes on with what is sound, so that an editor sees all
 problems at once, and leaves out what would only follow from a problem that is reported
@@ -44,6 +45,7 @@ from shopwindow.content.locating import Locator
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
+from shopwindow.content.resolving import resolved
 from shopwindow.content.schema import Schemas
 from shopwindow.content.tree import Parsed
 from shopwindow.content.yaml import Json, Malformed
@@ -174,7 +176,9 @@ class _Check:
         site_document, names = self._site()
         documents = self._documents(site_document, self._read(names))
         incomplete = frozenset(self.by_path[path].kind.name for path in self.unreadable)
-        case = Case(documents, self.interface.kinds, self.broken, incomplete)
+        read = Case(documents, self.interface.kinds, self.broken, incomplete)
+        case = resolved(read)
+        documents = case.documents
 
         self.findings += rules.findings(case, self.interface.rules)
         self.findings += rules.lifetimes(case, self.interface.cached)

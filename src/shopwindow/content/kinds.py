@@ -44,6 +44,33 @@ class Reference:
 
 
 @dataclass(frozen=True)
+class Grouping:
+    """How site.yaml puts documents of a kind into groups.
+
+    ``setting`` is the entry of site.yaml that holds the groups by name. A group lists
+    values of ``properties``, which are pairs of a name and a pointer to the value in a
+    document. A document is in a group that lists its values of all properties which
+    the group has.
+    """
+
+    setting: str
+    properties: tuple[tuple[str, Pointer], ...]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Where a document names documents of another kind by a group, or all of them.
+
+    At ``pointer`` stands an object with lists of ids, to each of which a Reference
+    leads. Beside them or in their place it may have `group`, with the name of a group;
+    and instead of the object there may stand `all`. The other kind has `groups`.
+    """
+
+    pointer: Pointer
+    kind: str
+
+
+@dataclass(frozen=True)
 class Kind:
     """A sort of document: where editors store it, what identifies it, when it is live.
 
@@ -63,9 +90,15 @@ class Kind:
     ``layered`` kind may build on bases by `extends`. A ``streamed`` kind is read one
     document at a time, for there may be millions; only an Index holds it.
 
-    ``references`` are checked, and followed by `uses` and `retire`. ``dates`` are for
-    the calendar. They are read on the clocks of the zone that stands in the property
-    ``zone_of_dates`` of the document that is referred to; without it, of the site's.
+    ``references`` are checked, and followed by `uses` and `retire`. ``groups`` says how
+    site.yaml puts documents of this kind into groups. ``selections`` are where a
+    document names others by such a group, or all of them (`groups`).
+
+    ``zone`` is a property with the time zone of a document. Who refers to it has that
+    zone, too: a publish window may end with the kind's name in place of a zone, and
+    ``dates``, which are for the calendar, are read on its clocks. Without a zone they
+    are read on the site's. ``clocks`` lead to times of day, which may be written with
+    one digit for the hour; a publish window needs no entry.
 
     Three sorts of functions yield findings. ``rules`` state what no schema can:
     ``rule(case, document)``. ``revisions`` compare a document with its value in a
@@ -85,7 +118,10 @@ class Kind:
     streamed: bool = False
     references: tuple[Reference, ...] = ()
     dates: DatesOf | None = None
-    zone_of_dates: str = ""
+    zone: str = ""
+    clocks: tuple[Pointer, ...] = ()
+    groups: Grouping | None = None
+    selections: tuple[Selection, ...] = ()
     rules: tuple[Rule, ...] = ()
     revisions: tuple[Rule, ...] = ()
     notices: tuple[Rule, ...] = ()

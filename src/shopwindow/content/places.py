@@ -118,3 +118,14 @@ def layers_stating(document: Document, pointer: Pointer) -> Iterator[Layer]:
         except (KeyError, IndexError):
             continue
         yield layer
+
+
+def stated_at(document: Document, pointer: Pointer) -> Pointer:
+    """Return the pointer to what an editor wrote for the value at ``pointer``.
+
+    A value that stands for something else is in no layer, such as an id that follows
+    from a group; the nearest value around it is then what was written.
+    """
+    while pointer and not any(layers_stating(document, pointer)):
+        pointer = pointer[:-1]
+    return pointer

@@ -16,7 +16,7 @@ from shopwindow.content.case import Case
 from shopwindow.content.documents import Document, Documents
 from shopwindow.content.editing import FileEdit
 from shopwindow.content.finding import Finding
-from shopwindow.content.kinds import Kind, titled
+from shopwindow.content.kinds import SITE, Kind, titled
 from shopwindow.content.lookup import Shelf, with_id
 from shopwindow.content.uses import names_of_target, naming, uses_of_document
 from shopwindow.content.window_text import Unwritable
@@ -25,8 +25,6 @@ from shopwindow.problems import Failure, Misuse, cut
 
 LIVE = "reference.live"
 """The rule that a document is live no longer than what it names."""
-
-FORMS = "write 2026-12-31, 2026-12-31 18:00 or 2026-12-31T18:00:00-05:00"
 
 AcrossRules = Sequence[Callable[[Case], rules.RuleFindings]]
 
@@ -120,11 +118,11 @@ def retirement(
 def _end(shelf: Shelf, on: str, now: datetime) -> datetime:
     """Return the instant at which the window ends. Raises Misuse."""
     if not shelf.schemas.valid("publish.json", {"until": on}):
-        raise Misuse("on", f"{cut(on)!r} is no day and no instant; {FORMS}")
+        raise Misuse("on", f"{cut(on)!r} is no day and no instant; {schedule.FORMS}")
     try:
         end = schedule.instant(on, shelf.documents.zone, ends=True)
     except (ValueError, OverflowError) as error:
-        raise Misuse("on", f"{on}: {error}; {FORMS}") from None
+        raise Misuse("on", f"{on}: {schedule.misread(on, error)}") from None
     if end <= now:
         raise Misuse("on", f"{on} is past; a document can be retired from today on")
     return end
@@ -261,7 +259,14 @@ def _notes(
     ids = {
         (document.kind, _identity(plan, document)) for document in plan.ends.values()
     }
-    stay = {(use.kind, use.id) for use in uses.places if (use.kind, use.id) not in ids}
+    named_groups = [use.pointer for use in uses.places if use.kind == SITE.name]
+    if named_groups:
+        listed = ", ".join(named_groups)
+        yield (
+            f"it stays in {listed} of site.yaml: documents that name the group are "
+            f"shown at its live {kind.name}s"
+        )
+    stay = {(use.kind, use.id) for use in uses.places if use.kind != SITE.name} - ids
     if stay:
         documents = "1 document" if len(stay) == 1 else f"{len(stay)} documents"
         verb = "names" if len(stay) == 1 else "name"

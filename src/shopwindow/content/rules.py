@@ -8,24 +8,40 @@ everything else about it.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from shopwindow.content import schedule
+from shopwindow.content import groups, schedule, zones
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.expressions import RESERVED_WORDS
 from shopwindow.content.finding import Finding
-from shopwindow.content.kinds import EACH, KEY, Kind, Reference
+from shopwindow.content.kinds import (
+    EACH,
+    KEY,
+    Kind,
+    Reference,
+    Selection,
+    values_at,
+)
+from shopwindow.content.resolving import groupable, zones_of
 from shopwindow.content.schedule import ALWAYS, BEGINNING, Window
 from shopwindow.content.site import RESERVED_NAMES
+from shopwindow.content.zones import Zones
 from shopwindow.problems import Pointer, nearest
 
 RuleFindings = Iterator[tuple[Document, Finding]]
 """What a rule yields: a document, and what is wrong in it."""
+
+LISTED_VALUES = 40
+"""Values that a message lists: three lines of a terminal hold them."""
+
+ZONE = "a zone of the IANA database, such as America/New_York"
+"""What may stand where a time zone is meant."""
 
 DocumentUse = tuple[Document, Pointer, Any]
 """One use of a value that must be unique: the document, where in it, the value."""
@@ -37,7 +53,8 @@ def findings(
     """Yield what all rules find: the engine's, each kind's own, and those ``across``
     kinds.
     """
-    for rule in (_site, _windows, _file_names, _unique, _references, *across):
+    engine = (_site, _windows, _file_names, _unique, _groups, _selections, _references)
+    for rule in (*engine, *across):
         yield from rule(case)
     for kind in case.kinds:
         for own in kind.rules:
@@ -121,12 +138,8 @@ def unknown_zone(pointer: Pointer, name: str) -> Finding | None:
     try:
         schedule.zone(name)
     except ValueError as error:
-        return Finding(
-            "time.zone",
-            pointer,
-            str(error),
-            "a zone of the IANA database, such as America/New_York",
-        )
+        close = schedule.nearest_zone(name)
+        return Finding("time.zone", pointer, str(error), ZONE, nearest=close)
     return None
 
 
@@ -163,19 +176,74 @@ def _windows(case: Case) -> RuleFindings:
     """
     if case.zone is None:
         return
+    words = zones.words(case.kinds)
     for kind in case.kinds:
+        own: Zones | None = None  # of few kinds some document has such a word
         for document in case.having(kind.name) if kind.scheduled else ():
-            if isinstance(document.value, dict) and "publish" in document.value:
-                for finding in _window(case, document, case.zone):
+            if not isinstance(document.value, dict) or "publish" not in document.value:
+                continue
+            publish = dict(case.entries(document, ("publish",)))
+            for end, text in list(publish.items()):
+                word = schedule.zone_name(text)
+                if word in words:
+                    own = own or zones_of(case, kind)
+                    finding = _zone_of_word(document, end, word, own)
+                elif word:
+                    finding = _unknown_zone_of_end(end, word, words)
+                else:
+                    continue
+                if finding:
                     yield document, finding
+                if finding or word in words:
+                    del publish[end]
+            for finding in _window(publish, case.zone):
+                yield document, finding
 
 
-def _window(case: Case, document: Document, zone: ZoneInfo) -> Iterator[Finding]:
-    publish = dict(case.entries(document, ("publish",)))
+def _zone_of_word(
+    document: Document, end: str, word: str, own: Zones
+) -> Finding | None:
+    """Return why the name of a kind in place of a zone means no zone, or None.
+
+    Where the document names nothing that has a zone, that is a problem already.
+    """
+    pointer = ("publish", end)
+    if word not in own.words:
+        found = f"a {document.kind} names no {word}, so {word!r} is no time zone here"
+        return Finding("time.zone", pointer, found, ZONE)
+    counted = own.counted(document.value, word)
+    if len(counted) < 2:
+        return None
+    listed = ", ".join(
+        f"{name} ({number} {word}{'s' * (number != 1)})"
+        for name, number in sorted(counted.items())
+    )
+    found = f"the {word}s of this {document.kind} lie in {len(counted)} zones: {listed}"
+    allowed = f"one document a zone, or one zone's name in place of {word!r}"
+    return Finding("time.zone", pointer, found, allowed)
+
+
+def _unknown_zone_of_end(end: str, name: str, words: Collection[str]) -> Finding | None:
+    """Return what is wrong with the zone that an end of a window names, or None."""
+    finding = unknown_zone(("publish", end), name)
+    if finding is None:
+        return None
+    choices = " or ".join(("a zone of the IANA database", *map(repr, words)))
+    close = schedule.nearest_zone(name, words)
+    return replace(
+        finding, allowed=f"{choices}, such as America/New_York", nearest=close
+    )
+
+
+def _window(publish: Mapping[str, str], zone: ZoneInfo) -> Iterator[Finding]:
+    """Yield what is wrong with the ends of a window, of which some may be left out."""
     moments: dict[str, datetime] = {}
     for end, text in publish.items():
         try:
             moments[end] = schedule.instant(text, zone, ends=end == "until")
+        except schedule.OccursTwice as error:
+            allowed = f"{error.first} or {error.second}"
+            yield Finding("time.exists", ("publish", end), str(error), allowed)
         except ValueError as error:
             found = (
                 str(error)
@@ -238,6 +306,122 @@ def _at_the_same_time(case: Case, document: Document, other: Document) -> bool:
     return mine is not None and theirs is not None and mine.overlaps(theirs)
 
 
+# -- groups ----------------------------------------------------------------------------
+
+
+def _groups(case: Case) -> RuleFindings:
+    """Check that every group in site.yaml has a member, and every value in it a
+    document.
+    """
+    for kind in case.kinds:
+        for site in case.having("site") if kind.groups else ():
+            entries = case.entries(site, (groups.grouping_of(kind).setting,))
+            if entries and _is_complete(case, kind):
+                members = _Members(kind, case.having(kind.name))
+                for name, group in entries:
+                    for finding in members.findings(name, group):
+                        yield site, finding
+
+
+def _is_complete(case: Case, kind: Kind) -> bool:
+    """Return whether it is certain of every document of a kind in which groups it is."""
+    every = len(groupable(case, kind)) == len(case.having(kind.name))
+    return every and kind.name not in case.unknown
+
+
+class _Members:
+    """The documents of which groups of one kind may consist."""
+
+    def __init__(self, kind: Kind, documents: Iterable[Document]) -> None:
+        self._kind, self._grouping = kind, groups.grouping_of(kind)
+        self._values = [document.value for document in documents]
+        self._there: dict[str, dict[Any, str]] = {}
+
+    def _having(self, property: str, pointer: Pointer) -> Mapping[Any, str]:
+        """Return the values that documents have of a property, each with its text."""
+        if property not in self._there:
+            self._there[property] = {
+                stated: str(stated)
+                for value in self._values
+                for _, stated in values_at(value, pointer)
+            }
+        return self._there[property]
+
+    def findings(
+        self, name: str, group: Mapping[str, Sequence[Any]]
+    ) -> Iterator[Finding]:
+        """Yield the values of a group that no document has; or that it is empty."""
+        place: Pointer = (self._grouping.setting, name)
+        all_there = True
+        for property, pointer in self._grouping.properties:
+            there = self._having(property, pointer) if property in group else {}
+            for index, value in enumerate(group.get(property, ())):
+                if value not in there:
+                    all_there = False
+                    yield self._absent((*place, property, index), value, there)
+
+        listed = {property: frozenset(values) for property, values in group.items()}
+        if all_there and not any(
+            groups.contains(self._grouping, listed, value) for value in self._values
+        ):
+            found = f"no {self._kind.name} has one of these values of every property"
+            allowed = f"values that one {self._kind.name} has together"
+            yield Finding("group.empty", place, found, allowed)
+
+    def _absent(
+        self, pointer: Pointer, value: Any, there: Mapping[Any, str]
+    ) -> Finding:
+        """Return the finding about a value in a group that no document has."""
+        kind, property = self._kind.name, str(pointer[-2])
+        found = f"no {kind} has the {property} {value}"
+        close = nearest(str(value), there.values())
+        if property in self._kind.ids:
+            absent = (kind, property, str(value))
+            allowed = f"a {kind}'s number"
+            return Finding(
+                "reference", pointer, found, allowed, nearest=close, absent=absent
+            )
+        allowed = ", ".join(sorted(there.values())[:LISTED_VALUES])
+        return Finding("group.value", pointer, found, allowed, nearest=close)
+
+
+def _selections(case: Case) -> RuleFindings:
+    """Check that documents name groups that site.yaml has, and `all` of what exists."""
+    kinds = {kind.name: kind for kind in case.kinds}
+    for kind in case.kinds:
+        for selection in kind.selections:
+            target = kinds.get(selection.kind)
+            if target is None:
+                continue
+            setting = groups.grouping_of(target).setting
+            sites = case.having("site")
+            names = case.keys(sites[0], (setting,)) or () if sites else None
+            is_none = not case.having(target.name) and target.name not in case.unknown
+            for document in case.having(kind.name, selection.pointer):
+                stated = groups.stated_at(document.value, selection)
+                if stated == groups.ALL and is_none:
+                    found = f"there is no {target.name} at all"
+                    yield document, Finding("reference", selection.pointer, found)
+                name = groups.name_of(stated)
+                if name is not None and names is not None and name not in names:
+                    pointer = (*selection.pointer, groups.GROUP)
+                    yield document, _unknown_group(pointer, name, target, names)
+
+
+def _unknown_group(
+    pointer: Pointer, name: str, target: Kind, names: Collection[str]
+) -> Finding:
+    setting = groups.grouping_of(target).setting
+    listed = ", ".join(list(names)[:LISTED_VALUES])
+    return Finding(
+        "reference",
+        pointer,
+        f"site.yaml has no group {name!r} in {setting}",
+        listed or f"a group of {target.name}s, once site.yaml has one in {setting}",
+        nearest=nearest(name, names),
+    )
+
+
 # -- references ------------------------------------------------------------------------
 
 
@@ -284,7 +468,8 @@ def _references(case: Case) -> RuleFindings:
     referrer.
 
     For a document with several references to one kind, one of them must be live at any
-    time.
+    time. A document that names a group is for whichever members are live: it must only
+    meet one of them at some time.
     """
     targets = _Targets(case)
     kinds = {kind.name: kind for kind in case.kinds if not kind.streamed}
@@ -296,7 +481,12 @@ def _references(case: Case) -> RuleFindings:
         for target, references in by_target.items():
             for document in case.having(kind.name):
                 yield from _of_document(
-                    case, document, kinds[target], references, targets
+                    case,
+                    document,
+                    kinds[target],
+                    references,
+                    kind.selections,
+                    targets,
                 )
 
 
@@ -305,6 +495,7 @@ def _of_document(
     document: Document,
     target: Kind,
     references: list[Reference],
+    selections: Sequence[Selection],
     targets: _Targets,
 ) -> RuleFindings:
     """Check all references of one document to one kind."""
@@ -335,6 +526,15 @@ def _of_document(
                     ),
                 )
     live = case.window(document)
+    if groups.by_group(document, selections, target.name):
+        if live and windows and not any(live.overlaps(window) for window in windows):
+            found = (
+                f"while the {document.kind} is live, none of its {target.name}s ever is"
+            )
+            pointer = _fixed(references[0].pointer)[:1]
+            allowed = f"a publish window that meets one of its {target.name}s'"
+            yield document, Finding("reference.live", pointer, found, allowed)
+        return
     if live and intact and windows and (gap := _uncovered(live, windows)):
         since = (
             "the beginning"

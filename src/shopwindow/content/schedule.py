@@ -6,6 +6,7 @@ is an instant at which a window opens or closes, or at which a clock changes its
 Between two boundaries, builds of the same files write the same release.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -13,6 +14,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from shopwindow.problems import nearest
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 """The start of a window that has none."""
@@ -25,6 +28,81 @@ NEVER = "1970-01-01T00:00:00.000+00:00"
 
 PUBLISHED = "published"
 """The name of the engine's own clock, whose value is what `published` returns."""
+
+
+WRITTEN = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?: (?P<clock>[0-9]{1,2}:[0-9]{2}))?"
+    r"(?: (?P<zone>[A-Za-z][A-Za-z0-9_+/-]*))?"
+)
+"""An instant as editors write it: a day, perhaps a time of day, perhaps a zone."""
+
+_ONE_DIGIT_HOUR = re.compile(
+    r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2} )?)([0-9]:[0-5][0-9](?: .*)?)"
+)
+
+
+class OccursTwice(ValueError):
+    """A local time occurs twice, for the clock goes back.
+
+    ``first`` and ``second`` are the instants that it may mean, as RFC 3339.
+    """
+
+    def __init__(self, text: str, first: datetime, second: datetime) -> None:
+        super().__init__(f"{text} occurs twice in {first.tzinfo}: the clock goes back")
+        self.first, self.second = first.isoformat(), second.isoformat()
+
+
+def full_clock(text: str) -> str:
+    """Return a time of day, or a day and a time, with two digits for the hour.
+
+    `9:00` becomes `09:00`, and `2026-11-27 9:00` becomes `2026-11-27 09:00`. Any other
+    text is returned as it is.
+    """
+    match = _ONE_DIGIT_HOUR.fullmatch(text)
+    return f"{match[1]}0{match[2]}" if match else text
+
+
+def zone_name(text: str) -> str:
+    """Return the zone that a written instant names; empty where it names none."""
+    match = WRITTEN.fullmatch(text)
+    return (match["zone"] if match else None) or ""
+
+
+_US_LETTERS = {
+    letters: place
+    for place, all_letters in (
+        ("America/New_York", "ET EST EDT EASTERN"),
+        ("America/Chicago", "CT CST CDT CENTRAL"),
+        ("America/Denver", "MT MST MDT MOUNTAIN"),
+        ("America/Los_Angeles", "PT PST PDT PACIFIC"),
+    )
+    for letters in all_letters.split()
+}
+"""Letters by which people in the United States call a zone → its name."""
+
+
+@cache
+def zone_names() -> tuple[str, ...]:
+    """Return the names of all time zones of the IANA database."""
+    names = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8")
+    return tuple(names.split())
+
+
+def nearest_zone(name: str, others: Iterable[str] = ()) -> str:
+    """Return the zone, or one of some other words, that ``name`` may stand for.
+
+    People know a zone by its city, or in the United States by its letters. Empty where
+    nothing is like it.
+    """
+    if name.upper() in _US_LETTERS:
+        return _US_LETTERS[name.upper()]
+    places = [place for place in zone_names() if "/" in place]
+    word = name.casefold()
+    for place in places:
+        if word in (place.casefold(), place.rpartition("/")[2].casefold()):
+            return place
+    return nearest(name, [*places, *others])
 
 
 @cache
@@ -68,20 +146,58 @@ def first_instant(day: date, where: ZoneInfo) -> datetime:
 def instant(text: str, where: ZoneInfo, *, ends: bool = False) -> datetime:
     """Return the instant that an editor wrote.
 
-    ``text`` is RFC 3339 with an offset, or `YYYY-MM-DD HH:MM` on the clocks of
-    ``where``, or a day. A day stands for its first instant. With ``ends`` it stands for
-    the first instant of the next day, because the last day of a window belongs to the
-    window. Raises ValueError for what does not exist.
+    ``text`` is RFC 3339 with an offset, or a day, or a day and a time. These two may
+    name the zone on whose clocks they are read; by default it is ``where``. A day
+    stands for its first instant. With ``ends`` it stands for the first instant of the
+    next day, because the last day of a window belongs to the window.
+
+    Raises ValueError for what does not exist, and OccursTwice for a time that does so
+    in a zone that ``text`` names.
     """
-    if "T" in text:
+    written = WRITTEN.fullmatch(text)
+    if written is None:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
             raise ValueError(f"{text} has no offset, which names the zone")
         return moment.astimezone(UTC)
-    if " " in text:
-        return local_time(text, where)
-    day = date.fromisoformat(text)
+    if written["zone"]:
+        where = zone(written["zone"])
+    if written["clock"]:
+        local = f"{written['day']} {written['clock']}"
+        if written["zone"]:
+            _require_once(local, where)
+        return local_time(local, where)
+    day = date.fromisoformat(written["day"])
     return first_instant(day + timedelta(days=1) if ends else day, where)
+
+
+FORMS = (
+    "write 2026-11-27, 2026-11-27 06:00, 2026-11-27 06:00 America/Los_Angeles or "
+    "2026-11-27T06:00:00-05:00"
+)
+"""How an instant may be written."""
+
+
+def misread(text: str, error: Exception) -> str:
+    """Return why a text is no instant, and what to write instead."""
+    if isinstance(error, OccursTwice):
+        return f"{error}; write {error.first} or {error.second}"
+    name = zone_name(text)
+    close = nearest_zone(name) if name and name in str(error) else ""
+    return f"{error}; did you mean {close}?" if close else f"{error}; {FORMS}"
+
+
+def _require_once(text: str, where: ZoneInfo) -> None:
+    """Raise OccursTwice for a local time that does, when clocks go back.
+
+    Who names a zone means one instant. Without a zone it is the first of the two, which
+    is a rule that content has relied on (`local_time`).
+    """
+    naive = datetime.strptime(text, "%Y-%m-%d %H:%M")
+    first, second = (naive.replace(tzinfo=where, fold=fold) for fold in (0, 1))
+    # Where the clocks jump over it, the second comes before the first.
+    if first.astimezone(UTC) < second.astimezone(UTC):
+        raise OccursTwice(text, first, second)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,12 @@ import orjson
 
 from shopwindow.content import expressions, yaml
 from shopwindow.content.characters import XML_TEXT, not_xml
+from shopwindow.content.documents import at
 from shopwindow.content.finding import Finding
+from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.listing import Source
 from shopwindow.content.processes import Progress, processors, shared
+from shopwindow.content.schedule import full_clock
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Place, Pointer, Problem
@@ -208,6 +211,7 @@ def _read(
         parsed.lost = True
 
     documents = parsed.documents
+    _fill_clocks(documents, source.kind)
     # Copied to its own length: orjson's buffers are several times as long.
     data = b"%b" % orjson.dumps(documents)
     if _may_break_xml(data):
@@ -218,6 +222,24 @@ def _read(
         and all(schemas.valid(source.kind.schema, document) for document in documents)
     )
     return parsed, data
+
+
+_WINDOW = (("publish", "from"), ("publish", "until"))
+"""Where a publish window has times of day."""
+
+
+def _fill_clocks(documents: list[Json], kind: Kind) -> None:
+    """Give times of day in freshly read documents two digits for the hour.
+
+    The schemas take one, too. From here on a time has one spelling, so text compares as
+    time does, and what is served does not depend on how it was written.
+    """
+    pointers = (*kind.clocks, *(_WINDOW if kind.scheduled else ()))
+    for document in documents:
+        for pointer in pointers:
+            for place, text in values_at(document, pointer):
+                if isinstance(text, str) and (filled := full_clock(text)) != text:
+                    at(document, place[:-1])[place[-1]] = filled
 
 
 def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:

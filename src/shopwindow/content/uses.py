@@ -7,14 +7,14 @@ listed. Lines of feeds, of which there may be millions, are only counted.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from shopwindow.content import expressions, tree
+from shopwindow.content import expressions, groups, tree
 from shopwindow.content.documents import Document, at
 from shopwindow.content.kinds import SITE, Kind, titled, values_at
 from shopwindow.content.lookup import Held, Shelf, suggestion, with_id
-from shopwindow.content.places import Files, layers_stating
+from shopwindow.content.places import Files, layers_stating, stated_at
 from shopwindow.content.shape import Shape
 from shopwindow.content.streams import names_of, streamed
 from shopwindow.content.yaml import Json, Malformed
@@ -99,8 +99,8 @@ def naming(value: Json, names: Mapping[Pointer, Collection[str]]) -> Iterator[Po
 
 
 def uses_of_document(shelf: Shelf, kinds: Iterable[Kind], kind: Kind, id: str) -> Uses:
-    """Return what names the documents of a kind with an id. Raises Misuse where there
-    is none.
+    """Return what names the documents of a kind with an id, and the groups in
+    site.yaml that they are in. Raises Misuse where there is none.
     """
     values = [held.value for held in with_id(shelf, kind, id)]
     by_kind = {}
@@ -110,13 +110,28 @@ def uses_of_document(shelf: Shelf, kinds: Iterable[Kind], kind: Kind, id: str) -
     texts = {
         text for names in by_kind.values() for each in names.values() for text in each
     }
-    return _uses(
+    uses = _uses(
         shelf,
         [other for other in kinds if other.name in by_kind],
         f"{kind.name} {id}",
         texts,
         lambda document: naming(document.value, by_kind[document.kind]),
     )
+    return replace(uses, places=(*_in_groups(shelf, kind, values), *uses.places))
+
+
+def _in_groups(
+    shelf: Shelf, kind: Kind, values: Iterable[Mapping[str, Any]]
+) -> Iterator[Use]:
+    """Yield the groups in site.yaml that documents of a kind are in."""
+    if kind.groups is None:
+        return
+    site = shelf.documents.site
+    names = {
+        name for value in values for name in groups.containing(kind, site.value, value)
+    }
+    pointers = ((kind.groups.setting, name) for name in sorted(names))
+    yield from _places(Held(site), SITE, pointers, shelf.files)
 
 
 # -- attributes ------------------------------------------------------------------------
@@ -259,9 +274,10 @@ def _uses(
 
 
 def _places(
-    held: Held, kind: Kind, pointers: Iterator[Pointer], files: Files
+    held: Held, kind: Kind, pointers: Iterable[Pointer], files: Files
 ) -> Iterator[Use]:
-    for pointer in pointers:
+    stated = dict.fromkeys(stated_at(held.document, pointer) for pointer in pointers)
+    for pointer in stated:
         layer = next(layers_stating(held.document, pointer), held.document.layers[-1])
         place = files.place(layer, pointer)
         id, title = _called(kind, held.value)

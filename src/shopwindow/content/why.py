@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import orjson
+
 from shopwindow.content import expressions, tree
 from shopwindow.content.documents import Layer, at
 from shopwindow.content.history import Commit, last_commit
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.listing import COMPRESSED
 from shopwindow.content.lookup import Held, Shelf, pointer_in, with_id
-from shopwindow.content.places import Files, layers_stating
+from shopwindow.content.places import Files, layers_stating, stated_at
 from shopwindow.content.yaml import Json, Malformed
 from shopwindow.problems import Misuse, Pointer, pointer_text
 
@@ -18,8 +20,9 @@ from shopwindow.problems import Misuse, Pointer, pointer_text
 class Statement:
     """What one file says about a value.
 
-    ``path`` is below the content folder. ``line`` counts from 1. ``expression`` is the
-    text as it is written, where ``value`` is what its expressions give; else empty.
+    ``path`` is below the content folder. ``line`` counts from 1. ``expression`` is what
+    is written there, where ``value`` is what it stands for: a text with expressions, a
+    group, a zone that is that of a store; else empty.
     ``commit`` is the one that last changed these lines; None where git has no answer.
     """
 
@@ -85,7 +88,8 @@ def explanations(shelf: Shelf, kind: Kind, id: str, pointer: str) -> list[Explan
 
 def _statements(held: Held, pointer: Pointer, files: Files) -> Iterator[Statement]:
     """Yield what the layers of a document say at a place."""
-    whole = (*held.within, *pointer)
+    whole = stated_at(held.document, (*held.within, *pointer))
+    meant = at(held.document.value, whole)
     for layer in layers_stating(held.document, whole):
         value = at(layer.value, whole)
         file = (files.folder / layer.path).resolve()
@@ -96,8 +100,10 @@ def _statements(held: Held, pointer: Pointer, files: Files) -> Iterator[Statemen
             continue
         first, last = _lines(layer, whole, files)
         commit = last_commit(file, first, last)
-        expression = _expression(layer, whole, files)
-        yield Statement(layer.path, first, value, expression, commit)
+        written = _expression(layer, whole, files)
+        if not written and len(held.document.layers) == 1 and value != meant:
+            written = value if isinstance(value, str) else orjson.dumps(value).decode()
+        yield Statement(layer.path, first, value, written, commit)
 
 
 def _lines(layer: Layer, pointer: Pointer, files: Files) -> tuple[int, int]:

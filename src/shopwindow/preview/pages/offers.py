@@ -12,9 +12,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from shopwindow.content import schedule
-from shopwindow.content.calendar import Zones
 from shopwindow.content.documents import Document
 from shopwindow.content.schedule import Window
+from shopwindow.content.zones import Zones
 from shopwindow.preview import drawing
 from shopwindow.preview.pages.documents import PER_PAGE, number
 from shopwindow.preview.visit import Page, Visit
@@ -95,9 +95,10 @@ def _cards(visit: Visit, kind: str, identity: str, dates: Any) -> Iterator[Card]
     documents = visit.snapshot.documents
     if documents is None:
         return
-    zones = Zones(documents, visit.snapshot.interface.kind[kind])
+    interface = visit.snapshot.interface
+    zones = Zones(interface.kind[kind], interface.kinds, documents.of)
     for document in documents.of(kind):
-        zone = zones.of(document)[0]
+        zone = zones.of(document.value, documents.zone)[0]
         start, end = dates(document.value, zone)
         window = Window(start or schedule.BEGINNING, end or schedule.END)
         state = "live" if visit.moment in window else "ended"

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
-from shopwindow.content.kinds import EACH, Kind, Reference
+from shopwindow.content.kinds import EACH, Kind, Reference, Selection
 from shopwindow.content.schedule import local_time
 from shopwindow.retail.storefront import STORE_NUMBERS
 
@@ -61,6 +61,7 @@ EVENT = Kind(
         Reference(("stores", number, EACH), "store", number) for number in STORE_NUMBERS
     ),
     dates=dates,
-    zone_of_dates="timeZone",
+    clocks=(("start",), ("finish",)),
+    selections=(Selection(("stores",), "store"),),
     rules=(times,),
 )

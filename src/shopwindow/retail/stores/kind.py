@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
-from shopwindow.content.kinds import Kind
+from shopwindow.content.kinds import EACH, Grouping, Kind
 from shopwindow.content.rules import unknown_zone
 from shopwindow.problems import Pointer
-from shopwindow.retail.storefront import STORE_NUMBERS
+from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 
 def time_zone(case: Case, store: Document) -> Iterator[Finding]:
@@ -49,11 +49,32 @@ def _in_order(pointer: Pointer, hours: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
+GROUPS = Grouping(
+    "store_groups",
+    (
+        ("state", ("address", "state")),
+        ("city", ("address", "city")),
+        ("divisionId", ("divisionId",)),
+        ("timeZone", ("timeZone",)),
+        ("features", ("features", EACH)),
+        *((number, (number,)) for number in STORE_NUMBERS),
+    ),
+)
+"""Groups of stores in site.yaml: by where stores are and what they offer, or by their
+numbers.
+"""
+
 STORE = Kind(
     name="store",
     folder="stores",
     schema="store.json",
     ids=STORE_NUMBERS,
     title=("name",),
+    zone="timeZone",
+    clocks=(
+        *(("hours", day, end) for day in WEEKDAYS for end in ("open", "close")),
+        *(("exceptions", EACH, end) for end in ("open", "close")),
+    ),
+    groups=GROUPS,
     rules=(time_zone, opening_hours),
 )

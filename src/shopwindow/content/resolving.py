@@ -1,0 +1,92 @@
+"""Puts what is meant into the place of what stands for it, once all files are read.
+
+Two forms mean something only beside other documents: a group of stores, and a zone
+that is that of a store. Here each becomes what it means: ids, and the name of a zone.
+Rules, answers, releases and differences see only that.
+
+What cannot be resolved stays as it is written, and rules say why
+(`rules._selections`, `rules._windows`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+
+from shopwindow.content import groups, zones
+from shopwindow.content.case import Case
+from shopwindow.content.documents import Document
+from shopwindow.content.groups import Groups
+from shopwindow.content.kinds import Kind
+from shopwindow.content.zones import Zones
+
+
+def resolved(case: Case) -> Case:
+    """Return the documents of a check with every group and every zone by its kind
+    resolved.
+    """
+    work = _Resolving(case)
+    documents = replace(
+        case.documents,
+        by_kind={
+            name: [work.document(document) for document in listed]
+            for name, listed in case.documents.by_kind.items()
+        },
+    )
+    broken = [(work.document(document), findings) for document, findings in case.broken]
+    return Case(documents, case.kinds, broken, case.unknown)
+
+
+def groups_of(case: Case, kind: Kind) -> Groups | None:
+    """Return the groups of a kind that are sound; None where site.yaml is not read."""
+    grouping = groups.grouping_of(kind)
+    for site in case.having("site"):
+        entries = dict(case.entries(site, (grouping.setting,)))
+        return Groups(kind, entries, groupable(case, kind))
+    return None
+
+
+def groupable(case: Case, kind: Kind) -> list[Document]:
+    """Return the documents of a kind of which it is certain what groups they are in."""
+    parts = {pointer[:1] for _, pointer in groups.grouping_of(kind).properties}
+    return case.having(kind.name, (str(kind.identity),), *sorted(parts))
+
+
+class _Resolving:
+    """The groups and zones of a case, each looked up when a document needs it."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._kinds: Mapping[str, Kind] = {kind.name: kind for kind in case.kinds}
+        self._words = zones.words(case.kinds)
+        self._groups = cache(lambda name: groups_of(case, self._kinds[name]))
+        self._zones = cache(lambda name: zones_of(case, self._kinds[name]))
+
+    def document(self, document: Document) -> Document:
+        """Return a document with what it stands for; itself where that is the same."""
+        kind = self._kinds.get(document.kind)
+        if kind is None or not isinstance(document.value, dict):
+            return document
+        value = document.value
+        for selection in kind.selections:
+            stated = groups.stated_at(value, selection)
+            if selection.kind not in self._kinds or not groups.names_group(stated):
+                continue
+            known = self._groups(selection.kind)
+            if known and self._case.sound(document, selection.pointer):
+                value = groups.selected(value, selection, known)
+        if (
+            kind.scheduled
+            and "publish" in value
+            and zones.has_word(value, self._words)
+            and self._case.sound(document, ("publish",))
+        ):
+            value = zones.named(value, self._zones(kind.name))
+        return document if value is document.value else document._replace(value=value)
+
+
+def zones_of(case: Case, kind: Kind) -> Zones:
+    """Return the zones of a kind's documents, as far as they are sound."""
+    by_name = {other.name: other for other in case.kinds}
+    return Zones(
+        kind, case.kinds, lambda name: case.having(name, (by_name[name].zone,))
+    )
