@@ -16,6 +16,7 @@ from shopwindow.catalog.reviews import OPERATIONS as REVIEWS
 from shopwindow.catalog.search import OPERATIONS as SEARCH
 from shopwindow.catalog.status import OPERATIONS as STATUS
 from shopwindow.interface.interface import Interface
+from shopwindow.interface.operation import in_family
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.retail.apps import kind as apps
 from shopwindow.retail.apps.operations import OPERATIONS as APPS
@@ -37,27 +38,31 @@ from shopwindow.retail.storefront import WEEK, events_by_store, grid_of_stores
 from shopwindow.retail.stores.kind import STORE
 from shopwindow.retail.stores.operations import OPERATIONS as STORES
 
+CATALOG_OPERATIONS = (
+    *CATEGORIES,
+    *PRODUCTS,
+    *RECOMMENDATIONS,
+    *REVIEWS,
+    *SEARCH,
+    *AVAILABILITY,
+    *STATUS,
+)
+
 INTERFACE = Interface(
     title="Retail Mobile, Store and Order Utility Service Interface",
     version="1",
     kinds=(apps.APP, STORE, EVENT, promotions.PROMOTION, *CATALOG_KINDS),
     operations=(
-        *APPS,
-        *CONSENTS,
-        *MOBILELOG,
-        *EVENTS,
-        *STORES,
-        *PROMOTIONS,
-        *SHARING,
-        *CODES,
-        *BAGS,
-        *CATEGORIES,
-        *PRODUCTS,
-        *RECOMMENDATIONS,
-        *REVIEWS,
-        *SEARCH,
-        *AVAILABILITY,
-        *STATUS,
+        *in_family("Applications", APPS),
+        *in_family("Opt-ins", CONSENTS),
+        *in_family("Mobile log", MOBILELOG),
+        *in_family("Store events", EVENTS),
+        *in_family("Stores", STORES),
+        *in_family("Promotions", PROMOTIONS),
+        *in_family("Sharing", SHARING),
+        *in_family("Single-use codes", CODES),
+        *in_family("Bags", BAGS),
+        *in_family("Catalog", CATALOG_OPERATIONS),
     ),
     rules=(*apps.RULES, *promotions.RULES),
     clocks=(WEEK,),

@@ -16,7 +16,7 @@ from releases import SAMPLE, Json, built, shopwindow
 from served import called
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
-from shopwindow.interface.operation import FromContent
+from shopwindow.interface.operation import AnyOf, FromContent, OnlyOne
 from shopwindow.service.database.opening import open_database
 from shopwindow.service.logfile import LogFile
 from shopwindow.service.running import Backstage
@@ -34,6 +34,12 @@ def document(out: Path) -> Json:
     ran = shopwindow("edge", "openapi", "--out", out)
     assert (ran.status, ran.err) == (0, "")
     return json.loads(ran.out)
+
+
+@pytest.fixture(scope="module")
+def sample_document(sample_out: Path) -> Json:
+    """What `shopwindow edge openapi` prints for the sample's release."""
+    return json.loads(shopwindow("edge", "openapi", "--out", sample_out).out)
 
 
 def sample_key(application: str) -> str:
@@ -192,7 +198,7 @@ def test_a_schema_of_the_content_folder_is_told(out: Path, tmp_path: Path) -> No
     schema = {**json.loads((shipped("schemas") / "config.json").read_bytes()), "description": "Of this shop."}
     write(tmp_path, {"schemas/config.json": json.dumps(schema)})
     printed = json.loads(shopwindow("edge", "openapi", "--out", out, "--content", tmp_path).out)
-    assert printed["components"]["schemas"]["config"]["description"] == "Of this shop."
+    assert printed["components"]["schemas"]["Config"]["description"] == "Of this shop."
 
 
 def test_the_document_has_the_title_and_the_version_of_the_interface(document: Json) -> None:
@@ -218,23 +224,119 @@ def texts(parameter: Json, value: Json) -> str:
 
 
 @pytest.fixture(scope="module")
-def examples(document: Json) -> dict[str, dict[str, str]]:
-    """Path → parameter → its example as it is written."""
+def examples(sample_document: Json) -> dict[str, dict[str, str]]:
+    """Path → parameter → its example as it is written, for the sample's release."""
     return {
-        path: {each["name"]: texts(each, each["example"]) for each in asked(read)}
-        for path, read in reads(document).items()
+        path: {each["name"]: texts(each, each["example"]) for each in asked(read) if "example" in each}
+        for path, read in reads(sample_document).items()
     }
 
 
+def without_example() -> set[tuple[str, str]]:
+    """Operation and parameter: what changes an answer's form, and the same thing said in another way."""
+    forms = {
+        (operation.name, each.name)
+        for operation in INTERFACE.operations
+        for each in operation.parameters
+        if each.name in ("callback", "_fields") or each.alternative
+    }
+    others = {
+        (operation.name, name)
+        for operation in INTERFACE.operations
+        for rule in operation.rules
+        if isinstance(rule, AnyOf | OnlyOne)
+        for name in (rule.names[1:] if isinstance(rule, AnyOf) or rule.required else rule.names)
+    }
+    return forms | others
+
+
 def test_every_parameter_has_an_example_that_its_schema_admits(document: Json) -> None:
-    odd = [
-        (path, method, each["name"], each.get("example"))
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
+    missing = {
+        (operation["operationId"], each["name"])
+        for operation in operations(document)
         for each in asked(operation)
-        if "example" not in each or not valid(each["example"], each["schema"])
+        if "example" not in each
+    }
+    odd = [
+        (operation["operationId"], each["name"], each["example"])
+        for operation in operations(document)
+        for each in asked(operation)
+        if "example" in each and not valid(each["example"], each["schema"])
     ]
-    assert odd == []
+    expected = without_example()
+    assert (missing - expected, expected - missing, odd) == (set(), set(), [])
+
+
+def operations(document: Json) -> list[Json]:
+    return [operation for methods in document["paths"].values() for operation in methods.values()]
+
+
+def test_every_reference_leads_to_a_named_component(document: Json) -> None:
+    text = json.dumps(document["paths"]) + json.dumps(document["components"])
+    references = set(re.findall(r'"\$ref": "([^"]*)"', text))
+    components = {
+        f"#/components/{sort}/{name}" for sort in ("schemas", "responses") for name in document["components"][sort]
+    }
+    names = set(document["components"]["schemas"])
+    assert (references - components, {name for name in names if not re.fullmatch("[A-Z][A-Za-z0-9]*", name)}) == (
+        set(),
+        set(),
+    )
+
+
+def test_every_object_with_listed_properties_is_a_component(document: Json) -> None:
+    nameless = [
+        (name, pointer)
+        for name, schema in document["components"]["schemas"].items()
+        for pointer, part in parts(schema)
+        if pointer and part.get("type") == "object" and "properties" in part
+    ]
+    assert nameless == []
+
+
+def parts(schema: Json, pointer: str = "") -> Iterator[tuple[str, Json]]:
+    """Every object in a schema, the schema itself first."""
+    if isinstance(schema, dict):
+        yield pointer, schema
+        for key, part in schema.items():
+            yield from parts(part, f"{pointer}/{key}")
+    elif isinstance(schema, list):
+        for number, part in enumerate(schema):
+            yield from parts(part, f"{pointer}/{number}")
+
+
+def test_no_schema_for_editors_is_in_the_document(document: Json) -> None:
+    whole = {"apiKeys", "extends", "publish"}  # an application's digests, its bases, a window
+    shown = [name for name, schema in document["components"]["schemas"].items() if whole & set(schema["properties"])]
+    assert shown == []
+
+
+def test_operations_are_tagged_with_their_families(document: Json) -> None:
+    told = {operation["operationId"]: operation["tags"] for operation in operations(document)}
+    assert told == {operation.name: [operation.family] for operation in INTERFACE.operations}
+    assert [tag["name"] for tag in document["tags"]] == list(
+        dict.fromkeys(operation.family for operation in INTERFACE.operations)
+    )
+
+
+def test_examples_of_answers_and_bodies_are_of_their_schemas(sample_document: Json) -> None:
+    document = sample_document
+    medias = [
+        (operation["operationId"], part["content"]["application/json"])
+        for operation in operations(document)
+        for part in (operation["responses"]["200"], operation.get("requestBody"))
+        if part
+    ]
+    without = [name for name, media in medias if "example" not in media]
+    odd = [
+        (name, error.message)
+        for name, media in medias
+        if "example" in media
+        for error in Draft202012Validator({**media["schema"], "components": document["components"]}).iter_errors(
+            media["example"]
+        )
+    ]
+    assert (without, odd) == ([], [])
 
 
 def valid(value: Json, schema: Json) -> bool:
@@ -263,17 +365,14 @@ def test_the_roots_of_xml_are_told(document: Json) -> None:
     item = "/order/v1/bags/{bagGuid}/items/{sequenceNumber}"
     told = [body("/store/v1/events"), body("/v2/store/event"), body(item, "delete"), body("/v3/order/supc", "put")]
     assert told == [
-        {"$ref": f"{schemas}/responses.events_v1/properties/events", "xml": {"name": "events"}},
-        {"$ref": f"{schemas}/responses.events_v2", "xml": {"name": "response"}},
-        {
-            "$ref": f"{schemas}/requests.bag_remove/properties/deleteitemsrequest",
-            "xml": {"name": "deleteitemsrequest"},
-        },
-        {"$ref": f"{schemas}/requests.supc", "xml": {"name": "request"}},
+        {"$ref": f"{schemas}/EventsV1Events", "xml": {"name": "events"}},
+        {"$ref": f"{schemas}/EventsV2", "xml": {"name": "response"}},
+        {"$ref": f"{schemas}/BagRemoveRequestDeleteitemsrequest", "xml": {"name": "deleteitemsrequest"}},
+        {"$ref": f"{schemas}/SupcRequest", "xml": {"name": "request"}},
     ]
 
 
-NEEDED = ("storeId", "latitude", "longitude", "city", "state", "upc", "searchphrase", "productId")
+NEEDED = ("storeId", "locationNumber", "latitude", "longitude", "city", "state", "upc", "searchphrase", "productId")
 """Without one of these some operation answers nothing, or not without the other."""
 
 
@@ -327,7 +426,7 @@ def test_a_cookie_is_told_where_site_yaml_names_one(tmp_path: Path) -> None:
     told = json.loads(shopwindow("edge", "openapi", "--out", tmp_path / "dist").out)
     cookies = [(each["name"], each["in"]) for each in told["paths"]["/v3/order/supc"]["put"]["parameters"]]
     assert list(OpenAPIV31SpecValidator(told).iter_errors()) == []
-    assert (cookies, told["components"]["schemas"]["requests.supc"]["required"]) == (
+    assert (cookies, told["components"]["schemas"]["SupcRequest"]["required"]) == (
         [("supc", "cookie")],
         ["orderNumber", "reservationId"],
     )
@@ -335,17 +434,15 @@ def test_a_cookie_is_told_where_site_yaml_names_one(tmp_path: Path) -> None:
 
 def test_bodies_are_told_as_they_are_really_accepted(document: Json) -> None:
     schemas = document["components"]["schemas"]
-    items = schemas["requests.bag_add"]["properties"]["item"]["anyOf"]
+    items = schemas["BagAddRequest"]["properties"]["item"]
     text = {"type": "string", "pattern": "^[1-9][0-9]{0,15}$"}
     quantity = {"type": "integer", "minimum": 1, "maximum": 100000}
-    assert [each["type"] for each in items] == ["array", "object"]
-    assert items[0]["items"] == items[1]
-    assert items[1]["properties"]["quantity"] == {
+    assert (items["type"], items["items"]) == ("array", {"$ref": "#/components/schemas/BagAddRequestItem"})
+    assert schemas["BagAddRequestItem"]["properties"]["quantity"] == {
         "description": "How many of it to add.",
         "anyOf": [quantity, text],
     }
-    assert [each["type"] for each in schemas["requests.supc"]["properties"]["reservationId"]["anyOf"]] == [
+    assert [each["type"] for each in schemas["SupcRequest"]["properties"]["reservationId"]["anyOf"]] == [
         "string",
         "integer",
     ]
-    assert [name for name, schema in schemas.items() if '"x-single"' in json.dumps(schema)] == []

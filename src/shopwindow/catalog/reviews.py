@@ -135,6 +135,7 @@ OPERATIONS = (
                 "numberOfReviewsRequested",
                 Count(MAX_REVIEWS),
                 "The same by another name, where that is not given.",
+                alternative=True,
             ),
             Parameter("pageNumber", Count(), "Which page.", default=1),
             CALLBACK,

@@ -1,18 +1,18 @@
 """The interface as an OpenAPI 3.1 document.
 
 How this works. An operation describes its parameters, its rules and the schemas of its
-body and response, so the document needs no list of its own. Schemas are taken over as
-they are, under the names of their files: a reference to another file becomes a
-reference into the document, and that file is taken over, too. Responses with an error
-are described once for each status, and referred to.
+body and response, so the document needs no list of its own. Its
+schemas become components (`components`). Responses with an error are described once
+for each status, and referred to.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from urllib.parse import urldefrag, urljoin
 
 from shopwindow.content.documents import Content
-from shopwindow.content.schema import BASE, Schemas
+from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json
+from shopwindow.edge.components import Components
+from shopwindow.edge.samples import Sample, alternatives, example, is_plain, sample
 from shopwindow.interface.answer import (
     API_KEY_HEADER,
     ERROR_CODES,
@@ -77,6 +77,7 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
     of the interface.
     """
     operations = interface.operations
+    components = Components(schemas)
     asks_for_key = interface.applications is not None
     codes = [
         name
@@ -88,9 +89,15 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
         "Every operation needs an application's API key. " if asks_for_key else ""
     )
     for operation in operations:
+        sampled = sample(interface, operation, content)
         paths.setdefault(f"/{operation.path}", {})[operation.method.lower()] = (
-            _operation(operation, codes, content, schemas)
+            _operation(operation, codes, content, components, sampled)
         )
+    families = dict.fromkeys(each.family for each in operations if each.family)
+    errors = {
+        names[0]: _error(names, components) for names in _by_status(codes).values()
+    }
+    _relieve_of_cookies(components, operations, content)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -100,38 +107,27 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
         },
         "servers": [{"url": content.setting("base_url")}],
         **({"security": [{"key": []}]} if asks_for_key else {}),
+        "tags": [{"name": name} for name in families],
         "paths": paths,
         "components": {
             **({"securitySchemes": {"key": _API_KEY}} if asks_for_key else {}),
-            "schemas": _without_cookies(
-                _schemas(schemas, _files(operations)), operations, content
-            ),
-            "responses": {
-                names[0]: _error(names, schemas) for names in _by_status(codes).values()
-            },
+            "schemas": dict(sorted(components.schemas.items())),
+            "responses": errors,
         },
     }
 
 
-def _without_cookies(
-    schemas: dict[str, Json], operations: Iterable[Operation], content: Content
-) -> dict[str, Json]:
-    """Return the schemas, in which a body requires no property that a cookie may give."""
+def _relieve_of_cookies(
+    components: Components, operations: Iterable[Operation], content: Content
+) -> None:
+    """Let a body do without a property that a cookie may give."""
     for operation in operations:
         if operation.cookie and content.setting(operation.cookie.setting):
-            schema = schemas[_name(operation.request_schema)]
+            schema = components.schemas[components.name(operation.request_schema)]
             by_cookie = operation.cookie.property
             schema["required"] = [
                 name for name in schema["required"] if name != by_cookie
             ]
-    return schemas
-
-
-def _files(operations: Iterable[Operation]) -> set[str]:
-    """Return the files of the schemas of all responses and bodies."""
-    responses = {operation.schema for operation in operations}
-    bodies = {operation.request_schema for operation in operations if operation.body}
-    return responses | bodies | {ERROR_SCHEMA, FAILURE_SCHEMA}
 
 
 def _by_status(names: Iterable[str]) -> dict[str, list[str]]:
@@ -146,13 +142,21 @@ _API_KEY = {"type": "apiKey", "in": "header", "name": API_KEY_HEADER}
 
 
 def _operation(
-    operation: Operation, codes: Iterable[str], content: Content, schemas: Schemas
+    operation: Operation,
+    codes: Iterable[str],
+    content: Content,
+    components: Components,
+    sampled: Sample,
 ) -> Json:
-    parameters = [
-        _parameter(operation, parameter) for parameter in operation.parameters
-    ]
+    without_example = alternatives(operation)
+    parameters = []
+    for parameter in operation.parameters:
+        text = sampled.texts.get(parameter.name, "")
+        if not text and parameter.name not in without_example and is_plain(parameter):
+            text = example(parameter)
+        parameters.append(_parameter(operation, parameter, text))
     is_read = isinstance(operation.source, FromContent)
-    responses: dict[str, Json] = {"200": _success(operation, schemas)}
+    responses: dict[str, Json] = {"200": _success(operation, components, sampled.value)}
     if is_read:
         responses["304"] = {
             "description": "The client has this answer already (If-None-Match)."
@@ -167,11 +171,12 @@ def _operation(
     if operation.own_failures:
         failure = {
             "description": "Why not.",
-            "content": _media(FAILURE_SCHEMA, schemas),
+            "content": _media(FAILURE_SCHEMA, components),
         }
         responses = {"200": responses["200"], "default": failure}
     value = {
         "operationId": operation.name,
+        **({"tags": [operation.family]} if operation.family else {}),
         "summary": operation.about,
         "description": " ".join(_rules(operation)) or operation.about,
         "parameters": [
@@ -185,7 +190,7 @@ def _operation(
         "responses": responses,
     }
     if operation.body:
-        media = _media(operation.request_schema, schemas, root="request")
+        media = _media(operation.request_schema, components, root="request")
         value["requestBody"] = {
             "required": not operation.body_optional,
             "content": media,
@@ -248,20 +253,26 @@ _IF_NONE_MATCH = {
 }
 
 
-def _media(file: str, schemas: Schemas, root: str = GENERAL_ROOT) -> dict[str, Json]:
+def _media(
+    file: str, components: Components, root: str = GENERAL_ROOT
+) -> dict[str, Json]:
     """Return a body in every format.
 
     The root of XML is the schema's only property if that is an object, else ``root``.
     """
-    schema = f"#/components/schemas/{_name(file)}"
-    name = root_name(schemas.shape(file))
-    inner = {"$ref": schema, "xml": {"name": root}}
+    whole = components.reference(file)
+    name = root_name(components.shape(file))
+    inner = {**whole, "xml": {"name": root}}
     if name != GENERAL_ROOT:
-        inner = {"$ref": f"{schema}/properties/{name}", "xml": {"name": name}}
-    return {
-        format.media_type: {"schema": inner if format is XML else {"$ref": schema}}
+        only = components.reference(file, f"/properties/{name}")
+        inner = {**only, "xml": {"name": name}}
+    media: dict[str, Json] = {
+        format.media_type: {"schema": inner if format is XML else whole}
         for format in RESPONSE_FORMATS
     }
+    if examples := components.examples(file):
+        media[JSON.media_type]["example"] = examples[0]
+    return media
 
 
 def _rules(operation: Operation) -> Iterable[str]:
@@ -277,11 +288,15 @@ def _rules(operation: Operation) -> Iterable[str]:
             yield f"{rule.finish} is not before {rule.start}."
 
 
-def _parameter(operation: Operation, parameter: Parameter) -> Json:
+def _parameter(operation: Operation, parameter: Parameter, text: str) -> Json:
+    """Describe a parameter; ``text``: its example as a client writes it, or empty."""
     in_path = parameter.name in operation.in_path
-    schema = dict(parameter.kind.schema())
+    schema = parameter.kind.schema()
+    if in_path and schema["type"] == "array":
+        schema = _as_text(schema)
     if parameter.default is not None:
-        schema["default"] = _typed(parameter.kind.format(parameter.default), schema)
+        default = _typed(parameter.kind.format(parameter.default), schema)
+        schema = {**schema, "default": default}
     value: dict[str, Json] = {
         "name": parameter.name,
         "in": "path" if in_path else "query",
@@ -290,25 +305,22 @@ def _parameter(operation: Operation, parameter: Parameter) -> Json:
         "schema": schema,
     }
     if schema["type"] == "array":
-        value |= {"style": "simple"} if in_path else {"style": "form", "explode": False}
-    example = _example(parameter, schema)
-    return value if example is None else {**value, "example": _typed(example, schema)}
+        value |= {"style": "form", "explode": False}
+    if text:
+        value["example"] = _typed(text, schema)
+    return value
 
 
-def _example(parameter: Parameter, schema: Schema) -> str | None:
-    """Return an example of a parameter, as it is written in a request.
+def _as_text(schema: Schema) -> Schema:
+    """Return a list in the path as the text that it is there.
 
-    It is the parameter's own example, its default, the first word that is allowed, or
-    the least number; None where there is none of these.
+    OpenAPI can describe it as an array. Several generators of clients write an array
+    into a path in their own language's form then, such as `[1, 2]`.
     """
-    if parameter.example:
-        return parameter.example
-    if parameter.default is not None:
-        return parameter.kind.format(parameter.default)
-    words = schema.get("items", schema).get("enum", ())
-    if words:
-        return str(words[0])
-    return str(schema["minimum"]) if "minimum" in schema else None
+    is_number = schema["items"]["type"] == "integer"
+    item = "[1-9][0-9]{0,15}" if is_number else "[^,/]+"
+    most = schema["maxItems"] - 1
+    return {"type": "string", "pattern": f"^{item}(,{item}){{0,{most}}}$"}
 
 
 def _others(others: Others) -> Json:
@@ -337,8 +349,11 @@ def _typed(text: str, schema: Schema) -> Json:
     return types.get(schema["type"], str)(text)
 
 
-def _success(operation: Operation, schemas: Schemas) -> Json:
-    media = _media(operation.schema, schemas)
+def _success(operation: Operation, components: Components, value: Json) -> Json:
+    """Describe the response; ``value``: an example, or None."""
+    media = _media(operation.schema, components)
+    if value is not None:
+        media[JSON.media_type]["example"] = value
     headers = {
         "Cache-Control": {
             "description": "How long the answer may be stored.",
@@ -371,7 +386,7 @@ def _success(operation: Operation, schemas: Schemas) -> Json:
     return {"description": operation.about, "headers": headers, "content": media}
 
 
-def _error(names: Sequence[str], schemas: Schemas) -> Json:
+def _error(names: Sequence[str], components: Components) -> Json:
     """Describe the responses with the codes of one status, with an example of each
     code.
     """
@@ -385,7 +400,7 @@ def _error(names: Sequence[str], schemas: Schemas) -> Json:
         }
         for code in codes
     )
-    media = _media(ERROR_SCHEMA, schemas)
+    media = _media(ERROR_SCHEMA, components)
     media[JSON.media_type]["examples"] = {
         name: {"value": value} for name, value in zip(names, values, strict=True)
     }
@@ -401,84 +416,3 @@ def _error(names: Sequence[str], schemas: Schemas) -> Json:
         **headers,
         "content": media,
     }
-
-
-# -- schemas ---------------------------------------------------------------------------
-
-
-def _schemas(schemas: Schemas, wanted: Iterable[str]) -> dict[str, Json]:
-    """Return the wanted schemas and all that they refer to, under names that OpenAPI
-    admits.
-    """
-    taken: dict[str, Json] = {}
-    waiting = sorted(wanted)
-    while waiting:
-        file = waiting.pop()
-        if _name(file) not in taken:
-            schema = _renamed(schemas[file], file, waiting)
-            about_file = ("$id", "$schema")
-            taken[_name(file)] = {
-                k: v for k, v in schema.items() if k not in about_file
-            }
-    return dict(sorted(taken.items()))
-
-
-def _renamed(part: Json, file: str, waiting: list[str]) -> Json:
-    """Return a part of a schema with its references pointing into the document.
-
-    The files that it refers to are added to ``waiting``.
-    """
-    if isinstance(part, list):
-        return [_renamed(item, file, waiting) for item in part]
-    if not isinstance(part, dict):
-        return part
-    value = {key: _renamed(item, file, waiting) for key, item in part.items()}
-    if isinstance(part.get("$ref"), str):
-        target, fragment = urldefrag(
-            urljoin(BASE + file, part["$ref"]).removeprefix(BASE)
-        )
-        target = target or file
-        waiting.append(target)
-        value["$ref"] = f"#/components/schemas/{_name(target)}{fragment}"
-    return _accepted(value)
-
-
-def _accepted(schema: Json) -> Json:
-    """Return a place of a request's schema as clients may write it.
-
-    Where `body.coerced` accepts several types and makes one of them, several stand
-    here.
-    """
-    description = (
-        {"description": schema["description"]} if "description" in schema else {}
-    )
-    not_plain = (*_OTHER_SPELLINGS, "description")
-    plain = {key: part for key, part in schema.items() if key not in not_plain}
-    others = [
-        other(plain)
-        for keyword, other in _OTHER_SPELLINGS.items()
-        if schema.get(keyword)
-    ]
-    return {**description, "anyOf": [plain, *others]} if others else schema
-
-
-_DIGIT_PATTERNS: Mapping[bool, str] = {
-    True: "^[1-9][0-9]{0,15}$",
-    False: "^(0|[1-9][0-9]{0,15})$",
-}
-"""A whole number as text, by whether it is above 0."""
-
-_OTHER_SPELLINGS: Mapping[str, Callable[[Json], Json]] = {
-    "x-textual": lambda schema: {
-        "type": "string",
-        "pattern": _DIGIT_PATTERNS[bool(schema["minimum"])],
-    },
-    "x-numeric": lambda schema: {"type": "integer"},
-    "x-single": lambda schema: schema["items"],
-}
-"""Keyword of a request's schema → the other spelling that it admits."""
-
-
-def _name(file: str) -> str:
-    """Return the name under which the document holds the schema of a file."""
-    return file.removesuffix(".json").replace("/", ".")

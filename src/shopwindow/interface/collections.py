@@ -30,6 +30,9 @@ from shopwindow.interface.operation import (
 )
 from shopwindow.problems import Fault, Problem, Refusal
 
+FAMILY = "Collections"
+"""The heading below which documents list the operations of all collections."""
+
 FILTER_VALUES = 200
 """Values of one filter that are pre-rendered; the service answers for the others.
 
@@ -117,6 +120,7 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
             (*filters, FIELDS, CALLBACK),
             items=(collection.key,),
             lifetime=collection.lifetime,
+            family=FAMILY,
         ),
         Operation(
             by_id(name),
@@ -131,6 +135,7 @@ def operations(collection: Collection) -> tuple[Operation, Operation]:
             ),
             items=(collection.key,),
             lifetime=collection.lifetime,
+            family=FAMILY,
         ),
     )
 

@@ -9,7 +9,7 @@ Call belongs to an operation.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -44,6 +44,8 @@ class Parameter:
     absent; the canonical spelling leaves it out, unless ``always``. ``example``: a text
     as a client writes it, which the sample content answers with 200; without one it is
     the default, the first word that the kind admits, or the kind's least number.
+    ``alternative``: it says in another way what a parameter before it says, so that a
+    request has one of both.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Parameter:
     default: Any = None
     always: bool = False
     example: str = ""
+    alternative: bool = False
 
 
 @dataclass(frozen=True)
@@ -271,6 +274,9 @@ class Operation:
     caches may store it where site.yaml does not name the operation; None: site.yaml's
     default.
 
+    ``family``: the heading below which documents list it; an interface that is put
+    together of families says which (`in_family`).
+
     How often. ``limited``: clients may call it only so often. ``allowance``: how often,
     where the service counts before the action; an action may count by itself instead.
     ``sender`` returns who a request that may be repeated (Idempotency-Key) is from;
@@ -299,6 +305,7 @@ class Operation:
     allowance: Allowance | None = None
     lifetime: int | None = None
     sender: Callable[["Call"], Sender] | None = None
+    family: str = ""
 
     @property
     def schema(self) -> str:
@@ -386,6 +393,11 @@ class Operation:
     def defaults(self) -> Mapping[str, Any]:
         """The values of the parameters where they are absent, by name."""
         return {parameter.name: parameter.default for parameter in self.parameters}
+
+
+def in_family(heading: str, operations: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Return operations with the heading below which documents list them."""
+    return tuple(replace(operation, family=heading) for operation in operations)
 
 
 @dataclass(frozen=True)

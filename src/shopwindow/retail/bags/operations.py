@@ -277,7 +277,12 @@ _BAG_GUID = Parameter(
     example="9f1c2e7a-5b0d-4c3e-8a6f-0d1e2f3a4b5c",
 )
 _SELECTOR_PARAMETERS = (
-    Parameter("userId", Count(), "Number of the guest user whose bag it is."),
+    Parameter(
+        "userId",
+        Count(),
+        "Number of the guest user whose bag it is.",
+        example="3389257899014801",
+    ),
     Parameter("bagId", Count(), "Number of the bag."),
     _BAG_GUID,
 )

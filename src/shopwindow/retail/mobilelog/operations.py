@@ -206,6 +206,7 @@ OPERATIONS = (
                 Verbatim(MAX_LOG_ID, 0),
                 "The retailer's user id; empty or absent without a user.",
                 "",
+                example="1200456",
             ),
             Parameter("logLevel", Word(LEVELS), "How grave it is."),
             Parameter(

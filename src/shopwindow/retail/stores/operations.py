@@ -289,12 +289,14 @@ OPERATIONS = (
                 Number(-90, 90),
                 "Degrees north; with longitude, before searchAddress.",
                 example="40.7536",
+                alternative=True,
             ),
             Parameter(
                 "longitude",
                 Number(-180, 180),
                 "Degrees east; with latitude.",
                 example="-73.9889",
+                alternative=True,
             ),
             Parameter(
                 "radius",

@@ -1,0 +1,170 @@
+"""Example requests and responses for documents, from a release.
+
+An operation declares examples of its parameters, which the sample content answers. A
+shop of its own has other stores and products. So the request that a document shows is
+the declared one where this release answers it, and else the first request that the
+release has a file for.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from shopwindow.content.documents import Content
+from shopwindow.content.yaml import Json
+from shopwindow.interface.answer import value_of
+from shopwindow.interface.bind import bind
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.kinds import Callback, FieldMask
+from shopwindow.interface.operation import (
+    AnyOf,
+    FromContent,
+    OnlyOne,
+    Operation,
+    Parameter,
+    Together,
+)
+from shopwindow.interface.request import SAFE, Request, quoted
+from shopwindow.problems import Refusal
+
+SHOWN_ITEMS = 2
+"""Entries of a list in an example: enough to see that it is a list, and short."""
+
+TRIED_ENTRIES = 20
+"""Pre-rendered Calls that are tried for an example. The first one nearly always answers
+with content; a category without products may stand first.
+"""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An example of one operation.
+
+    ``texts``: the parameters of the request, as a client writes them. ``value``: the
+    response, its lists shortened; None where this release has no example.
+    """
+
+    texts: Mapping[str, str]
+    value: Json = None
+
+
+def sample(interface: Interface, operation: Operation, content: Content) -> Sample:
+    """Return an example of a request, and its response from a release's content."""
+    declared = _declared(operation)
+    if isinstance(operation.source, FromContent):
+        for texts in (declared, *_prerendered(operation, content)):
+            value = _response(interface, operation, content, texts)
+            if value is not None:
+                return Sample(texts, _shortened(value))
+    return Sample(declared)
+
+
+def alternatives(operation: Operation) -> set[str]:
+    """Return the parameters that say in another way what a parameter before them says.
+
+    A request has one of these, so a document shows no example of the others. Where it
+    may do without all of them, they are all returned.
+    """
+    names = {each.name for each in operation.parameters if each.alternative}
+    for rule in operation.rules:
+        if isinstance(rule, OnlyOne) and not rule.required:
+            names |= set(rule.names)
+        elif isinstance(rule, AnyOf | OnlyOne):
+            names |= set(rule.names) - _together(operation, rule.names[0])
+    return names
+
+
+def _together(operation: Operation, name: str) -> set[str]:
+    """Return a parameter and those that mean something only together with it."""
+    groups = [rule.names for rule in operation.rules if isinstance(rule, Together)]
+    return {name}.union(*(group for group in groups if name in group))
+
+
+def _declared(operation: Operation) -> dict[str, str]:
+    """Return the declared examples of the parameters that a request cannot do without.
+
+    These are those of the path, the first of each group of which one is required, and
+    what goes with it.
+    """
+    needed = set(operation.in_path)
+    for rule in operation.rules:
+        if isinstance(rule, AnyOf) or (isinstance(rule, OnlyOne) and rule.required):
+            needed |= _together(operation, rule.names[0])
+    named = operation.named
+    return {name: text for name in needed if (text := example(named[name]))}
+
+
+def example(parameter: Parameter) -> str:
+    """Return a declared example of a parameter, as it is written in a request.
+
+    It is the parameter's own example, its default, the first word that is allowed, or
+    the least number; empty where there is none of these.
+    """
+    if parameter.example:
+        return parameter.example
+    if parameter.default is not None:
+        return parameter.kind.format(parameter.default)
+    schema = parameter.kind.schema()
+    words = schema.get("items", schema).get("enum", ())
+    if words:
+        return str(words[0])
+    return str(schema.get("minimum", ""))
+
+
+def is_plain(parameter: Parameter) -> bool:
+    """Return whether an answer with the parameter still has its usual form.
+
+    A callback makes it JavaScript, and a mask leaves out what the schema requires.
+    """
+    return not isinstance(parameter.kind, Callback | FieldMask)
+
+
+def _prerendered(operation: Operation, content: Content) -> Iterator[dict[str, str]]:
+    """Yield the parameters of the first Calls that the release has files for."""
+    for arguments in islice(operation.entries(content), TRIED_ENTRIES):
+        yield {
+            name: operation.kind(name).format(value)
+            for name, value in arguments.items()
+            if name in operation.named and is_plain(operation.named[name])
+        }
+
+
+def _response(
+    interface: Interface,
+    operation: Operation,
+    content: Content,
+    texts: Mapping[str, str],
+) -> Json:
+    """Return the response to a request as a JSON value; None where it is refused or has
+    no items.
+    """
+    path = operation.path
+    for name in operation.in_path:
+        path = path.replace(f"{{{name}}}", texts.get(name, ""))
+    query = "&".join(
+        f"{quoted(name, '')}={quoted(text, SAFE)}"
+        for name, text in texts.items()
+        if name not in operation.in_path
+    )
+    application = next(iter(interface.application_names(content)), None)
+    try:
+        call = bind(Request(path, query), application, interface)
+        if call.operation != operation:  # the path of the list, where an id is empty
+            return None
+        value = value_of(call, content)
+    except Refusal:
+        return None
+    items: Any = value
+    for name in operation.items:
+        items = items.get(name, ())
+    return value if items else None
+
+
+def _shortened(value: Json) -> Json:
+    """Return a value with the first entries of every list."""
+    if isinstance(value, dict):
+        return {name: _shortened(item) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_shortened(item) for item in value[:SHOWN_ITEMS]]
+    return value
