@@ -162,8 +162,9 @@ sub vcl_recv {
     unset req.http.Authorization;
     unset req.http.If-Modified-Since;
 
-    # While the service is there, an answer that is too old is served for ten seconds at most, as it is fetched anew.
-    if (std.healthy(req.backend_hint)) {
+    # While the service is there, an answer that is too old is served for ten seconds at most, as it is fetched again.
+    # It is there until it has missed two probes, or fails: then the request comes here once more (vcl_deliver).
+    if (std.healthy(req.backend_hint) && req.restarts == 0) {
         set req.grace = 10s;
     }
     return (hash);
@@ -203,6 +204,9 @@ sub vcl_backend_response {
 
 sub vcl_deliver {
     if (req.http.X-Shopwindow-File) {
+        if (resp.status >= 500 && req.restarts == 0) {
+            return (restart);
+        }
         set resp.http.Vary = {{ rules.vary | text }};
     }
     unset resp.http.Accept-Ranges;

@@ -89,7 +89,7 @@ def _server(command: list[str], port: int, log: Path) -> Iterator[None]:
 
 @contextmanager
 def varnish(folder: Path, configuration: str, port: int) -> Iterator[Path]:
-    """A Varnish on ``port``. Yields the file that holds all that it stores, Vary included."""
+    """A Varnish on ``port``. Yields its folder, in which `storage*` hold all that it stores, Vary included."""
     # Not below pytest's own folders: the worker process has a user of its own, and the way there is long.
     home = Path(mkdtemp(prefix="shopwindow-varnish-"))
     home.chmod(0o755)
@@ -110,6 +110,13 @@ def counters(home: Path) -> Mapping[str, int]:
     """What a Varnish has counted, by name."""
     done = subprocess.run(["varnishstat", "-1", "-j", "-n", str(home / "work")], capture_output=True, check=True)
     return {name: each["value"] for name, each in json.loads(done.stdout)["counters"].items()}
+
+
+def loaded(home: Path, folder: Path, configuration: str) -> None:
+    """Give a running Varnish another configuration; what it has stored stays."""
+    (folder / "other.vcl").write_text(configuration)
+    for command in (("vcl.load", "other", str(folder / "other.vcl")), ("vcl.use", "other")):
+        subprocess.run(["varnishadm", "-n", str(home / "work"), *command], capture_output=True, check=True)
 
 
 # -- workerd -----------------------------------------------------------------------------------------------------

@@ -79,8 +79,9 @@ def table(interface: Interface, content: Content, keys: Mapping[str, list[str]])
     own = Asked("configuration", "/v2/utility/mobileapp", sent)
     live = Asked("search", "/v4/catalog/search?searchphrase=wool", sent)
     missing = Asked("no such store", "/store/v2/stores/999999", sent)
+    gone = Asked("no such product", "/v3/catalog/product/999999", sent)
     nowhere = Asked("no such path", "/v9/nothing", sent)
-    for row in (plain, own, live, missing, nowhere):
+    for row in (plain, own, live, missing, gone, nowhere):
         rows += _accepts(row)
         rows += _keys(row, {**keys, "iphone": [former, key]})
         rows += _methods(row)

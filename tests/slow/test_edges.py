@@ -4,11 +4,13 @@ Each request is sent twice, in shuffled order, so an entry of a cache that answe
 """
 
 import gzip
+import hashlib
 import random
 import re
+import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
@@ -19,14 +21,16 @@ import pytest
 import edges
 import nginx
 from checkout import ROOT
-from negotiation import HOST, KEY_HEADER, Asked, table
+from negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from nginx import ADDRESS, Answer, ask, free_port
-from served import Server, granian
+from releases import built
+from served import Server, granian, within
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
 from shopwindow.edge import nginx as for_nginx
 from shopwindow.edge import varnish, worker
+from shopwindow.edge.keys import read_keys
 from shopwindow.edge.rules import Rules, rules
 from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.interface import Interface
@@ -62,13 +66,18 @@ class Released:
     rules: Rules
 
 
-@pytest.fixture(scope="module")
-def released(sample_out: Path) -> Released:
-    release = (sample_out / "current").resolve()
+def release_of(out: Path) -> Released:
+    """The current release of an output folder."""
+    release = (out / "current").resolve()
     interface = interface_of(release, INTERFACE)
     content = content_of(release, interface)
     schemas = schemas_with(Schemas([shipped("schemas")]), interface)
-    return Released(sample_out, interface, content, rules(interface, content, schemas))
+    return Released(out, interface, content, rules(interface, content, schemas))
+
+
+@pytest.fixture(scope="module")
+def released(sample_out: Path) -> Released:
+    return release_of(sample_out)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +92,7 @@ def service(released: Released, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @contextmanager
 def by_nginx(folder: Path, released: Released, service: str) -> Iterator[int]:
     port = free_port()
-    keys = {key: name for name, all in KEYS.items() for key in all}
+    keys, _ = read_keys((ROOT / "content/sample-keys.txt").read_text(), released.interface, released.content)
     files = released.out / "current" / "files"
     text = for_nginx.configuration(released.rules, keys, files, service, f"{ADDRESS}:{port}")
     nginx.required()
@@ -93,9 +102,16 @@ def by_nginx(folder: Path, released: Released, service: str) -> Iterator[int]:
 
 @contextmanager
 def by_varnish(folder: Path, released: Released, service: str) -> Iterator[int]:
-    port = free_port()
-    with edges.varnish(folder, varnish.configuration(released.rules, service, [ADDRESS]), port):
+    with varnish_of(folder, released, service) as (port, _):
         yield port
+
+
+@contextmanager
+def varnish_of(folder: Path, released: Released, service: str) -> Iterator[tuple[int, Path]]:
+    """A Varnish: its port and its folder."""
+    port = free_port()
+    with edges.varnish(folder, varnish.configuration(released.rules, service, [ADDRESS]), port) as home:
+        yield port, home
 
 
 @contextmanager
@@ -201,3 +217,177 @@ def compared(row: Asked, owed: Answer, came: Answer) -> dict[str, tuple[object, 
 def _strong(answer: Answer) -> str | None:
     tag = answer.headers.get("etag")
     return tag.removeprefix("W/") if isinstance(tag, str) else tag
+
+
+# -- keys --------------------------------------------------------------------------------------------------------
+
+OWN = "/v2/utility/mobileapp"
+ANDROID, (FORMER, KEY) = KEYS["android"][0], KEYS["iphone"]
+
+
+def get(port: int, target: str = OWN, key: str = KEY, method: str = "GET", **headers: str) -> Answer:
+    """One request on the base host; `_` in a header's name stands for `-`."""
+    more = {name.replace("_", "-"): value for name, value in headers.items()}
+    return answer(port, Asked("", target, {"Host": HOST, KEY_HEADER: key, **more}, method), {})
+
+
+def file(out: Path, name: str) -> bytes:
+    return (out / "current" / "files" / name).read_bytes()
+
+
+def without_former_key(content: Path) -> None:
+    """Retire the first key of the iPhone's application."""
+    path = content / "apps/iphone.yaml"
+    text = path.read_text()
+    digest = hashlib.sha256(FORMER.encode()).hexdigest()
+    assert digest in text
+    path.write_text(text.replace(f"  - {digest}\n", ""))
+
+
+def configurations(port: int) -> list[tuple[int, bytes]]:
+    """What each key gets, the configuration of its application or a refusal."""
+    return [(came.status, came.body) for came in (get(port, key=key) for key in (FORMER, KEY, ANDROID))]
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_a_key_is_retired_while_its_successor_works(sample: Path, tmp_path: Path, edge: str) -> None:
+    out = tmp_path / "dist"
+    built(sample, out)
+    iphone, android = (file(out, f"v2/utility/mobileapp/{name}.json") for name in ("iphone", "android"))
+    with granian(tmp_path / "service", out, "--workers", "1") as server:
+        service = f"{ADDRESS}:{server.port}"
+        before = release_of(out)
+        with EDGES[edge](tmp_path / "before", before, service) as port:
+            assert configurations(port) == [(200, iphone), (200, iphone), (200, android)]
+        without_former_key(sample)
+        built(sample, out)
+        with EDGES[edge](tmp_path / "after", release_of(out), service) as port:
+            for _ in range(2):
+                (status, body), *others = configurations(port)
+                assert (status, b"401" in body, others) == (401, True, [(200, iphone), (200, android)])
+
+
+def test_a_retired_key_opens_nothing_that_varnish_has_stored(sample: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    built(sample, out)
+    with granian(tmp_path / "service", out, "--workers", "1") as server:
+        service = f"{ADDRESS}:{server.port}"
+        with varnish_of(tmp_path / "varnish", release_of(out), service) as (port, home):
+            (_, iphone), *_ = configurations(port)
+            without_former_key(sample)
+            built(sample, out)
+            edges.loaded(home, tmp_path, varnish.configuration(release_of(out).rules, service, [ADDRESS]))
+            assert [status for status, _ in configurations(port)] == [401, 200, 200]
+            assert configurations(port)[1] == (200, iphone)
+            assert edges.counters(home)["MAIN.cache_miss"] == 2  # one for each application, before
+
+
+def test_varnish_stores_an_answer_once_for_all_spellings_and_keys(
+    released: Released, service: Server, tmp_path: Path
+) -> None:
+    with varnish_of(tmp_path, released, f"{ADDRESS}:{service.port}") as (port, home):
+        for accept, format in released.rules.accepts:
+            for target in (OWN, f"{OWN}?utm_source=mail", f"{OWN}?_=17&x=%20&"):
+                for key, name in ((KEY, "iphone"), (ANDROID, "android"), (FORMER, "iphone")):
+                    came = get(port, target, key, Accept=accept)
+                    assert came.body == file(released.out, f"v2/utility/mobileapp/{name}.{format}")
+        counted = edges.counters(home)
+        assert counted["MAIN.cache_miss"] == 4  # two applications, two formats
+        assert counted["MAIN.cache_hit"] == len(released.rules.accepts) * 9 - 4
+
+
+def test_varnish_stores_no_key(released: Released, service: Server, tmp_path: Path) -> None:
+    with varnish_of(tmp_path, released, f"{ADDRESS}:{service.port}") as (port, home):
+        for key in (KEY, FORMER, ANDROID):
+            for target in (OWN, "/v2/promotions", "/v3/catalog/product/999999", "/v4/catalog/search?searchphrase=wool"):
+                for _ in range(2):
+                    get(port, target, key)
+        stored = b"".join(path.read_bytes() for path in home.glob("storage*"))
+    assert b"json iphone" in stored  # what tells the entries apart
+    digests = [hashlib.sha256(key.encode()).hexdigest() for key in (KEY, FORMER, ANDROID)]
+    assert [text for text in (KEY, FORMER, ANDROID, *digests) if text.encode() in stored] == []
+
+
+# -- what Varnish stores -----------------------------------------------------------------------------------------
+
+
+def test_purge_of_a_url_removes_every_format_for_every_application(
+    released: Released, service: Server, tmp_path: Path
+) -> None:
+    asked = [(key, accept) for key in (KEY, ANDROID) for accept in ("application/json", "application/xml")]
+    with varnish_of(tmp_path, released, f"{ADDRESS}:{service.port}") as (port, home):
+
+        def misses() -> int:
+            before = edges.counters(home)["MAIN.cache_miss"]
+            for target in (OWN, "/v2/promotions"):
+                for key, accept in asked:
+                    get(port, target, key, Accept=accept)
+            return edges.counters(home)["MAIN.cache_miss"] - before
+
+        assert (misses(), misses()) == (6, 0)
+        came = get(port, OWN, "", "PURGE")
+        assert (came.status, came.body) == (200, b"Purged")
+        assert (misses(), misses()) == (4, 0)
+        assert get(port, "/v4/catalog/search?searchphrase=wool", "", "PURGE").status == 200  # nothing is stored of it
+        stranger = get(port, OWN, KEY, "PURGE", X_Forwarded_For="203.0.113.5")
+        assert (stranger.status, stranger.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
+        assert misses() == 0
+
+
+def test_varnish_fetches_again_what_was_purged_after_an_activation(sample: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    built(sample, out)
+    with (
+        granian(tmp_path / "service", out, "--workers", "1") as server,
+        varnish_of(tmp_path / "varnish", release_of(out), f"{ADDRESS}:{server.port}") as (port, _),
+    ):
+        former = get(port, "/v2/promotions").body
+        for path in sample.glob("promotions/*.yaml"):
+            path.write_text(path.read_text().replace("promotionName: ", "promotionName: Again "))
+        built(sample, out)
+        assert within(10, lambda: get(server.port, "/v2/promotions").body == file(out, "v2/promotions.json"))
+        assert get(port, "/v2/promotions").body == former
+        assert get(port, "/v2/promotions", "", "PURGE").status == 200
+        assert get(port, "/v2/promotions").body == file(out, "v2/promotions.json") != former
+
+
+def test_without_the_service_varnish_serves_what_it_has_however_old(sample: Path, tmp_path: Path) -> None:
+    out = tmp_path / "dist"
+    site = sample / "site.yaml"
+    site.write_text(re.sub(r"maxAge: [0-9]+", "maxAge: 1", site.read_text()))
+    built(sample, out)
+    unavailable = next(error for error in release_of(out).rules.errors if error.code == "unavailable")
+    own = next(error for error in release_of(out).rules.own_errors if error.code == "unavailable")
+    with ExitStack() as running:
+        server = running.enter_context(granian(tmp_path / "service", out, "--workers", "1"))
+        port, _ = running.enter_context(varnish_of(tmp_path / "varnish", release_of(out), f"{ADDRESS}:{server.port}"))
+        assert get(port).headers["cache-control"] == "max-age=1"
+        server.process.terminate()
+        server.process.wait(20)
+        for _ in range(2):
+            assert (get(port).status, get(port).body) == (200, file(out, "v2/utility/mobileapp/iphone.json"))
+            time.sleep(13)  # beyond lifetime, grace, and the probes that say so
+        for format, body in unavailable.bodies:
+            for target in ("/v2/promotions", "/v4/catalog/search?searchphrase=wool"):
+                came = get(port, target, Accept=f"application/{format}")
+                assert (came.status, came.body.decode(), came.headers["cache-control"]) == (503, body, "no-store")
+        for format, body in own.bodies:
+            came = get(port, "/v3/order/supc", method="PUT", Host=ORDERS, Accept=f"application/{format}")
+            assert (came.status, came.body.decode()) == (500, body)
+
+
+# -- where a worker finds files ----------------------------------------------------------------------------------
+
+
+def test_without_the_service_a_worker_serves_files_and_says_so(released: Released, tmp_path: Path) -> None:
+    nowhere = f"{ADDRESS}:{free_port()}"
+    errors = {error.code: dict(error.bodies) for error in released.rules.errors}
+    own = {error.code: dict(error.bodies) for error in released.rules.own_errors}
+    with by_worker(tmp_path, released, nowhere) as port:
+        for accept, format in released.rules.accepts:
+            assert get(port, Accept=accept).body == file(released.out, f"v2/utility/mobileapp/iphone.{format}")
+        for format in ("json", "xml"):
+            came = get(port, "/store/v2/stores/999999", Accept=f"application/{format}")
+            assert (came.status, came.body.decode()) == (503, errors["unavailable"][format])
+            came = get(port, "/v3/order/supc", method="PUT", Host=ORDERS, Accept=f"application/{format}")
+            assert (came.status, came.body.decode()) == (500, own["unavailable"][format])
