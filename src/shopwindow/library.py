@@ -43,7 +43,7 @@ from shopwindow.content.uses import (
 )
 from shopwindow.content.why import Explanation, explanations
 from shopwindow.edge import keys as api_keys
-from shopwindow.edge import nginx, openapi, varnish, worker
+from shopwindow.edge import nginx, openapi, varnish, worker, xsd
 from shopwindow.edge.nginx import EdgeLimits
 from shopwindow.edge.rules import digest, rules
 from shopwindow.editor import vscode
@@ -905,6 +905,15 @@ def openapi_document(interface: Interface, content: Path, out: Path) -> dict[str
         current.interface, current.content, current.schemas
     )
     return document
+
+
+def xml_schemas(interface: Interface, content: Path, out: Path) -> dict[str, str]:
+    """Return an XML Schema (XSD 1.0) for each XML response, by its file's name.
+
+    ``content`` and ``out`` are as for `openapi_document`. Raises Failure.
+    """
+    current = _current_release(interface, content, out)
+    return xsd.documents(current.interface, current.schemas)
 
 
 @dataclass(frozen=True)

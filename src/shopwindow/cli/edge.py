@@ -10,6 +10,7 @@ from shopwindow.cli import audit
 from shopwindow.cli.steps import CONTENT_DIR, OUT, interface
 from shopwindow.edge.nginx import TEMPLATE, EdgeLimits
 from shopwindow.edge.printing import PRIVATE, PUBLIC, write
+from shopwindow.problems import failures
 
 
 @click.group()
@@ -237,3 +238,21 @@ def edge_openapi(content: str, out: str) -> None:
     """
     document = library.openapi_document(interface(), Path(content), Path(out))
     click.echo(json.dumps(document, indent=1, ensure_ascii=False))
+
+
+@edge.command("xsd")
+@click.argument("folder", type=click.Path(file_okay=False))
+@CONTENT_DIR
+@OUT
+def edge_xsd(folder: str, content: str, out: str) -> None:
+    """Write an XML Schema of each answer into FOLDER, such as stores.xsd.
+
+    They describe the answers in XML, errors among them, without a `_fields` mask. Where
+    --content has schemas, they come before the program's own.
+    """
+    documents = library.xml_schemas(interface(), Path(content), Path(out))
+    with failures(folder, f"{folder} may have some of the schemas"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, text in documents.items():
+        write(Path(folder) / name, text, PUBLIC)
+    click.echo(f"{folder}: {len(documents)} schemas")
