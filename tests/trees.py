@@ -85,6 +85,7 @@ location: {latitude: 42.36, longitude: -71.06}
 timeZone: America/New_York
 hours:
   monday: {open: 10:00, close: 20:00}
+  friday: {open: 09:00, close: 21:00}
 """
 
 EVENT = """\

@@ -14,10 +14,11 @@ own, it says in which order these are called.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from shopwindow.content import schedule
 from shopwindow.content.calendar import Calendar
 from shopwindow.content.calendar import calendar as calendar_of
 from shopwindow.content.check import MAX_PROBLEMS, Checked, CheckOptions
@@ -33,7 +34,6 @@ from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.retiring import Retirement, retirement
-from shopwindow.content.schedule import instant, misread
 from shopwindow.content.schema import Schemas
 from shopwindow.content.uses import (
     Uses,
@@ -210,6 +210,7 @@ def check(
     content: Path,
     *,
     against: Path | None = None,
+    at: str | None = None,
     jobs: int | None = None,
     most: int = MAX_PROBLEMS,
     unpacked: int = MAX_UNPACKED_BYTES,
@@ -219,7 +220,8 @@ def check(
     """Return everything that is wrong with a content folder, or its documents.
 
     ``against`` is a release, or an archive of one: what changed since is held to the
-    rules for revisions. ``jobs`` is the number of processes, by default one a
+    rules for revisions. Windows that are past at the instant ``at``, as `moment_of`
+    reads it, are warnings. ``jobs`` is the number of processes, by default one a
     processor. At most ``most`` problems are listed; the others are counted. A feed may
     hold ``unpacked`` bytes, once it is unpacked. A program that checks the same folder
     again and again hands in what is ``remembered`` of its files.
@@ -240,6 +242,7 @@ def check(
         most=most,
         unpacked=unpacked,
         remembered=remembered,
+        at=at,
     )
     return _checked(declared(interface, content), content, options)
 
@@ -266,24 +269,12 @@ def _require_folder(content: Path) -> None:
 
 
 def moment_of(at: str | None, documents: Documents) -> datetime:
-    """Return the instant that a text names.
+    """Return the instant that a text names, in the content's time zone.
 
-    ``at`` is RFC 3339, or a local time or a day, in the content's time zone or in one
-    that stands behind it; None is now, in whole seconds. Raises Misuse for any other text. It does so, too, for the
-    first and the last year that Python has, since the weeks around an instant must
-    exist.
+    ``at`` is RFC 3339, or a local time or a day; None is now. Raises Misuse for any
+    other text.
     """
-    if at is None:
-        return datetime.now(UTC).replace(microsecond=0)
-    try:
-        moment = instant(at, documents.zone)
-        if not MINYEAR < moment.year < MAXYEAR:
-            raise ValueError(
-                f"must be after the year {MINYEAR} and before the year {MAXYEAR}"
-            )
-        return moment
-    except (ValueError, OverflowError) as error:
-        raise Misuse("at", f"{at}: {misread(at, error)}") from None
+    return schedule.moment_of(at, documents.zone)
 
 
 def live_at(interface: Interface, documents: Documents, at: str | None) -> Content:
@@ -558,7 +549,7 @@ def build(
     program = program_digest(interface, content / COLLECTIONS, without=(content, out))
     cached = None if fresh else out / ".cache" / "documents"
     options = CheckOptions(
-        jobs, steps("checking"), cached, program, most=most, unpacked=unpacked
+        jobs, steps("checking"), cached, program, most=most, unpacked=unpacked, at=at
     )
 
     def ordered(documents: Documents, declared: Declared) -> BuildOrder:

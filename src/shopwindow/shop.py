@@ -26,7 +26,7 @@ from shopwindow.retail.codes.operations import OPERATIONS as CODES
 from shopwindow.retail.codes.table import SINGLE_USE_CODES as CODES_TABLE
 from shopwindow.retail.consents.operations import OPERATIONS as CONSENTS
 from shopwindow.retail.consents.table import CONSENTS as CONSENTS_TABLE
-from shopwindow.retail.events.kind import EVENT
+from shopwindow.retail.events import kind as events
 from shopwindow.retail.events.operations import OPERATIONS as EVENTS
 from shopwindow.retail.mobilelog.operations import OPERATIONS as MOBILELOG
 from shopwindow.retail.places.zipcodes import load as load_places
@@ -51,7 +51,7 @@ CATALOG_OPERATIONS = (
 INTERFACE = Interface(
     title="Retail Mobile, Store and Order Utility Service Interface",
     version="1",
-    kinds=(apps.APP, STORE, EVENT, promotions.PROMOTION, *CATALOG_KINDS),
+    kinds=(apps.APP, STORE, events.EVENT, promotions.PROMOTION, *CATALOG_KINDS),
     operations=(
         *in_family("Applications", APPS),
         *in_family("Opt-ins", CONSENTS),
@@ -65,6 +65,7 @@ INTERFACE = Interface(
         *in_family("Catalog", CATALOG_OPERATIONS),
     ),
     rules=(*apps.RULES, *promotions.RULES),
+    warnings=events.WARNINGS,
     clocks=(WEEK,),
     indexes=(CATALOG,),
     tables=(CONSENTS_TABLE, CODES_TABLE, BAGS_TABLE, OUTBOX),

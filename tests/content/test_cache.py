@@ -35,7 +35,7 @@ def cached(tmp_path: Path) -> CheckOptions:
 
 def outcome(folder: Path, schemas: Schemas, options: CheckOptions | None = None) -> tuple[Any, ...]:
     checked = check(folder, schemas, INTERFACE, options)
-    return checked.documents, checked.problems, checked.placeholders, checked.sources
+    return checked.documents, checked.problems, checked.warnings, checked.placeholders, checked.sources
 
 
 def kept(options: CheckOptions) -> set[str]:

@@ -564,7 +564,7 @@ def test_a_key_that_stands_twice_with_less_below_it_is_one_problem(minimal: Path
     assert found(minimal, schemas) == [
         "apps/one.yaml:106:1 yaml.duplicate config",
         "catalog/brands.yaml:1:38 yaml.duplicate 0/name",
-        "stores/one.yaml:13:1 yaml.duplicate address",
+        "stores/one.yaml:14:1 yaml.duplicate address",
     ]
 
 

@@ -419,11 +419,11 @@ def test_a_text_may_be_too_long_and_of_the_wrong_form(minimal: Path, schemas: Sc
 
 
 def test_what_is_wrong_with_an_alias_is_told_wherever_it_stands(minimal: Path, schemas: Schemas) -> None:
-    week = "  monday: &day {open: ‸9am, close: 20:00}\n  friday: ‸*day\n"
+    week = "  monday: &day {open: ‸9am, close: 20:00}\n  saturday: ‸*day\n"
     expected = edit(minimal, ("stores/one.yaml", "  monday: {open: 10:00, close: 20:00}\n", week))
     assert [(place(problem), pointer_text(problem.pointer)) for problem in problems(minimal, schemas)] == [
         (expected[0], "hours/monday/open"),
-        (expected[1], "hours/friday/open"),
+        (expected[1], "hours/saturday/open"),
     ]
 
 

@@ -77,7 +77,7 @@ def reported(checked: Checked) -> tuple[object, ...]:
     values = checked.documents and {
         kind.name: [document.value for document in checked.documents.of(kind.name)] for kind in INTERFACE.kinds
     }
-    return checked.problems, checked.more, checked.placeholders, values
+    return checked.problems, checked.warnings, checked.more, checked.placeholders, values
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -24,10 +24,11 @@ from shopwindow.catalog.rules import Referable
 from shopwindow.catalog.small import Categories, once, small_of
 from shopwindow.content import records
 from shopwindow.content.feeds import FeedReport, Unstreamed
-from shopwindow.content.finding import Finding
+from shopwindow.content.finding import Finding, shown
 from shopwindow.content.listing import RACY_NS, Source
 from shopwindow.content.records import Records
 from shopwindow.content.yaml import Json
+from shopwindow.problems import nearest
 
 SMALL = ("category", "brand", "synonym")
 """Kinds with so few records that all of them are in memory at once."""
@@ -85,6 +86,7 @@ def check(
     _check_brands(brands, around, report)
     synonyms = small_of(sources_of["synonym"], around, report)
     _check_site(sources, around, report)
+    _check_names_of_categories(categories, around, report)
 
     referable = _referable(categories, around)
     state = _state(sources, around, referable) if around.cached else ""
@@ -155,6 +157,31 @@ def _check_site(
             missing="catalog",
         )
         report.findings.append((site, finding))
+
+
+def _check_names_of_categories(
+    categories: Categories, around: Unstreamed, report: FeedReport
+) -> None:
+    """Warn of promotions that are listed under the name of no category.
+
+    Apps list a promotion under these names (wire-shapes 4), which are no references:
+    without a catalog any name may be meant.
+    """
+    if not categories.flat or categories.ids is None:
+        return
+    names = {str(category.get("name")) for category in categories.flat}
+    for promotion in around.case.having("promotion"):
+        for index, name in around.case.entries(promotion, ("categories",)):
+            if name in names:
+                continue
+            finding = Finding(
+                "promotion.category",
+                ("categories", index),
+                f"no category has the name {shown(name)}",
+                "the name of a category, exactly as the catalog has it",
+                nearest=nearest(name, names),
+            )
+            report.warnings.append((promotion, finding))
 
 
 def _referable(categories: Categories, around: Unstreamed) -> Referable:

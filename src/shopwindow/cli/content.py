@@ -36,6 +36,11 @@ from shopwindow.problems import Misuse
     "needs another configVersion.",
 )
 @click.option(
+    "--at",
+    metavar="INSTANT",
+    help="Take windows for past that are so at this instant; default: now.",
+)
+@click.option(
     "--strict", is_flag=True, help="End with exit status 1 where there are warnings."
 )
 @LISTED_PROBLEMS
@@ -69,6 +74,7 @@ def check(
     content: str,
     jobs: int | None,
     against: str | None,
+    at: str | None,
     strict: bool,
     most: int,
     unpacked: int,
@@ -96,6 +102,7 @@ def check(
         interface(),
         folder,
         against=Path(against) if against else None,
+        at=at,
         jobs=jobs,
         most=most,
         unpacked=unpacked * 1024**3,

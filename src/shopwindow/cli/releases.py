@@ -23,6 +23,7 @@ from shopwindow.cli.steps import (
     interface,
     print_placeholders,
     print_problems,
+    print_warnings,
     progress_bar,
 )
 from shopwindow.interface.operation import FromContent, FromStore, Operation
@@ -112,6 +113,7 @@ def build(
         print_problems(done.checked, Path(content), "text")
         sys.exit(PROBLEMS)
     _print_built(done.built, _outcome(done, done.built))
+    print_warnings(done.checked, Path(content))
     print_placeholders(done.checked, content)
     click.echo(f"{time.perf_counter() - started:.2f} s")
     if done.current != done.built.id:

@@ -23,6 +23,9 @@ PROBLEMS, NOT_ACTIVATED = 1, 3
 
 DEFAULT_DATABASE = "sqlite:///store/shopwindow.sqlite"
 
+LISTED_WARNINGS = 10
+"""Warnings that a build prints: what it did has to stand on the same screen."""
+
 REDRAW_SECONDS = 0.1
 """Between two drawings of a progress bar: often enough to look like motion."""
 
@@ -227,6 +230,18 @@ def print_soundness(checked: Checked, content: str) -> None:
     """Print that a content folder has no problem, in how many files."""
     outcome = summary(checked) if checked.warnings else "nothing wrong"
     click.echo(f"{content}: {len(checked.sources)} files, {outcome}")
+
+
+def print_warnings(checked: Checked, root: Path) -> None:
+    """Print the warnings of a build, which builds all the same: the first few."""
+    listed = checked.warnings[:LISTED_WARNINGS]
+    if not listed:
+        return
+    click.echo(report.text(listed, root))
+    more = len(checked.warnings) - len(listed) + checked.more_warnings
+    if more:
+        noun = f"more warning{'s' * (more > 1)}"
+        click.echo(f"and {more:,} {noun}; `shopwindow check` lists them")
 
 
 def print_placeholders(checked: Checked, content: str) -> None:

@@ -124,7 +124,11 @@ def adding(
         return
 
     def store(files: Sequence[tuple[Parsed, bytes]]) -> None:
-        """Add the files without problems, each with its documents as JSON.
+        """Add the plain files, each with its documents as JSON.
+
+        Others are read by every check, so that what is reported of them needs no form
+        of its own here: files with problems, with slips, or with comments that silence
+        warnings are few.
 
         A file that changed just before it was read is left out: it may change again
         within the same tick of the file system's clock, and then its state would be the
@@ -133,7 +137,7 @@ def adding(
         settled = [
             (file, data)
             for file, data in files
-            if file.sound and file.source.changed < read_at - RACY_NS
+            if file.is_plain and file.source.changed < read_at - RACY_NS
         ]
         if not settled:
             return

@@ -26,13 +26,26 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
 
-from shopwindow.content import cache, expressions, gone, listing, rules, site, tree
+from shopwindow.content import (
+    cache,
+    expressions,
+    gone,
+    listing,
+    open_maps,
+    rules,
+    schedule,
+    site,
+    slips,
+    tree,
+)
+from shopwindow.content.allowances import Allowance, allowances, unsilenced
 from shopwindow.content.case import Case
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.documents import Document, Documents, Layer
@@ -42,6 +55,7 @@ from shopwindow.content.kinds import SITE, Kind
 from shopwindow.content.layers import Assembly, assemble, origin
 from shopwindow.content.listing import Source
 from shopwindow.content.locating import Locator
+from shopwindow.content.open_maps import near_names
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
@@ -90,7 +104,8 @@ class CheckOptions:
     ``unpacked``: bytes that a compressed feed may hold. ``unsaved``: path → bytes that
     a YAML file would hold if they were written. ``problems``: those of
     `collections.yaml`; ``unread``: the folders of collections that are declared with
-    faults.
+    faults. ``at``: the instant at which a window counts as past, as
+    `schedule.moment_of` reads it.
     """
 
     jobs: int | None = None
@@ -104,17 +119,22 @@ class CheckOptions:
     unread: Sequence[str] = ()
     remembered: RememberedFiles | None = None
     unsaved: Mapping[str, bytes] = field(default_factory=dict)
+    at: str | None = None
 
 
 class Checkable(Protocol):
     """What a check needs of an Interface.
 
-    ``rules``: those across kinds. ``indexes``: they check the streamed kinds.
+    ``rules``: those across kinds; ``warnings``: rules that warn. ``indexes``: they
+    check the streamed kinds.
     ``cached``: the names of the operations that site.yaml's `lifetimes` may name.
     """
 
     @property
     def kinds(self) -> tuple[Kind, ...]: ...
+
+    @property
+    def warnings(self) -> tuple[Callable[[Case], rules.RuleFindings], ...]: ...
 
     @property
     def rules(self) -> tuple[Callable[[Case], rules.RuleFindings], ...]: ...
@@ -169,6 +189,9 @@ class _Check:
         # Paths of files of which documents are missing: nothing may be concluded from
         # the absence of a document of their kinds.
         self.unreadable: set[str] = set()
+        # Slips in texts, and by path the comments that silence warnings.
+        self.slips: list[Problem] = []
+        self.allowed: dict[str, list[Allowance]] = {}
         # Documents with their findings and flaws.
         self.broken: list[tuple[Document, list[Finding]]] = []
 
@@ -188,8 +211,6 @@ class _Check:
         ]
         for report in reports:
             self.findings += report.findings
-        warnings = self._warnings(case)
-
         problems = [
             *map(self.locator.with_users, self.problems),
             *self.locator.problems(self.findings),
@@ -198,6 +219,7 @@ class _Check:
         problems, unlisted = self._grouped(problems, reports, case)
         problems.sort(key=Problem.order)
         listed = problems[: self.options.most]
+        warnings = self._warnings(case, reports, is_sound=not problems)
         return Checked(
             documents=None if listed else documents,
             problems=[self.locator.described(problem) for problem in listed],
@@ -215,13 +237,35 @@ class _Check:
             more_warnings=max(0, len(warnings) - self.options.most),
         )
 
-    def _warnings(self, case: Case) -> list[Problem]:
-        """Return what is probably a mistake and stops nothing, sorted by place."""
-        findings: list[tuple[Document, Finding]] = []
+    def _warnings(
+        self, case: Case, reports: Iterable[FeedReport], *, is_sound: bool
+    ) -> list[Problem]:
+        """Return what is probably a mistake and stops nothing, sorted by place.
+
+        ``is_sound``: there are no problems. Where there are, rules leave out parts of
+        documents, and comments may seem to silence nothing.
+        """
+        findings = list(
+            rules.warnings(case, self._moment(case), self.interface.warnings)
+        )
+        findings += near_names(case, self.schemas)
         if self.options.released is not None:
             findings += rules.revised(case, self.options.released)
-        warnings = self.locator.problems(findings, Level.WARNING)
-        return sorted(warnings, key=Problem.order)
+        for report in reports:
+            findings += report.warnings
+        warnings = [
+            *map(self.locator.with_users, self.slips),
+            *self.locator.problems(findings, Level.WARNING),
+        ]
+        lasting = (*slips.RULES, open_maps.RULE) if is_sound else ()
+        left = unsilenced(warnings, self.allowed, lasting)
+        return sorted(left, key=Problem.order)
+
+    def _moment(self, case: Case) -> datetime | None:
+        """Return the instant of this check; None where there is no time zone to read it
+        in.
+        """
+        return schedule.moment_of(self.options.at, case.zone) if case.zone else None
 
     def _grouped(
         self, problems: list[Problem], reports: Sequence[FeedReport], case: Case
@@ -263,12 +307,16 @@ class _Check:
         if source is None:
             return empty, None
         try:
-            value, yaml_faults = tree.loaded(tree.text_of(self.folder, source))
+            file_text = tree.text_of(self.folder, source)
+            value, yaml_faults = tree.loaded(file_text)
         except Malformed as first:
             faults = (first, *first.more)
             self.problems += [tree.malformed("site.yaml", fault) for fault in faults]
             return empty, None
 
+        self.allowed["site.yaml"] = allowances(file_text)
+        if not yaml_faults:
+            self.slips += tree.slips_in("site.yaml", file_text)
         # The first rendering serves to find the faults.
         rendered, _, _ = site.render(value, frozenset())
         document = Document("site", rendered, (Layer("site.yaml", None, rendered),))
@@ -396,6 +444,9 @@ class _Check:
         for file in parsed:
             path, kind = file.source.path, file.source.kind
             self.problems += file.problems
+            self.slips += file.warnings
+            if file.allowed:
+                self.allowed[path] = file.allowed
             if file.lost:
                 self.unreadable.add(path)
             if file.unrendered:

@@ -67,12 +67,13 @@ class FeedReport:
     ``at_least``: there may be even more of them. Not among them are lines that name what
     is absent: ``unlisted`` counts those, by what that is and the path of the feed, for
     they are one problem together (`gone`). ``findings`` are about documents that
-    are not streamed. ``lost`` names the columns of which some values could not be read,
+    are not streamed, and so are ``warnings``. ``lost`` names the columns of which some values could not be read,
     so that nothing follows from a value that is missing there.
     """
 
     problems: dict[Problem, None] = field(default_factory=dict)
     findings: list[tuple[Document, Finding]] = field(default_factory=list)
+    warnings: list[tuple[Document, Finding]] = field(default_factory=list)
     more: int = 0
     unlisted: Counter[tuple[Absent, str]] = field(default_factory=Counter)
     at_least: bool = False

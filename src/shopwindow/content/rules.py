@@ -63,6 +63,22 @@ def findings(
                     yield document, finding
 
 
+def warnings(
+    case: Case,
+    moment: datetime | None,
+    across: Iterable[Callable[[Case], RuleFindings]] = (),
+) -> RuleFindings:
+    """Yield what is probably a mistake, as of an instant: what the engine finds in
+    documents of any kind, and the rules ``across`` kinds.
+
+    ``moment``: None where the content has no time zone, so that no window is past.
+    """
+    if moment is not None:
+        yield from _past(case, moment)
+    for rule in across:
+        yield from rule(case)
+
+
 def revised(case: Case, released: Mapping[str, Mapping[Any, Any]]) -> RuleFindings:
     """Yield what the kinds' revisions find between a release and this content.
 
@@ -233,6 +249,24 @@ def _unknown_zone_of_end(end: str, name: str, words: Collection[str]) -> Finding
     return replace(
         finding, allowed=f"{choices}, such as America/New_York", nearest=close
     )
+
+
+def _past(case: Case, moment: datetime) -> RuleFindings:
+    """Yield the documents that are live no more, and never again."""
+    for kind in case.kinds:
+        for document in case.having(kind.name) if kind.scheduled else ():
+            window = case.window(document)
+            if window is not None and window.end <= moment:
+                until = document.value["publish"]["until"]
+                yield (
+                    document,
+                    Finding(
+                        "window.past",
+                        ("publish", "until"),
+                        f"{until} is past, so the {kind.name} is not live any more",
+                        "a later end; a document that is over may be deleted",
+                    ),
+                )
 
 
 def _window(publish: Mapping[str, str], zone: ZoneInfo) -> Iterator[Finding]:

@@ -9,13 +9,13 @@ Between two boundaries, builds of the same files write the same release.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta
 from functools import cache
 from importlib import resources
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from shopwindow.problems import nearest
+from shopwindow.problems import Misuse, nearest
 
 BEGINNING = datetime.min.replace(tzinfo=UTC)
 """The start of a window that has none."""
@@ -198,6 +198,27 @@ def _require_once(text: str, where: ZoneInfo) -> None:
     # Where the clocks jump over it, the second comes before the first.
     if first.astimezone(UTC) < second.astimezone(UTC):
         raise OccursTwice(text, first, second)
+
+
+def moment_of(at: str | None, where: ZoneInfo) -> datetime:
+    """Return the instant that an option names.
+
+    ``at`` is RFC 3339, or a local time or a day, in the zone ``where`` or in one that
+    stands behind it; None is now, in whole seconds. Raises Misuse for any other text.
+    It does so, too, for the first and the last year that Python has, since the weeks
+    around an instant must exist.
+    """
+    if at is None:
+        return datetime.now(UTC).replace(microsecond=0)
+    try:
+        moment = instant(at, where)
+        if not MINYEAR < moment.year < MAXYEAR:
+            raise ValueError(
+                f"must be after the year {MINYEAR} and before the year {MAXYEAR}"
+            )
+        return moment
+    except (ValueError, OverflowError) as error:
+        raise Misuse("at", f"{at}: {misread(at, error)}") from None
 
 
 @dataclass(frozen=True, slots=True)

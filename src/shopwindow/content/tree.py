@@ -8,7 +8,7 @@ A file with a fault does not end the check. Its faults are reported, and what co
 read of it is checked further, so that an editor sees all problems at once.
 
 Several processes share the files. They send documents back as JSON, and a whole
-`Parsed` only for a file that is not sound. This check only decides whether a document
+`Parsed` only for a file that is not plain. This check only decides whether a document
 is valid: explaining is slow, and `check` does it for the few documents that are not.
 """
 
@@ -23,7 +23,8 @@ from typing import BinaryIO
 
 import orjson
 
-from shopwindow.content import expressions, yaml
+from shopwindow.content import expressions, slips, yaml
+from shopwindow.content.allowances import Allowance, allowances
 from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.documents import at
 from shopwindow.content.finding import Finding
@@ -74,6 +75,7 @@ class Parsed:
     read, or hold expressions and there are no names to evaluate them with.
     ``unrendered``: where texts stand whose expressions could not be evaluated.
     ``flawed``: rule and pointer of faults in the YAML that reading went beyond.
+    ``warnings``: slips in the text. ``allowed``: comments that silence warnings.
     """
 
     source: Source
@@ -84,11 +86,14 @@ class Parsed:
     lost: bool = False
     unrendered: list[Pointer] = field(default_factory=list)
     flawed: list[tuple[str, Pointer]] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
+    allowed: list[Allowance] = field(default_factory=list)
 
     @property
-    def sound(self) -> bool:
-        """Return whether this file, by itself, has no problem."""
-        return self.valid and not (self.problems or self.lost or self.unrendered)
+    def is_plain(self) -> bool:
+        """Return whether its documents are all that there is to say of this file."""
+        remarks = (self.problems, self.unrendered, self.warnings, self.allowed)
+        return self.valid and not self.lost and not any(remarks)
 
     def flaws(self) -> dict[int | None, list[Finding]]:
         """Return where the YAML is at fault, by the document's number in a list.
@@ -152,16 +157,16 @@ def read(
             files = [_read(folder, sources[number], names, schemas) for number in batch]
             store(files)
             yield [
-                (parsed.listed, data, None if parsed.sound else parsed)
+                (parsed.listed, data, None if parsed.is_plain else parsed)
                 for parsed, data in files
             ]
 
     files: dict[int, Parsed] = {}
     with shared(work, batches, processes) as results:
         for batch, sent in zip(batches, results, strict=True):
-            for number, (listed, data, unsound) in zip(batch, sent, strict=True):
+            for number, (listed, data, more) in zip(batch, sent, strict=True):
                 documents = orjson.loads(data)
-                files[number] = unsound or Parsed(sources[number], listed, documents)
+                files[number] = more or Parsed(sources[number], listed, documents)
             if progress:
                 progress(len(files), len(sources))
     return [files[number] for number in range(len(sources))]
@@ -169,7 +174,7 @@ def read(
 
 _SentFile = tuple[bool, bytes, Parsed | None]
 """What a process sends of a file: whether it is a list, its documents as JSON, and all
-of it where it is not sound.
+of it where it is not plain.
 
 Documents are sent as JSON because orjson decodes them in a quarter of the time that
 pickle takes.
@@ -201,6 +206,9 @@ def _read(
             parsed.problems += [malformed(source.path, fault) for fault in faults]
             parsed.flawed = [(fault.rule, fault.pointer) for fault in faults]
             parsed.listed = isinstance(value, list)
+            parsed.allowed = allowances(text)
+            if not faults:
+                parsed.warnings = slips_in(source.path, text)
             if expressions.EXPRESSION_START in text:
                 value = _rendered(value, text, names, parsed)
             if not parsed.lost:
@@ -253,6 +261,13 @@ def loaded(text: str) -> tuple[Json, tuple[Malformed, ...]]:
         if fault.value is None:
             raise
         return fault.value, (fault, *fault.more)
+
+
+def slips_in(path: str, text: str) -> list[Problem]:
+    """Return warnings of slips in the text of a YAML file, which has no fault."""
+    if not slips.possible(text):
+        return []
+    return list(slips.slips(path, text, yaml.locate(text)))
 
 
 def _rendered(

@@ -31,7 +31,8 @@ class Interface:
     ``title`` stands in the OpenAPI description. ``version`` is the interface's own.
 
     What is published: ``kinds`` of documents and the ``operations`` that answer from
-    them. ``rules`` look at documents of several kinds at once. ``clocks`` are values
+    them. ``rules`` look at documents of several kinds at once, and so do ``warnings``,
+    whose findings are probably mistakes and stop nothing. ``clocks`` are values
     that follow from the instant of the build. ``indexes`` are files built from streamed
     kinds. ``collections`` are those that a content folder or a release declares; their
     kinds and operations are among ``kinds`` and ``operations``.
@@ -56,6 +57,7 @@ class Interface:
     kinds: tuple[Kind, ...]
     operations: tuple[Operation, ...]
     rules: tuple[Callable[[Case], RuleFindings], ...] = ()
+    warnings: tuple[Callable[[Case], RuleFindings], ...] = ()
     clocks: tuple[Clock, ...] = ()
     indexes: tuple[Index, ...] = ()
     tables: tuple[Table[Any], ...] = ()

@@ -1,7 +1,9 @@
 """What editors write about a store event (interface 2.4, 2.5)."""
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -9,8 +11,9 @@ from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import EACH, Kind, Reference, Selection
-from shopwindow.content.schedule import local_time
-from shopwindow.retail.storefront import STORE_NUMBERS
+from shopwindow.content.rules import RuleFindings
+from shopwindow.content.schedule import BEGINNING, END, Window, local_time, zone
+from shopwindow.retail.storefront import STORE_NUMBERS, WEEKDAYS
 
 
 def times(case: Case, event: Document) -> Iterator[Finding]:
@@ -51,6 +54,134 @@ def dates(event: Mapping[str, Any], zone: ZoneInfo) -> Iterator[tuple[str, datet
     yield "ends", local_time(event["finish"], zone)
 
 
+def at_their_stores(case: Case) -> RuleFindings:
+    """Warn of an event that goes live when it is over at all its stores, and of one on
+    days on which all of them are closed.
+    """
+    stores = {
+        (number, store.value[number]): store
+        for store in case.having("store")
+        for number in STORE_NUMBERS
+        if case.sound(store, (number,))
+    }
+    open_days: dict[int, _OpenDays] = {}
+
+    def days_of(store: Document) -> _OpenDays:
+        if id(store) not in open_days:
+            open_days[id(store)] = _OpenDays.of(case, store)
+        return open_days[id(store)]
+
+    for event in case.having(EVENT.name, ("stores",), ("start",), ("finish",)):
+        numbers = event.value["stores"]
+        if not isinstance(numbers, dict) or "group" in numbers:
+            continue  # a group that is not resolved is a problem already
+        named = [
+            stores.get((number, value))
+            for number, values in numbers.items()
+            for value in values
+        ]
+        present = [store for store in named if store is not None]
+        if len(present) < len(named):
+            continue  # and so is a reference that leads nowhere
+        window = case.window(event)
+        if window and window.start != BEGINNING:
+            yield from _too_late(event, window, present)
+        start, finish = event.value["start"], event.value["finish"]
+        days = _days(start[:10], finish[:10], finish.endswith("00:00"))
+        if days and not any(days_of(store).any_of(days) for store in present):
+            yield event, _closed(days)
+
+
+def _too_late(
+    event: Document, window: Window, stores: Iterable[Document]
+) -> RuleFindings:
+    finish = _finish(event.value["finish"], stores)
+    if finish is not None and finish <= window.start:
+        since = event.value["publish"]["from"]
+        found = (
+            f"the event is live from {since} on, and ends on {event.value['finish']}"
+        )
+        allowed = "a time before the event's finish"
+        yield event, Finding("event.late", ("publish", "from"), found, allowed)
+
+
+def _finish(finish: str, stores: Iterable[Document]) -> datetime | None:
+    """Return when an event is over at the last of its stores; None where nobody can say."""
+    try:
+        zones = {zone(str(store.value.get("timeZone"))) for store in stores}
+        return max((local_time(finish, where) for where in zones), default=None)
+    except ValueError:  # a problem already: the zone or the time does not exist
+        return None
+
+
+def _closed(days: Sequence[date]) -> Finding:
+    """The hours of a day do not matter: breakfasts before the doors open, and evenings
+    behind closed ones, are events, too.
+    """
+    first, last = days[0], days[-1]
+    weekday = WEEKDAYS[first.weekday()].capitalize()
+    when = f"on {weekday}, {first}" if first == last else f"from {first} to {last}"
+    return Finding(
+        "event.closed",
+        ("start",),
+        f"no store of the event is open {when}",
+        "a day on which one is, by its hours and exceptions",
+    )
+
+
+@lru_cache(maxsize=1000)  # the events of a season share their days
+def _days(start: str, finish: str, ends_at_midnight: bool) -> Sequence[date]:
+    """Return the days of an event; none where they do not exist, or are more than a
+    week: some store is open then.
+    """
+    try:
+        first, last = date.fromisoformat(start), date.fromisoformat(finish)
+    except ValueError:
+        return ()
+    length = (last - first).days + (not ends_at_midnight)
+    if not 0 < length <= len(WEEKDAYS):
+        return ()
+    return tuple(first + timedelta(days=day) for day in range(length))
+
+
+@dataclass(frozen=True)
+class _OpenDays:
+    """On which days a store is open: by weekday, and by date where there is an
+    exception. ``window`` is the first and the last day on which the store is live, in
+    UTC: before and after, it is closed.
+    """
+
+    weekdays: frozenset[int]
+    exceptions: Mapping[str, bool]
+    window: tuple[date, date]
+
+    @staticmethod
+    def of(case: Case, store: Document) -> "_OpenDays":
+        """Return them; where they cannot be read, the store counts as open on all days."""
+        parts = (("hours",), ("exceptions",), ("publish",), ("timeZone",))
+        window = case.window(store)
+        if window is None or not all(case.sound(store, part) for part in parts):
+            return _OpenDays(frozenset(range(7)), {}, (date.min, date.max))
+        open_on = [WEEKDAYS.index(name) for name in store.value["hours"]]
+        exceptions = {
+            exception["date"]: "open" in exception
+            for exception in store.value.get("exceptions", ())
+        }
+        first = window.start.date() if window.start != BEGINNING else date.min
+        last = window.end.date() if window.end != END else date.max
+        return _OpenDays(frozenset(open_on), exceptions, (first, last))
+
+    def any_of(self, days: Sequence[date]) -> bool:
+        """Return whether the store is open on one of some days."""
+        first, last = self.window
+        for day in days:
+            by_weekday = day.weekday() in self.weekdays
+            is_open = self.exceptions.get(day.isoformat(), by_weekday)
+            if is_open and first <= day <= last:
+                return True
+        return False
+
+
 EVENT = Kind(
     name="event",
     folder="events",
@@ -65,3 +196,6 @@ EVENT = Kind(
     selections=(Selection(("stores",), "store"),),
     rules=(times,),
 )
+
+WARNINGS = (at_their_stores,)
+"""What is probably a mistake in an event, by the stores that it names."""

@@ -1,0 +1,93 @@
+"""`# shopwindow: allow RULE` at the end of a line: an editor has seen the warning there,
+and means what is written.
+
+A comment allows the rules that it names, on its own line, and nothing else: what is
+silenced stands beside its reason, and goes when the line goes. Problems cannot be
+silenced. A comment that silences nothing is a warning itself where that follows from
+the files alone; a window that is not past yet may be allowed in advance.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from shopwindow.problems import Level, Place, Problem
+
+UNUSED = "allow.unused"
+
+MARK = "shopwindow:"
+"""What every such comment holds: a text without it has none."""
+
+_RULE = r"[A-Za-z][A-Za-z.]*[A-Za-z]"
+_ALLOWANCE = re.compile(
+    rf"(?:^|[ \t])(\#[ \t]*{MARK}[ \t]*allow[ \t]+({_RULE}(?:[ \t]*,[ \t]*{_RULE})*))",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """A comment that allows some rules on its line. ``place`` is the comment's."""
+
+    rules: tuple[str, ...]
+    place: Place
+
+
+def allowances(text: str) -> list[Allowance]:
+    """Return the comments of a text that silence warnings."""
+    if MARK not in text:
+        return []
+    found = []
+    for number, line in enumerate(re.split("\r\n|\n|\r", text), 1):
+        for match in _ALLOWANCE.finditer(line):
+            rules = tuple(rule.strip() for rule in match[2].split(","))
+            place = Place(number, match.start(1) + 1, number, match.end(1) + 1)
+            found.append(Allowance(rules, place))
+    return found
+
+
+def unsilenced(
+    warnings: Iterable[Problem],
+    allowed: Mapping[str, Sequence[Allowance]],
+    lasting: Collection[str],
+) -> Iterator[Problem]:
+    """Yield the warnings that no comment on their line allows, and those of comments
+    that allow nothing.
+
+    Args:
+        warnings: of a whole check.
+        allowed: the comments of each file, by its path.
+        lasting: rules whose warnings follow from the files alone, at any time. Of
+            others nobody can say that their comment is of no use.
+    """
+    used: set[tuple[str, int, str]] = set()
+    by_line = {
+        (path, allowance.place.line, rule)
+        for path, allowances in allowed.items()
+        for allowance in allowances
+        for rule in allowance.rules
+    }
+    for warning in warnings:
+        line = warning.place.line if warning.place else 0
+        key = (warning.path, line, warning.rule)
+        if key in by_line:
+            used.add(key)
+        else:
+            yield warning
+    for path, allowances in allowed.items():
+        for allowance in allowances:
+            for rule in allowance.rules:
+                key = (path, allowance.place.line, rule)
+                if rule in lasting and key not in used:
+                    yield _unused(path, rule, allowance.place)
+
+
+def _unused(path: str, rule: str, place: Place) -> Problem:
+    return Problem(
+        UNUSED,
+        path,
+        f"there is no warning {rule} on this line",
+        place,
+        allowed="the comment on the line of a warning, or none",
+        level=Level.WARNING,
+    )
