@@ -6,12 +6,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from urllib.error import HTTPError
+from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import pytest
@@ -33,6 +34,7 @@ FLAGS = [
 PATHS = [
     "/",
     "/problems",
+    "/problems/fix",
     "/documents/event",
     "/documents/app/iphone",
     "/applications",
@@ -67,9 +69,13 @@ class Preview:
     process: subprocess.Popen[str]
     code: str = ""
 
-    def get(self, path: str, **headers: str) -> tuple[int, str]:
-        """The status and the text of a page."""
-        request = Request(self.address + path, headers={name.replace("_", "-"): text for name, text in headers.items()})
+    def get(self, path: str, form: Mapping[str, str] | None = None, **headers: str) -> tuple[int, str]:
+        """The status and the text of a page; with a form, of what is answered to it."""
+        request = Request(
+            self.address + path,
+            None if form is None else urlencode(form).encode(),
+            {name.replace("_", "-"): text for name, text in headers.items()},
+        )
         try:
             with urlopen(request, timeout=30) as response:
                 return response.status, response.read().decode()

@@ -38,6 +38,7 @@ from shopwindow.preview.pages import (
     catalog,
     compare,
     documents,
+    fixes,
     offers,
     problems,
     releases,
@@ -56,7 +57,9 @@ STILL_HERE_SECONDS = 15.0
 """After so long without a check, a waiting browser hears that the preview still runs."""
 
 MAX_FORM_BYTES = 1024
-"""Bytes of the one form that is posted: it holds a code of six digits."""
+"""Bytes of a form that is posted: it holds a code of six digits, or a token and a
+digest.
+"""
 
 PageOf = Callable[[Visit], Page | None]
 """Draws a page for a visit; None: there is no such page, and the status is 404."""
@@ -92,6 +95,7 @@ PAGES = (
 """The pages of the menu, in its order."""
 
 PARTS: tuple[tuple[str, PageOf], ...] = (
+    ("/problems/fix", fixes.page),
     ("/documents/{kind}", documents.listing),
     ("/documents/{kind}/{id:path}", documents.card),
 )
@@ -100,7 +104,7 @@ PARTS: tuple[tuple[str, PageOf], ...] = (
 
 def application(workspace: Workspace, door: Guard) -> ASGIApp:
     """Return the ASGI application that shows a workspace to those whom ``door`` admits."""
-    drawing = _Drawing(workspace)
+    drawing = _Drawing(workspace, door)
     pages = [(page.path, page.draw) for page in drawing.menu] + list(PARTS)
     routes = [
         Route(path, drawing.endpoint(draw), methods=["GET"]) for path, draw in pages
@@ -108,6 +112,7 @@ def application(workspace: Workspace, door: Guard) -> ASGIApp:
     routes += [
         Route("/changes", drawing.changes, methods=["GET"]),
         Route("/enter", _enter(door, drawing), methods=["GET", "POST"]),
+        Route("/problems/fix", _write_fix(door, drawing), methods=["POST"]),
     ]
     return Starlette(
         routes=[*routes, Mount("/static", StaticFiles(directory=STATIC))],
@@ -166,8 +171,8 @@ class _Door:
 class _Drawing:
     """Draws pages of a workspace."""
 
-    def __init__(self, workspace: Workspace) -> None:
-        self.workspace = workspace
+    def __init__(self, workspace: Workspace, door: Guard) -> None:
+        self.workspace, self.form_token = workspace, door.form_token
         kinds = workspace.interface.kind
         self.menu = [page for page in PAGES if not page.kind or page.kind in kinds]
         self.templates = environment()
@@ -184,20 +189,21 @@ class _Drawing:
         return answer
 
     def _answer(self, request: Request, page: PageOf) -> Response:
-        visit = self._visit(request)
+        visit = self.visit(request)
         missing = Page("missing.html", "Not there", {}, 404)
-        return self._html(visit, page(visit) or missing)
+        return self.html(visit, page(visit) or missing)
 
-    def _visit(self, request: Request) -> Visit:
+    def visit(self, request: Request) -> Visit:
         return Visit(
             self.workspace,
             self.workspace.snapshot,
             request.url.path,
             dict(request.query_params),
             dict(request.path_params),
+            self.form_token,
         )
 
-    def _html(self, visit: Visit, page: Page) -> Response:
+    def html(self, visit: Visit, page: Page) -> Response:
         template = self.templates.get_template(page.template)
         text = template.render(
             **page.values,
@@ -251,13 +257,10 @@ def _enter(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
     async def enter(request: Request) -> Response:
         wrong = False
         if request.method == "POST":
-            body = b""
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > MAX_FORM_BYTES:
-                    return PlainTextResponse("More than a code.\n", 413)
-            code = parse_qs(body.decode(errors="replace")).get("code", [""])[0]
-            token = door.enter(code)
+            form = await _form(request)
+            if form is None:
+                return PlainTextResponse("More than a code.\n", 413)
+            token = door.enter(form.get("code", ""))
             if token is not None:
                 response = RedirectResponse("/", 303)
                 response.set_cookie(
@@ -269,3 +272,38 @@ def _enter(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
         return HTMLResponse(text, 403 if wrong else 200)
 
     return enter
+
+
+def _write_fix(door: Guard, drawing: _Drawing) -> Callable[[Request], Any]:
+    """Return the endpoint that writes a fix, which its page has shown.
+
+    The next page shall show the outcome, so the folder is checked at once.
+    """
+
+    def write(request: Request, digest: str) -> Response:
+        visit = drawing.visit(request)
+        refused = fixes.write(visit, digest)
+        if refused is not None:
+            return drawing.html(visit, refused)
+        drawing.workspace.refresh()
+        return RedirectResponse(visit.link("/problems"), 303)
+
+    async def answer(request: Request) -> Response:
+        form = await _form(request)
+        if form is None or not door.admits_form(form.get("token", "")):
+            reason = "Nothing was written: this form is not of a page of this preview, or its preview has ended."
+            return PlainTextResponse(f"{reason}\n", 403)
+        return await run_in_threadpool(write, request, form.get("digest", ""))
+
+    return answer
+
+
+async def _form(request: Request) -> dict[str, str] | None:
+    """Return the fields of a form that is posted; None where it is too large."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_FORM_BYTES:
+            return None
+    fields = parse_qs(body.decode(errors="replace"))
+    return {name: values[0] for name, values in fields.items()}

@@ -9,6 +9,9 @@ Host is an address of the preview, and its Origin, where it has one, the preview
 On an address other than loopback, everybody on the network could ask. There a browser
 first enters a code that the terminal prints; a code works once, and ten wrong ones make
 a new one.
+
+The preview writes nothing but a fix that a person has seen, and that only on loopback.
+Its form carries a token of this preview, which no page of another site can read.
 """
 
 import hmac
@@ -67,17 +70,22 @@ class Guard:
     """Decides about requests to the preview at ``host`` and ``port``.
 
     ``announce`` takes a code that a person should see, when there is a new one.
+    ``form_token`` goes into each form that writes; empty: nothing may be written, since
+    others than this machine's user reach the address.
     """
 
     host: str
     port: int
     announce: Callable[[str], None]
     code: str = field(init=False, default="")
+    form_token: str = field(init=False, default="")
     _wrong: int = field(init=False, default=0)
     _tokens: set[str] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
-        if not self.is_open:
+        if self.is_open:
+            self.form_token = secrets.token_urlsafe(24)
+        else:
             self._renew()
 
     @property
@@ -109,6 +117,11 @@ class Guard:
     def admits(self, token: str | None) -> bool:
         """Return whether a browser with this cookie may see pages."""
         return self.is_open or (token is not None and token in self._tokens)
+
+    def admits_form(self, token: str) -> bool:
+        """Return whether a form with this token is one of the preview's pages."""
+        expected = self.form_token
+        return bool(expected) and hmac.compare_digest(token.encode(), expected.encode())
 
     def enter(self, code: str) -> str | None:
         """Return a new token for a browser that knows the code; None for a wrong one."""

@@ -56,6 +56,7 @@ class Visit:
 
     ``snapshot``: the state of the folder that the whole page shows. ``path``: the
     page's. ``query``: the parameters. ``values``: the variable parts of the path.
+    ``form_token``: goes into each form that writes; empty: nothing may be written.
     ``is_static``: the page becomes a file, which nobody answers for.
     """
 
@@ -64,6 +65,7 @@ class Visit:
     path: str
     query: Mapping[str, str]
     values: Mapping[str, str] = field(default_factory=dict)
+    form_token: str = ""
     is_static: ClassVar[bool] = False
 
     # -- the bar -----------------------------------------------------------------------

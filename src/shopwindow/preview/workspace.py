@@ -9,7 +9,7 @@ any, so that pages still show something.
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -25,14 +25,16 @@ from shopwindow.content.documents import (
     boundaries,
     live,
 )
+from shopwindow.content.fixing import Fix
 from shopwindow.content.kinds import Kind
 from shopwindow.content.listing import COLLECTIONS, is_outdated
+from shopwindow.content.mending import Repair, fixes_of
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
 from shopwindow.interface.collections import Declared
 from shopwindow.interface.interface import Interface
 from shopwindow.preview.index_builds import IndexBuilds
-from shopwindow.problems import Failure, Misuse, sentence
+from shopwindow.problems import Failure, Misuse, Problem, sentence
 from shopwindow.release.changes import content_of
 from shopwindow.release.order import BuildOrder
 from shopwindow.release.program import program_digest
@@ -165,6 +167,7 @@ class Workspace:
         self._checking = threading.Lock()
         self._drawing = threading.Lock()  # pages are drawn in threads
         self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
+        self._fixes: tuple[int, Mapping[Problem, Fix]] = (0, {})
         self._released: Released | None = None
         self._revision: Revision | None = None
         self._exporting = threading.Lock()
@@ -217,6 +220,25 @@ class Workspace:
         number = previous.number + 1 if previous else 1
         seconds = time.perf_counter() - started
         return Snapshot(number, declared, checked, documents, good_at, seconds, failure)
+
+    # -- fixes -------------------------------------------------------------------------
+
+    def fixes(self, snapshot: Snapshot) -> Mapping[Problem, Fix]:
+        """Return the fixes of a snapshot's problems that seem certain."""
+        with self._drawing:
+            number, fixes = self._fixes
+            if number != snapshot.number:
+                fixes = fixes_of(self.folder, snapshot.checked)
+                self._fixes = snapshot.number, fixes
+            return fixes
+
+    def repair(self, snapshot: Snapshot, only: Callable[[Problem], bool]) -> Repair:
+        """Return the change that mends some problems of a snapshot.
+
+        It uses this process alone, for the reason that `_check` names.
+        """
+        checked = snapshot.checked
+        return library.fixes(self.interface, self.folder, checked, jobs=1, only=only)
 
     # -- what pages read ---------------------------------------------------------------
 

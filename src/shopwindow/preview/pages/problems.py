@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from shopwindow.preview.pages.fixes import id_of
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Problem, sentence
 
@@ -12,19 +13,26 @@ from shopwindow.problems import Problem, sentence
 class Shown:
     """A problem with its words, the lines around it, and the address that opens an
     editor.
+
+    ``fix``: what its fix does; empty where it has none, or nothing may be written.
+    ``id`` names it in the fix's form.
     """
 
     problem: Problem
     words: str
     lines: list[tuple[int, str]]
     editor: str
+    fix: str
+    id: str
 
 
 def problems(visit: Visit) -> Page:
     """Return the page of all problems, in the order of files and lines."""
     checked = visit.snapshot.checked
+    shown = list(_shown(visit))
     values = {
-        "problems": list(_shown(visit)),
+        "problems": shown,
+        "fixes": sum(bool(problem.fix) for problem in shown),
         "more": checked.more,
         "at_least": checked.at_least,
         "placeholders": checked.placeholders,
@@ -33,10 +41,14 @@ def problems(visit: Visit) -> Page:
 
 
 def _shown(visit: Visit) -> Iterator[Shown]:
+    may_write = bool(visit.form_token)
+    fixes = visit.workspace.fixes(visit.snapshot) if may_write else {}
     for problem in visit.snapshot.checked.problems:
         line = problem.place.line if problem.place else 0
         column = problem.place.column if problem.place else 1
         lines = visit.files.excerpt(problem.path, line) if line else []
         file = (visit.workspace.folder / problem.path).absolute()
         editor = f"vscode://file{quote(str(file))}:{max(line, 1)}:{column}"
-        yield Shown(problem, sentence(problem), lines, editor)
+        title = fixes[problem].title if problem in fixes else ""
+        id = id_of(problem)
+        yield Shown(problem, sentence(problem), lines, editor, title, id)
