@@ -6,22 +6,23 @@
 // A module for Cloudflare's Workers and for workerd. It answers the reads that a release holds as files, and hands
 // every other request to the service. Its bindings:
 //
-//   FILES    an R2 bucket or a KV namespace with the files of a release, by their paths below files/; or else
-//   ORIGIN   where they are to be had by HTTP: a service binding, or a URL that ends with a slash
-//   PREFIX   what stands before a file's path, such as `current/files/`; without it nothing does
+//   STORE    where the files are: an R2 bucket or a KV namespace, or a host of them, which is a service binding or a
+//            URL that ends with a slash
+//   LAYOUT   `published`: as `shopwindow publish` writes a target; `files`: by their paths in a release, below files/
+//   PREFIX   what stands before each name in the store; without it nothing does
 //   SERVICE  a service binding to `shopwindow serve`; without it a request goes on to the host that it names
 
 const RULES = {{ table }};
 
 export default {
-  async fetch(request, env) {
-    return (await answerOfEdge(request, env)) ?? answerOfService(request, env);
+  async fetch(request, env, context) {
+    return (await answerOfEdge(request, env, context)) ?? answerOfService(request, env);
   },
 };
 
 // The answer to a request where the edge has one: a file, or a refusal. The others are the service's: it reads every
 // spelling, and knows which origins may read, that files have no dates, and which bodies it refuses.
-async function answerOfEdge(request, env) {
+async function answerOfEdge(request, env, context) {
   const { headers, method } = request;
   if (method !== "GET" && method !== "HEAD") return null;
   if (isOnOrderHost(request) || NOT_OURS.some((name) => headers.has(name))) return null;
@@ -33,7 +34,7 @@ async function answerOfEdge(request, env) {
   if (!file) return null;
 
   const name = `${file.stem.replaceAll(RULES.application, application)}.${format}`;
-  const body = await contentOf(env, name);
+  const body = await contentOf(env, context, name);
   return body && fileAnswer(request, body, format, file.cacheControl);
 }
 
@@ -116,25 +117,6 @@ function withoutUnread(target, names) {
 
 // -- answers --------------------------------------------------------------------------------------------------------
 
-// The bytes of a file; null: there is none, or nobody can say.
-async function contentOf(env, name) {
-  const path = (env.PREFIX ?? "") + name;
-  try {
-    if (env.FILES) {
-      const stored = await env.FILES.get(path, { type: "arrayBuffer" });
-      return stored?.arrayBuffer ? await stored.arrayBuffer() : stored; // R2 returns an object, KV the bytes
-    }
-    const isUrl = typeof env.ORIGIN === "string";
-    const response = await (isUrl ? fetch(env.ORIGIN + path) : env.ORIGIN.fetch(`http://origin/${path}`));
-    if (response.ok) return await response.arrayBuffer();
-    await response.body?.cancel();
-    if (response.status !== 404) console.error(`${path}: status ${response.status}`);
-  } catch (error) {
-    console.error(`${path} cannot be read: ${error}`);
-  }
-  return null;
-}
-
 // A file, or 304 to who has it. The ETag is made of the bytes, as the service and nginx make it.
 async function fileAnswer(request, body, format, cacheControl) {
   const digest = new DataView(await crypto.subtle.digest("SHA-256", body));
@@ -151,4 +133,95 @@ function refusal(headers, { status, bodies }) {
     status,
     headers: { "Cache-Control": "no-store", "Content-Type": RULES.mediaTypes[format], Vary: RULES.vary },
   });
+}
+
+// -- the store ------------------------------------------------------------------------------------------------------
+
+// The bytes of a release's file; null: there is none, or nobody can say. Then the service answers.
+async function contentOf(env, context, path) {
+  try {
+    if (env.LAYOUT !== "published") return await stored(env, path);
+    const digest = (await digestsOf(env, context)).get(path);
+    return digest ? await stored(env, objectOf(digest)) : null;
+  } catch (error) {
+    console.error(`${path} cannot be read from the store: ${error}`);
+    return null;
+  }
+}
+
+// The bytes of this name, or a range of them, {offset, length}; null: there is nothing of this name.
+async function stored(env, name, range) {
+  const key = (env.PREFIX ?? "") + name;
+  const isUrl = typeof env.STORE === "string";
+  if (!isUrl && !env.STORE.fetch) {
+    const found = await env.STORE.get(key, range ? { range } : { type: "arrayBuffer" });
+    return found?.arrayBuffer ? found.arrayBuffer() : found; // R2 returns an object, KV the bytes
+  }
+  const headers = range ? { Range: `bytes=${range.offset}-${range.offset + range.length - 1}` } : {};
+  const answer = await (isUrl ? fetch(env.STORE + key, { headers }) : env.STORE.fetch(`http://store/${key}`, { headers }));
+  if (answer.ok) {
+    const bytes = await answer.arrayBuffer();
+    return range && answer.status === 200 ? bytes.slice(range.offset, range.offset + range.length) : bytes;
+  }
+  await answer.body?.cancel();
+  if (answer.status === 404) return null;
+  throw new Error(`status ${answer.status}`);
+}
+
+// -- what `shopwindow publish` writes -------------------------------------------------------------------------------
+
+const FORMAT = 1; // of releases/<id>/manifest.json
+const POINTER_SECONDS = 10; // an activation is noticed after as many seconds, and the pointer is read as rarely
+
+let release = null; // the current one, as long as this isolate lives: {id, digests, readAt}
+
+// Path → digest of the current release's files. Who has to wait for them are the first requests of an isolate: later
+// ones are answered from the release that was current, while one of them reads which is.
+async function digestsOf(env, context) {
+  if (release === null) {
+    const id = await currentOf(env);
+    const digests = await digestsOfRelease(env, id);
+    release = { id, digests, readAt: Date.now() };
+  } else if (Date.now() - release.readAt > POINTER_SECONDS * 1000) {
+    release.readAt = Date.now();
+    context.waitUntil(follow(env).catch((error) => console.error(`the pointer cannot be followed: ${error}`)));
+  }
+  return release.digests;
+}
+
+async function follow(env) {
+  const id = await currentOf(env);
+  if (id !== release.id) release = { id, digests: await digestsOfRelease(env, id), readAt: Date.now() };
+}
+
+async function currentOf(env) {
+  const pointer = await stored(env, "current.json");
+  if (pointer === null) throw new Error("there is no current.json: nothing was published there");
+  return parsed([pointer]).then(({ id }) => id);
+}
+
+// Of a release, the store has the manifest in chunks, which lie in objects; neighbors are read together.
+async function digestsOfRelease(env, id) {
+  const { format, objects, parts } = await parsed([await stored(env, `releases/${id}/manifest.json`)]);
+  if (format > FORMAT) throw new Error(`release ${id} has format ${format}: write this worker with a newer program`);
+  const ranges = [];
+  for (const [, size, number, offset] of parts["manifest.json"].chunks) {
+    const last = ranges.at(-1);
+    if (last && last.number === number && last.offset + last.length === offset) last.length += size;
+    else ranges.push({ number, offset, length: size });
+  }
+  const bytes = [];
+  for (const { number, offset, length } of ranges) {
+    bytes.push(await stored(env, objectOf(objects[number]), { offset, length }));
+  }
+  const { files } = await parsed(bytes);
+  return new Map(files.map(({ path, sha256 }) => [path, sha256]));
+}
+
+function objectOf(digest) {
+  return `objects/${digest.slice(0, 2)}/${digest}`;
+}
+
+async function parsed(parts) {
+  return JSON.parse(await new Blob(parts).text());
 }

@@ -155,19 +155,29 @@ def workerd(folder: Path, module: str, port: int, service: str, services: str, b
         yield log
 
 
-def files_of_disk(files: Path) -> dict[str, str]:
-    """The files below a folder, as workerd's own service of a disk has them."""
+def store_of_disk(folder: Path, layout: str) -> dict[str, str]:
+    """A store that is a folder, as workerd's own service of a disk serves it."""
     return {
-        "services": f'(name = "files", disk = (path = "{files}")),',
-        "bindings": '(name = "ORIGIN", service = "files")',
+        "services": f'(name = "store", disk = (path = "{folder}")),',
+        "bindings": f'(name = "STORE", service = "store"), (name = "LAYOUT", text = "{layout}")',
     }
 
 
-def files_of_namespace(address: str, prefix: str = "") -> dict[str, str]:
-    """The files in a KV namespace, which somebody at ``address`` answers for (`key_of_namespace`)."""
+def store_of_namespace(address: str, prefix: str) -> dict[str, str]:
+    """A store that is a KV namespace, which somebody at ``address`` answers for (``key_of_namespace``)."""
+    bindings = '(name = "STORE", kvNamespace = "store"), (name = "LAYOUT", text = "files"), '
     return {
-        "services": f'(name = "files", external = (address = "{address}", http = ())),',
-        "bindings": f'(name = "FILES", kvNamespace = "files"), (name = "PREFIX", text = "{prefix}")',
+        "services": f'(name = "store", external = (address = "{address}", http = ())),',
+        "bindings": bindings + f'(name = "PREFIX", text = "{prefix}")',
+    }
+
+
+def store_of_url(address: str, prefix: str) -> dict[str, str]:
+    """A store that is a URL. workerd lets a worker reach loopback only where its configuration says so."""
+    bindings = f'(name = "STORE", text = "http://{address}/"), (name = "LAYOUT", text = "files"), '
+    return {
+        "services": '(name = "internet", network = (allow = ["private", "local"])),',
+        "bindings": bindings + f'(name = "PREFIX", text = "{prefix}")',
     }
 
 

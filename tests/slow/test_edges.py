@@ -7,14 +7,18 @@ import gzip
 import hashlib
 import random
 import re
+import threading
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http.client import HTTPConnection
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -23,8 +27,8 @@ import nginx
 from checkout import ROOT
 from negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from nginx import ADDRESS, Answer, ask, free_port
-from releases import built
-from served import Server, granian, within
+from releases import built, manifest, shopwindow
+from served import SOURCES, Server, granian, within
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -49,6 +53,9 @@ COMPARED = (
     "location",
     "set-cookie",
 )
+
+AT = "2026-12-01T12:00:00-05:00"
+"""The instant of the example's release."""
 
 KEYS: dict[str, list[str]] = {}
 for _line in (ROOT / "content/sample-keys.txt").read_text().splitlines():
@@ -126,8 +133,20 @@ def by_varnish_and_nginx(folder: Path, released: Released, service: str) -> Iter
 @contextmanager
 def by_worker(folder: Path, released: Released, service: str) -> Iterator[int]:
     port = free_port()
-    files = edges.files_of_disk((released.out / "current" / "files").resolve())
-    with edges.workerd(folder, worker.module(released.rules), port, service, **files):
+    store = edges.store_of_disk((released.out / "current" / "files").resolve(), "files")
+    with edges.workerd(folder, worker.module(released.rules), port, service, **store):
+        yield port
+
+
+@contextmanager
+def by_worker_of_target(folder: Path, released: Released, service: str) -> Iterator[int]:
+    """A worker with what `shopwindow publish` has written."""
+    port, target = free_port(), folder / "target"
+    ran = shopwindow("publish", f"file://{target}", "--out", released.out)
+    assert ran.status == 0, ran
+    with edges.workerd(
+        folder, worker.module(released.rules), port, service, **edges.store_of_disk(target, "published")
+    ):
         yield port
 
 
@@ -137,6 +156,7 @@ EDGES: Mapping[str, Started] = {
     "varnish": by_varnish,
     "varnish before nginx": by_varnish_and_nginx,
     "worker": by_worker,
+    "worker before a target": by_worker_of_target,
 }
 
 # -- the table ---------------------------------------------------------------------------------------------------
@@ -379,15 +399,125 @@ def test_without_the_service_varnish_serves_what_it_has_however_old(sample: Path
 # -- where a worker finds files ----------------------------------------------------------------------------------
 
 
-def test_without_the_service_a_worker_serves_files_and_says_so(released: Released, tmp_path: Path) -> None:
-    nowhere = f"{ADDRESS}:{free_port()}"
+class _Files(SimpleHTTPRequestHandler):
+    """Serves a folder's files by their paths, and as workerd asks a KV namespace for keys."""
+
+    def translate_path(self, path: str) -> str:
+        return str(Path(self.directory) / edges.key_of_namespace(path))
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def host_of_files(folder: Path) -> Iterator[str]:
+    """The address of a host that serves a folder."""
+    with ThreadingHTTPServer((ADDRESS, 0), partial(_Files, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"{ADDRESS}:{server.server_port}"
+        server.shutdown()
+
+
+@contextmanager
+def store(kind: str, released: Released, folder: Path) -> Iterator[dict[str, str]]:
+    """What workerd's configuration says of a store with a release."""
+    if kind == "a target":
+        assert shopwindow("publish", f"file://{folder}", "--out", released.out).status == 0
+        yield edges.store_of_disk(folder, "published")
+    elif kind == "a folder":
+        yield edges.store_of_disk((released.out / "current" / "files").resolve(), "files")
+    else:
+        named = edges.store_of_namespace if kind == "a namespace" else edges.store_of_url
+        with host_of_files(released.out) as address:
+            yield named(address, "current/files/")
+
+
+@pytest.mark.parametrize("kind", ["a target", "a folder", "a namespace", "a URL"])
+def test_without_the_service_a_worker_serves_files_and_says_so(released: Released, tmp_path: Path, kind: str) -> None:
+    port, nowhere = free_port(), f"{ADDRESS}:{free_port()}"
     errors = {error.code: dict(error.bodies) for error in released.rules.errors}
     own = {error.code: dict(error.bodies) for error in released.rules.own_errors}
-    with by_worker(tmp_path, released, nowhere) as port:
-        for accept, format in released.rules.accepts:
-            assert get(port, Accept=accept).body == file(released.out, f"v2/utility/mobileapp/iphone.{format}")
+    module = worker.module(released.rules)
+    with (
+        store(kind, released, tmp_path / "target") as found,
+        edges.workerd(tmp_path, module, port, nowhere, **found) as log,
+    ):
+        for entry in manifest(released.out / "current")["files"]:
+            url = urlsplit(entry["url"])
+            target = f"{url.path}?{url.query}" if url.query else url.path
+            key = KEYS[entry.get("application", "iphone")][0]
+            came = get(port, target, key, Accept=entry["mediaType"])
+            assert (came.status, came.body) == (200, file(released.out, entry["path"])), log.read_text()
         for format in ("json", "xml"):
             came = get(port, "/store/v2/stores/999999", Accept=f"application/{format}")
             assert (came.status, came.body.decode()) == (503, errors["unavailable"][format])
             came = get(port, "/v3/order/supc", method="PUT", Host=ORDERS, Accept=f"application/{format}")
             assert (came.status, came.body.decode()) == (500, own["unavailable"][format])
+
+
+def test_a_worker_follows_the_pointer_of_its_target(sample: Path, tmp_path: Path) -> None:
+    out, target = tmp_path / "dist", tmp_path / "target"
+    built(sample, out)
+    first = release_of(out)
+    with by_worker_of_target(tmp_path, first, f"{ADDRESS}:{free_port()}") as port:
+        former = get(port, "/v2/promotions").body
+        assert former == file(out, "v2/promotions.json")
+        for path in sample.glob("promotions/*.yaml"):
+            path.write_text(path.read_text().replace("promotionName: ", "promotionName: Again "))
+        built(sample, out)
+        assert shopwindow("publish", f"file://{target}", "--out", out).status == 0
+        assert get(port, "/v2/promotions").body == former
+        assert within(30, lambda: get(port, "/v2/promotions").body == file(out, "v2/promotions.json") != former)
+        assert shopwindow("rollback", "--out", out).status == 0
+        assert shopwindow("publish", f"file://{target}", "--force", "--out", out).status == 0
+        assert within(30, lambda: get(port, "/v2/promotions").body == former)
+
+
+def test_a_store_that_fails_leaves_the_answer_to_the_service(
+    released: Released, service: Server, tmp_path: Path
+) -> None:
+    address = f"{ADDRESS}:{service.port}"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    nobody = f"{ADDRESS}:{free_port()}"
+    stores = (
+        edges.store_of_disk(empty, "published"),
+        edges.store_of_disk(empty, "files"),
+        edges.store_of_url(nobody, ""),
+        edges.store_of_namespace(nobody, ""),
+    )
+    for number, found in enumerate(stores):
+        port = free_port()
+        with edges.workerd(tmp_path / str(number), worker.module(released.rules), port, address, **found) as log:
+            assert get(port).body == file(released.out, "v2/utility/mobileapp/iphone.json")
+            is_missing = number == 1  # which is what a file is that a newer release has
+            assert ("cannot be read from the store" in log.read_text()) is not is_missing
+
+
+def test_an_interface_without_keys_is_served_to_everybody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    example = ROOT / "examples" / "library"
+    using = {"PYTHONPATH": f"{SOURCES}:{example}", "SHOPWINDOW_INTERFACE": "library.interface:INTERFACE"}
+    monkeypatch.syspath_prepend(str(example))
+    out, content = tmp_path / "dist", example / "content"
+    assert shopwindow("build", "--content", content, "--out", out, "--at", AT, env=using).status == 0
+    target = "/v1/readings?branch=2&utm_source=mail"
+    with granian(tmp_path / "service", out, "--workers", "1", **using) as server:
+        address = f"{ADDRESS}:{server.port}"
+        owed = answer(server.port, Asked("", target), {})
+        assert owed.status == 200
+        files = edges.store_of_disk((out / "current" / "files").resolve(), "files")
+        for name in ("varnish", "worker"):
+            options = ("--service", address) if name == "varnish" else ()
+            ran = shopwindow("edge", name, "--content", content, "--out", out, *options, env=using)
+            assert (ran.status, ran.err) == (0, "")
+            port = free_port()
+            edge = (
+                edges.varnish(tmp_path / name, ran.out, port)
+                if name == "varnish"
+                else edges.workerd(tmp_path / name, ran.out, port, address, **files)
+            )
+            with edge:
+                for key in ("", "x" * 24):
+                    for _ in range(2):
+                        row = Asked("", target, {KEY_HEADER: key} if key else {})
+                        assert compared(row, owed, answer(port, row, {})) == {}

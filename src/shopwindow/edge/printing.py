@@ -64,6 +64,8 @@ def write(path: Path, text: str, mode: int) -> None:
     if target.exists() and not target.is_file():
         without = "without it the configuration is printed"
         raise Failure(f"{path} is not a file; --write needs one, and {without}")
+    if not target.parent.is_dir():
+        raise Failure(f"{path} cannot be written: there is no folder {target.parent}")
     with failures(target, f"{path} is as it was"):
         # mkstemp creates files of mode 0600.
         descriptor, draft = tempfile.mkstemp(

@@ -74,7 +74,8 @@ def configuration(
     """
     address = _SERVICE.fullmatch(service)
     if not address:
-        raise ValueError(f"service: {service!r} is not an address")
+        must_be = "must be HOST:PORT or unix:PATH"
+        raise ValueError(f"service: {service!r} is not an address: {must_be}")
     errors = {error.code: error for error in rules.errors}
     own_errors = {error.code: error for error in rules.own_errors}
     return rendered(
