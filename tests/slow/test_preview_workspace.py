@@ -3,12 +3,14 @@
 import os
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, expect
 
+from previews import browser, opened, preview
 from shopwindow import library
 from shopwindow.content.check import Checked
 from shopwindow.preview.workspace import Workspace
@@ -20,6 +22,12 @@ OLD_NS = 1_700_000_000_000_000_000
 """A time long past: of a file that changed just now nothing is remembered."""
 
 Edit = Callable[[random.Random, list[str]], list[str]]
+
+
+@pytest.fixture
+def chromium() -> Iterator[Browser]:
+    with browser() as started:
+        yield started
 
 
 def without_a_line(chance: random.Random, lines: list[str]) -> list[str]:
@@ -103,3 +111,19 @@ def test_a_folder_that_is_away_for_a_while_is_one_sentence(tmp_path: Path) -> No
     assert (away.documents, "there is no such folder" in away.failure) == (documents, True)
     (tmp_path / "elsewhere").rename(folder)
     assert workspace.refresh().failure == ""
+
+
+def test_what_cannot_be_read_is_one_sentence_until_it_can_be_read_again(tmp_path: Path, chromium: Browser) -> None:
+    folder, away = tmp_path / "content", tmp_path / "elsewhere"
+    shutil.copytree(SAMPLE, folder)
+    with preview(folder) as shown, opened(chromium) as page:
+        page.goto(f"{shown.address}/events")
+        count = page.locator("#entries > p").inner_text()
+        folder.rename(away)
+        folder.write_text("a file where the folder was")
+        expect(page.get_by_role("status").first).to_contain_text(f"{folder} cannot be read: Not a directory")
+        expect(page.locator("#entries > p")).to_have_text(count)
+        folder.unlink()
+        away.rename(folder)
+        expect(page.get_by_role("status").first).to_have_text("")
+        assert shown.process.poll() is None

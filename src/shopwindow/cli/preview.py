@@ -77,9 +77,14 @@ def _export(content: Path, out: Path, folder: Path, against: str) -> None:
     if folder.absolute().is_relative_to(content.absolute()):
         lies_within = f"{folder} lies within --content {content}"
         raise Misuse("export", f"{lies_within}, whose every file is content")
+    if folder.exists() and not folder.is_dir():
+        raise Misuse("export", f"{folder} is a file, and no folder")
     workspace = Workspace(interface(), content, out, _cache(content), against)
-    for path in export(workspace, folder):
-        click.echo(path)
+    try:
+        for path in export(workspace, folder):
+            click.echo(path)
+    except OSError as error:
+        raise Failure(f"{folder} cannot be written: {error.strerror}") from None
 
 
 def _cache(content: Path) -> Path:

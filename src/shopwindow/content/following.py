@@ -23,11 +23,13 @@ def follow(
     changed: Callable[[], object],
     is_outdated: Callable[[], bool],
     ended: threading.Event,
+    is_readable_again: Callable[[], bool] = lambda: False,
 ) -> None:
     """Call ``changed`` whenever something in a folder changes, until ``ended``.
 
     ``is_outdated`` is asked when a watch has begun: something may have been saved
-    before. A folder that is removed, or cannot be read, is looked for again once a
+    before. ``is_readable_again`` is asked twice a second: no watch reports that a file
+    may be read now. A folder that is removed, or cannot be read, is looked for again once a
     second, and ``changed`` is called when it goes and when it comes. What ``changed``
     raises ends all of it, and so does an interrupt.
     """
@@ -38,7 +40,7 @@ def follow(
             if is_away:
                 is_away = False
                 changed()
-            _follow(folder, watched, changed, is_outdated, ended)
+            _follow(folder, watched, changed, is_outdated, ended, is_readable_again)
         except (FileNotFoundError, PermissionError):
             if not is_away:
                 is_away = True
@@ -52,6 +54,7 @@ def _follow(
     changed: Callable[[], object],
     is_outdated: Callable[[], bool],
     ended: threading.Event,
+    is_readable_again: Callable[[], bool],
 ) -> None:
     """Follow a folder while it is the one that was ``watched`` from the beginning.
 
@@ -70,7 +73,7 @@ def _follow(
     ):
         if _identity(folder) != watched:
             raise FileNotFoundError(folder)
-        if changes or (is_first and is_outdated()):
+        if changes or (is_first and is_outdated()) or is_readable_again():
             changed()
         is_first = False
 

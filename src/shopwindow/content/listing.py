@@ -15,6 +15,9 @@ from typing import NamedTuple
 from shopwindow.content.kinds import SITE, Kind
 from shopwindow.problems import Problem, nearest
 
+UNREADABLE = "tree.unreadable"
+"""The rule of files and folders that whoever checks may not read."""
+
 RACY_NS = 2_000_000_000
 """Nanoseconds. A file that changed less than this ago may change again without a new
 time, within one tick of the file system's clock, so such a file is always read.
@@ -152,7 +155,7 @@ class _Scan:
             entries = list(os.scandir(folder))
         except OSError as error:
             self._report(
-                "tree.unreadable",
+                UNREADABLE,
                 prefix.rstrip("/"),
                 f"cannot be read: {error.strerror}",
             )
@@ -194,7 +197,7 @@ class _Scan:
                 "tree.name", shown, "a file name that is not UTF-8 text", "another name"
             )
         except OSError as error:
-            self._report("tree.unreadable", path, f"cannot be read: {error.strerror}")
+            self._report(UNREADABLE, path, f"cannot be read: {error.strerror}")
         return None
 
     def _link(self, entry: "os.DirEntry[str]") -> str:

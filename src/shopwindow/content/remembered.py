@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from shopwindow.content.listing import RACY_NS, Source
+from shopwindow.content.listing import RACY_NS, UNREADABLE, Source
 from shopwindow.content.tree import Parsed
 
 ReadFresh = Callable[[list[Source]], list[Parsed]]
@@ -53,6 +53,8 @@ class RememberedFiles:
         if source.path not in self.files:
             return False
         parsed, started = self.files[source.path]
+        if any(problem.rule == UNREADABLE for problem in parsed.problems):
+            return False  # who may read a file can change without a new time
         before = parsed.source
         same = (before.size, before.changed, before.inode) == (
             source.size,

@@ -73,7 +73,7 @@ class IndexBuilds:
         try:
             beside, state = index_state(self.index, feeds, content, program)
         except OSError as error:  # a file was removed since the check
-            return IndexOfTree(failure=str(error))
+            return IndexOfTree(failure=self._sentence(error))
         path = self.folder / f"{beside[:NAME_DIGITS]}-{state[:NAME_DIGITS]}.index"
         with self._lock:
             outcome = self._outcomes.get(path.name)
@@ -88,11 +88,17 @@ class IndexBuilds:
     def _work(self, feeds: Any, content: Content, path: Path, requested: bool) -> None:
         try:
             outcome = self._built(feeds, content, path, requested=requested)
-        except (Failure, OSError) as error:
-            outcome = IndexOfTree(failure=str(error))
+        except Failure as failure:
+            outcome = IndexOfTree(failure=str(failure))
+        except OSError as error:
+            outcome = IndexOfTree(failure=self._sentence(error))
         with self._lock:
             self._outcomes = {path.name: outcome}
             self._building = False
+
+    def _sentence(self, error: OSError) -> str:
+        where = f" ({error.filename})" if error.filename else ""
+        return f"The {self.index.name} cannot be built: {error.strerror}{where}"
 
     def _built(
         self, feeds: Any, content: Content, path: Path, *, requested: bool

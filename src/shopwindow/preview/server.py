@@ -1,5 +1,6 @@
 """Runs the preview: one process, which watches the folder and answers a browser."""
 
+import errno
 import gc
 import os
 import socket
@@ -16,6 +17,9 @@ from shopwindow.preview.application import application
 from shopwindow.preview.guard import Guard
 from shopwindow.preview.workspace import Workspace
 from shopwindow.problems import Failure
+
+OUTSIDE = ("192.0.2.1", 9)
+"""An address that is nobody's (RFC 5737), beyond this machine's own network."""
 
 CLOSE_SECONDS = 1
 """For open pages when the preview ends: they wait for changes and have nothing to lose.
@@ -54,6 +58,7 @@ def run(
     )
     ended = threading.Event()
     threading.Thread(target=_follow, args=(workspace, ended), daemon=True).start()
+    host = _reached_at(host)
     shown = f"[{host}]" if ":" in host else host
     ready(f"http://{shown}:{port}/")
     try:
@@ -81,11 +86,30 @@ def _listener(bind: tuple[str, int]) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        reason = (
-            os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
-        )
-        advice = "is another preview running? Choose another port with --bind"
+        if error.errno == errno.EADDRINUSE:
+            advice = "is another preview running? Choose another port with --bind"
+        else:
+            advice = "choose another address with --bind"
+        # of an error of the resolver the number is negative, and of no use
+        number = error.errno or 0
+        reason = os.strerror(number) if number > 0 else error.strerror
         raise Failure(f"{host}:{port} cannot be used: {reason}; {advice}") from None
+
+
+def _reached_at(host: str) -> str:
+    """Return the address by which others reach a socket that listens at ``host``.
+
+    It differs where that means all addresses of this machine: then it is the one from
+    which packets go out. Connecting a datagram socket sends nothing.
+    """
+    if host != "0.0.0.0":  # nosec B104 # compared, not listened at
+        return host
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outwards:
+        try:
+            outwards.connect(OUTSIDE)
+            return str(outwards.getsockname()[0])
+        except OSError:  # no network: nobody else reaches it
+            return host
 
 
 def _follow(workspace: Workspace, ended: threading.Event) -> None:
@@ -102,7 +126,13 @@ def _follow(workspace: Workspace, ended: threading.Event) -> None:
 
     while not ended.is_set():
         try:
-            follow(workspace.folder, refresh, workspace.is_outdated, ended)
+            follow(
+                workspace.folder,
+                refresh,
+                workspace.is_outdated,
+                ended,
+                workspace.is_readable_again,
+            )
         except Exception:
             traceback.print_exc()
             ended.wait(AWAY_SECONDS)

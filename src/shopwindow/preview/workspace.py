@@ -6,6 +6,7 @@ Where a check finds problems, its Snapshot has the documents of the last check w
 any, so that pages still show something.
 """
 
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -27,7 +28,7 @@ from shopwindow.content.documents import (
 )
 from shopwindow.content.fixing import Fix
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import COLLECTIONS, is_outdated
+from shopwindow.content.listing import COLLECTIONS, UNREADABLE, is_outdated
 from shopwindow.content.mending import Repair, fixes_of
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
@@ -147,7 +148,7 @@ class Workspace:
     ``folder`` is the content folder; ``out`` is where the releases are, which need not
     exist. ``cache`` is a folder for what can be made again. ``against`` is the git
     revision that pages compare with; empty: the current release. Raises Failure where
-    git has no such revision.
+    git has no such revision, and where the folder cannot be read at all.
     """
 
     def __init__(
@@ -192,6 +193,12 @@ class Workspace:
         kinds = declared.interface.kinds
         return is_outdated(self.folder, kinds, declared.unread, checked.sources)
 
+    def is_readable_again(self) -> bool:
+        """Return whether something can be read now that the last check could not read."""
+        problems = self._snapshot.checked.problems
+        paths = [one.path for one in problems if one.rule == UNREADABLE]
+        return any(os.access(self.folder / path, os.R_OK) for path in paths)
+
     def _check(self, previous: Snapshot | None) -> Snapshot:
         """Return the outcome of a new check.
 
@@ -200,17 +207,22 @@ class Workspace:
         would have none.
         """
         started = time.perf_counter()
-        declared = library.declared(self.interface, self.folder)
-        failure = ""
+        declared = previous.declared if previous else None
+        checked, failure = Checked(None, []), ""
         try:
+            declared = library.declared(self.interface, self.folder)
             checked = library.check(
                 self.interface,
                 self.folder,
                 jobs=None if previous is None else 1,
                 remembered=self._remembered,
             )
-        except (Failure, Misuse, OSError) as error:
-            checked, failure = Checked(None, []), str(error)
+        except (Failure, Misuse) as error:
+            failure = str(error)
+        except OSError as error:
+            failure = f"{self.folder} cannot be read: {error.strerror}"
+        if declared is None:
+            raise Failure(failure)
         documents: Documents | None = None
         good_at: datetime | None = None
         if checked.documents is not None:
