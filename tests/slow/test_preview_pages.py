@@ -107,6 +107,54 @@ def test_no_page_is_wider_than_the_screen(sample: Preview, chromium: Browser, si
     assert wide == []
 
 
+ODD = "<script>alert(1)</script> 🎄👨‍👩‍👧 " + "schifffahrtsgesellschaft" * 4 + " مرحبا بالعالم שלום"
+"""A title with a script, an emoji of several characters, one long word, and letters that run from right to left. Behind
+it the sample's event gets U+202E, after which everything runs so."""
+
+
+@pytest.mark.parametrize("size", ["phone", "desktop"])
+def test_whatever_a_title_is_nothing_of_it_runs_and_it_fits(
+    tmp_path_factory: pytest.TempPathFactory, chromium: Browser, size: str
+) -> None:
+    folder, out = tmp_path_factory.mktemp("odd") / "content", tmp_path_factory.mktemp("odd") / "dist"
+    shutil.copytree(SAMPLE, folder)
+    assert shopwindow("build", "--content", folder, "--out", out, "--at", INSTANT).status == 0
+    save(folder / EVENT, "name: The Windows Light Up", f'name: "{ODD}\\u202e"')
+    save(folder / "apps/iphone.yaml", "larkspur://shop/home", f"larkspur://{'x' * 300}")
+    shown_on = [
+        "/documents/event",
+        "/documents/event/510101",
+        "/events?q=schiff",
+        "/calendar?month=2026-11",
+        "/compare",
+    ]
+    asked = "/ask?operation=events_v2&p.storeId=101&send=1"
+    dialogs: list[str] = []
+    with preview(folder, "--out", str(out)) as shown, opened(chromium, size) as page:
+        page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+        for path in [*shown_on, asked, "/applications", "/documents/app/iphone"]:
+            page.goto(f"{shown.address}{path}")
+            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+            if path in shown_on:
+                assert ODD[:20] in (page.locator("main").text_content() or ""), path
+    assert dialogs == []
+
+
+def test_the_slider_is_moved_by_keys_and_keeps_the_focus(sample: Preview, chromium: Browser) -> None:
+    with opened(chromium) as page:
+        page.goto(f"{sample.address}/documents/event")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "main"
+        page.get_by_label("Days from today").focus()
+        for days in (1, 2):
+            page.keyboard.press("ArrowRight")
+            expect(page).to_have_url(re.compile(f"day={days}(&|$)"))
+            expect(page.locator(".moment")).to_contain_text("12:00 AM")
+            assert page.evaluate("document.activeElement.id") == "day"
+
+
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preview]:
     """A preview of the sample, with a release of it as it was a day before its first change to come."""
