@@ -176,6 +176,11 @@ sub vcl_hash {
     return (lookup);
 }
 
+# A read that has a body is the service's to judge; Varnish's own rules would drop the body.
+sub vcl_backend_fetch {
+    return (fetch);
+}
+
 sub vcl_backend_response {
     if (bereq.uncacheable || !bereq.http.X-Shopwindow-File) {
         return (deliver);

@@ -231,6 +231,9 @@ def _other_headers(row: Asked) -> Iterator[Asked]:
         "names of an edge's own", X_Shopwindow_File="v2/utility/mobileapp/android", X_Shopwindow_Application="android"
     )
     yield row.also("names dropped on the way", Connection=f"close, {KEY_HEADER}, X-Shopwindow-Variant")
+    yield replace(row.also("a body", Content_Type="application/json"), body=b"{}")
+    yield replace(row.also("a body without a type"), body=b"{}")
+    yield replace(row.also("a body that is too large", Content_Type="application/json"), body=b" " * 1_100_000)
     yield row.also("another host", Host="www.other.example")
     yield row.also("a port", Host=f"{HOST}:8443")
 

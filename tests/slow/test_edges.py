@@ -22,13 +22,15 @@ from urllib.parse import urlsplit
 
 import pytest
 
+import conformance
+import conformance_catalog
 import edges
 import nginx
 from checkout import ROOT
 from negotiation import HOST, KEY_HEADER, ORDERS, Asked, table
 from nginx import ADDRESS, Answer, ask, free_port
 from releases import built, manifest, shopwindow
-from served import SOURCES, Server, granian, within
+from served import AS_INSTALLED, SOURCES, Server, granian, within
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -41,6 +43,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.release.changes import content_of
 from shopwindow.release.stored import interface_of
 from shopwindow.shop import INTERFACE
+from trees import write
 
 DIFFERENCES = tomllib.loads((ROOT / "tests/edge/differences.toml").read_text(encoding="utf-8"))["difference"]
 COMPARED = (
@@ -178,6 +181,40 @@ def test_an_edge_answers_as_the_service_does(released: Released, service: Server
     }
     assert (unlisted[:20], len(unlisted)) == ([], 0)
     assert listed == {(entry, part) for _, part, _, _, entry in met}
+
+
+BASES = {
+    "below a path": "/mobile/api",
+    "below a path of signs": "/a$b'(c)*+;=~&!,%20%24%7B%e2%82%ac",
+    "below a long path": f"/{'part/' * 40}end",
+}
+
+
+@pytest.mark.parametrize("edge", ["varnish", "worker"])
+@pytest.mark.parametrize("base", BASES)
+def test_an_edge_answers_the_conformance_table_below_any_path(tmp_path: Path, base: str, edge: str) -> None:
+    """Other content, with every sort of request that the interface says something about, below a path of base_url."""
+    out, path = tmp_path / "dist", BASES[base]
+    built(write(tmp_path / "content", conformance.documents(path)), out, at=conformance.AT)
+    cases = [*conformance.table(), *conformance_catalog.table()]
+    if base != "below a path":  # where each case is a row of its own
+        cases = cases[::10]
+    rows = [
+        Asked(f"{number} {case}", conformance.target(path, case), case.sent, case.method, case.data)
+        for number, case in enumerate(cases)
+    ]
+    released = release_of(out)
+    with (
+        granian(tmp_path / "service", out, "--workers", "1", **AS_INSTALLED) as server,
+        EDGES[edge](tmp_path / "edge", released, f"{ADDRESS}:{server.port}") as port,
+    ):
+        met = list(differences(edge, server.port, port, rows))
+        first = released.rules.routes[0]
+        plain = {conformance.KEY: conformance.PHONE}
+        came = answer(port, Asked("", f"{path}/{first.path}?utm_source=mail", plain), {})
+        assert came.body == file(out, "v2/utility/mobileapp/phone.json")
+    unlisted = [f"{row.name}: {part}: {owed!r} is {came!r}" for row, part, owed, came, entry in met if entry is None]
+    assert (unlisted[:20], len(unlisted)) == ([], 0)
 
 
 def differences(
