@@ -142,9 +142,7 @@ def test_openapi_python_client_calls_every_operation_and_parses_every_answer(
     subprocess.run(
         [str(commands / "openapi-python-client"), *command], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL
     )
-    results = driven(
-        commands / "python", "of_openapi_python_client.py", tmp_path, told("generated", document, server)
-    )
+    results = driven(commands / "python", "of_openapi_python_client.py", tmp_path, told("generated", document, server))
     assert "\n".join(f"{name}: {result}" for name, result in results.items() if result) == ""
     assert set(results) == {each["operationId"] for each in operations(document)}
 
