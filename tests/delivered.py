@@ -1,7 +1,12 @@
 """What the tests of delivery share: releases to publish, targets, and what a reader makes of a target."""
 
+import atexit
+import shutil
+from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import orjson
@@ -11,6 +16,7 @@ from releases import built, small, write
 from shopwindow.delivery import layout, released
 from shopwindow.delivery.bucket import Bucket, ObjectBucket
 from shopwindow.delivery.folder import FolderBucket
+from shopwindow.release.build_notes import record_build
 from shopwindow.release.publish import Releases
 
 Json = Any
@@ -26,12 +32,36 @@ def folder(path: Path) -> FolderBucket:
     return FolderBucket(path)
 
 
-def release(work: Path, name: str = "First", out: str = "dist", **settings: Json) -> str:
-    """Build a small shop whose event has this name, and return the release's id."""
-    documents = small()
-    documents["events/first.yaml"]["name"] = name
-    documents["site.yaml"] |= settings
-    return built(write(work / "content", documents), work / out)
+NAMES = ("Older", "Newer", "First", "Second", "Third", "Fourth")
+"""Names of an event, each of which makes a release."""
+
+
+def documents(name: str, **settings: Json) -> dict[str, Json]:
+    """A small shop whose event has this name."""
+    written = small()
+    written["events/first.yaml"]["name"] = name
+    written["site.yaml"] |= settings
+    return written
+
+
+@cache
+def _releases() -> tuple[Path, dict[str, str]]:
+    """An output directory with a release for each of NAMES, built once; and their ids by name."""
+    work = Path(mkdtemp(prefix="shopwindow-delivered-"))
+    atexit.register(shutil.rmtree, work)
+    return work / "dist", {name: built(write(work / "content", documents(name)), work / "dist") for name in NAMES}
+
+
+def release(work: Path, name: str = "First", out: str = "dist") -> str:
+    """Do as if a build had just written the release of one of NAMES, and return its id."""
+    source, ids = _releases()
+    if not (work / out).exists():
+        shutil.copytree(source, work / out, symlinks=True)
+    (work / out / "current").unlink()
+    (work / out / "current").symlink_to(f"releases/{ids[name]}")
+    now = datetime.now(UTC)
+    record_build(work / out, now, now, "SUCCESS", release=ids[name])
+    return ids[name]
 
 
 def read(bucket: Bucket, id: str) -> dict[str, bytes]:

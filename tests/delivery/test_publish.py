@@ -6,8 +6,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from delivered import current, folder, memory, on_disk, read, release
-from releases import shopwindow
+from delivered import current, documents, folder, memory, on_disk, read, release
+from releases import built, shopwindow, write
 from shopwindow.delivery import layout, pointer
 from shopwindow.delivery.bucket import Bucket, Headers, Listed
 from shopwindow.delivery.outgoing import outgoing
@@ -85,8 +85,9 @@ def test_files_have_their_media_type_and_lifetime_and_parts_are_private(tmp_path
 
 
 def test_the_name_of_a_target_is_no_part_of_a_release(tmp_path: Path) -> None:
-    first = release(tmp_path)
-    assert release(tmp_path, targets={"here": f"file://{tmp_path}/target"}) == first
+    first = built(write(tmp_path / "content", documents("First")), tmp_path / "dist")
+    named = documents("First", targets={"here": f"file://{tmp_path}/target"})
+    assert built(write(tmp_path / "content", named), tmp_path / "dist") == first
     done = shopwindow("publish", "here", "--content", tmp_path / "content", "--out", tmp_path / "dist")
     assert (done.status, done.err) == (0, "")
     assert current(folder(tmp_path / "target"))["id"] == first

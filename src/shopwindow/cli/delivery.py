@@ -1,65 +1,251 @@
-"""`publish`: brings releases to a target, and says which one is current there."""
+"""`publish`: brings releases to a target, and looks after what is there."""
 
 import os
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from shopwindow.cli.steps import CONTENT_DIR, NOT_ACTIVATED, OUT, progress_bar
+from shopwindow.cli import audit
+from shopwindow.cli.releases import print_release
+from shopwindow.cli.steps import (
+    CONTENT_DIR,
+    NOT_ACTIVATED,
+    OUT,
+    PROBLEMS,
+    progress_bar,
+)
 from shopwindow.problems import Failure
 
 if TYPE_CHECKING:
     from shopwindow.delivery.bucket import Bucket
+    from shopwindow.delivery.purging import Purger
+
+WITHOUT_ID = ""
+"""What an option with an optional ID has where it was given without one."""
+
+
+@dataclass(frozen=True)
+class _Order:
+    """What to do at a target, and what all of it may need."""
+
+    bucket: "Bucket"
+    out: Path
+    reason: str
+    force: bool
+    purgers: Sequence["Purger"]
 
 
 @click.command()
 @click.argument("target")
 @OUT
 @CONTENT_DIR
+@click.option(
+    "--list",
+    "listing",
+    is_flag=True,
+    help="List the releases at TARGET, the newest first.",
+)
+@click.option(
+    "--verify",
+    is_flag=False,
+    flag_value=WITHOUT_ID,
+    metavar="[ID]",
+    help="Read every object of release ID back; default: of the current one.",
+)
+@click.option(
+    "--rollback",
+    is_flag=False,
+    flag_value=WITHOUT_ID,
+    metavar="[ID]",
+    help="Make an earlier release current at TARGET, and pin it; without ID the newest that "
+    "was never rolled back from.",
+)
+@click.option(
+    "--pin", is_flag=True, help="Publish, but activate nothing, until --unpin."
+)
+@click.option("--unpin", is_flag=True, help="Let publications activate again.")
+@click.option(
+    "--prune",
+    type=click.IntRange(min=1),
+    metavar="KEEP",
+    help="Delete all but the newest KEEP releases; never the current one, and nothing "
+    "younger than a day.",
+)
 @click.option("--force", is_flag=True, help="Publish over a newer build, too.")
+@click.option(
+    "--purge",
+    "ways",
+    multiple=True,
+    metavar="HOW",
+    help="Purge what changed from a cache: fastly, cloudflare, http://HOST:PORT (PURGE), or "
+    "'command:PROGRAM ARGUMENTS', which reads URLs. May be repeated.",
+)
 @click.option(
     "--reason", default="", metavar="TEXT", help="Why; goes into the history."
 )
-def publish(target: str, out: str, content: str, force: bool, reason: str) -> None:
+def publish(
+    target: str,
+    out: str,
+    content: str,
+    listing: bool,
+    verify: str | None,
+    rollback: str | None,
+    pin: bool,
+    unpin: bool,
+    prune: int | None,
+    force: bool,
+    ways: Sequence[str],
+    reason: str,
+) -> None:
     """Send what TARGET lacks of the current release, and make it current there.
 
     TARGET is an address (s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX,
     file:///PATH) or its name under `targets` in site.yaml. Credentials come from the
-    variables that other clients of the store read. Exit status 0: the release is
-    current there; 3: it was sent, and another one is pinned.
+    variables that other clients of the store read.
+
+    Exit status 0: done; 1: --verify found damage; 3: the release was sent, and another
+    one is pinned; 4: refused, and nothing has changed.
     """
-    bucket = _opened(target, Path(content))
-    _publish(bucket, Path(out), reason, force=force)
+    chosen = [
+        listing,
+        verify is not None,
+        rollback is not None,
+        pin,
+        unpin,
+        bool(prune),
+    ]
+    if sum(chosen) > 1:
+        raise click.UsageError(
+            "--list, --verify, --rollback, --pin, --unpin and --prune exclude each other"
+        )
+    order = _ordered(target, Path(content), Path(out), reason, force, ways)
+    if listing:
+        _list(order)
+    elif verify is not None:
+        _verify(order, verify or None)
+    elif rollback is not None:
+        _roll_back(order, rollback or None)
+    elif pin or unpin:
+        _pin(order, pinned=pin)
+    elif prune:
+        _prune(order, prune)
+    else:
+        _publish(order)
 
 
-def _opened(text: str, content: Path) -> "Bucket":
-    """Return the Bucket of a target. Raises Failure without the extra `delivery`."""
+def _ordered(
+    target: str,
+    content: Path,
+    out: Path,
+    reason: str,
+    force: bool,
+    ways: Sequence[str],
+) -> _Order:
+    """Return what the arguments mean. Raises Failure without the extra `delivery`.
+
+    That is why its modules are imported within functions here.
+    """
     try:
         from shopwindow.delivery.opening import opened
+        from shopwindow.delivery.purging import purger_of
         from shopwindow.delivery.targets import target_of
     except ModuleNotFoundError as error:
         install = "install shopwindow with the extra delivery, as the README says"
         is_missing = f"{error.name} is not installed, and publishing needs it"
         raise Failure(f"{is_missing}: {install}") from None
-    return opened(target_of(text, content), os.environ)
+    bucket = opened(target_of(target, content), os.environ)
+    purgers = [purger_of(way, os.environ) for way in ways]
+    return _Order(bucket, out, reason, force, purgers)
 
 
-def _publish(bucket: "Bucket", out: Path, reason: str, *, force: bool) -> None:
+def _publish(order: _Order) -> None:
     from shopwindow.delivery.outgoing import outgoing
     from shopwindow.delivery.publishing import publish as publish_release
 
-    release = outgoing(out)
-    progress = progress_bar("sending")
     done = publish_release(
-        release, bucket, reason=reason, force=force, progress=progress
+        outgoing(order.out),
+        order.bucket,
+        reason=order.reason,
+        force=order.force,
+        purges=bool(order.purgers),
+        progress=progress_bar("sending"),
     )
+    previous = (done.previous or "")[:12]
+    if done.activated:
+        outcome = f"current{f', previous {previous}' if previous else ''}"
+    elif done.pinned:
+        outcome = f"not activated: {order.bucket.where} is pinned to {previous}; --unpin ends that"
+    else:
+        outcome = "it is current already"
     sent = f"{done.sent:,} objects sent, {done.size / 1024:,.0f} KiB"
-    if done.pinned:
-        pin = f"{bucket.where} is pinned to {(done.previous or '')[:12]}"
-        click.echo(f"release {done.id[:12]}: {sent}, not activated: {pin}")
-        sys.exit(NOT_ACTIVATED)
-    previous = f", previous {done.previous[:12]}" if done.previous else ""
-    outcome = f"current{previous}" if done.activated else "it is current already"
     click.echo(f"release {done.id[:12]}: {sent}, {outcome}")
+    _purge(order)
+    if done.pinned:
+        sys.exit(NOT_ACTIVATED)
+
+
+def _purge(order: _Order) -> None:
+    """Purge what this run or an earlier one has left, where somebody says how."""
+    from shopwindow.delivery.purging import purge
+
+    if not order.purgers:
+        return
+    done = purge(order.bucket, order.purgers)
+    if done.releases:
+        click.echo(f"{done.urls:,} URLs purged")
+
+
+def _list(order: _Order) -> None:
+    from shopwindow.delivery.upkeep import listing
+
+    listed = listing(order.bucket)
+    if not listed:
+        click.echo(f"{order.bucket.where}: nothing was published there yet", err=True)
+    for release in listed:
+        print_release(release)
+
+
+def _verify(order: _Order, id: str | None) -> None:
+    from shopwindow.delivery.upkeep import verify
+
+    release, wrong = verify(order.bucket, id, progress_bar("reading"))
+    for line in wrong:
+        click.echo(line)
+    if wrong:
+        sys.exit(PROBLEMS)
+    click.echo(f"release {release[:12]} is intact at {order.bucket.where}")
+
+
+def _roll_back(order: _Order, id: str | None) -> None:
+    from shopwindow.delivery.activation import roll_back
+
+    purges = bool(order.purgers)
+    moved = roll_back(order.bucket, id, order.reason, purges=purges)
+    click.echo(f"current is {moved.id[:12]}, previous {moved.previous[:12]}")
+    click.echo("pinned: publications activate nothing until --unpin")
+    _purge(order)
+
+
+def _pin(order: _Order, *, pinned: bool) -> None:
+    from shopwindow.delivery import activation
+
+    change = activation.pin if pinned else activation.unpin
+    id = change(order.bucket, order.reason)
+    if pinned:
+        click.echo(f"pinned to {id[:12]}: publications activate nothing until --unpin")
+    else:
+        click.echo(f"current is {id[:12]}; the next publication activates its release")
+
+
+def _prune(order: _Order, keep: int) -> None:
+    from shopwindow.delivery.upkeep import prune
+
+    done = prune(order.bucket, keep)
+    audit.record("publish --prune", target=order.bucket.where, deleted=done.deleted)
+    deleted = f"{len(done.deleted)} releases and {done.objects:,} objects deleted"
+    more = "" if done.ended else "; run it again for the rest"
+    click.echo(f"{deleted}, {done.remaining} releases kept{more}")

@@ -31,6 +31,7 @@ from shopwindow.library import Build
 from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
 from shopwindow.release.order import MAX_FILES
+from shopwindow.release.publish import Release
 
 LISTED_IDS = 10
 """Ids of changed documents that a build prints for each kind: a line of a terminal
@@ -183,11 +184,16 @@ def releases(out: str) -> None:
             f"{out}: there is no release; `shopwindow build` makes one", err=True
         )
     for release in listed:
-        marks = " current" * release.current + " pinned" * release.pinned
-        size = f"{release.files:>7} files  {f'{release.size / 1024:,.0f} KiB':>12}"
-        holds = f"{'damaged':>{len(size)}}" if release.damaged else size
-        built = f"{release.built[:19]}Z" if release.built else "(not recorded)      "
-        click.echo(f"{release.id[:12]}  {built}  {holds}{marks}")
+        print_release(release)
+
+
+def print_release(release: Release) -> None:
+    """Print the line of a release in a list."""
+    marks = " current" * release.current + " pinned" * release.pinned
+    size = f"{release.files:>7} files  {f'{release.size / 1024:,.0f} KiB':>12}"
+    holds = f"{'damaged':>{len(size)}}" if release.damaged else size
+    built = f"{release.built[:19]}Z" if release.built else "(not recorded)      "
+    click.echo(f"{release.id[:12]}  {built}  {holds}{marks}")
 
 
 @click.command()

@@ -71,10 +71,13 @@ class Headers:
 
 @dataclass(frozen=True)
 class Stored:
-    """An object that was read: its bytes, and the version that they are."""
+    """An object that was read: its bytes, the version that they are, and when they were
+    stored, by the store's clock.
+    """
 
     data: bytes
     version: Version
+    modified: datetime
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class Bucket(Protocol):
         """Store an object, whatever stands in its place."""
 
     def listing(self, prefix: str) -> Iterator[Listed]:
-        """Yield the objects whose keys begin so, in no certain order."""
+        """Yield the objects below a prefix, which is empty or ends with a slash."""
 
     def folders(self, prefix: str) -> list[str]:
         """Return the names that follow a prefix before the next slash, sorted."""
@@ -143,7 +146,7 @@ class ObjectBucket:
             except FileNotFoundError as error:
                 _require_bucket(error)
                 return None
-            return Stored(data, _version(result.meta))
+            return Stored(data, _version(result.meta), result.meta["last_modified"])
 
     def read_range(self, key: str, start: int, size: int) -> bytes | None:
         with _refused(self.where, "read"):

@@ -9,6 +9,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -20,6 +21,9 @@ from shopwindow.problems import failures
 
 DRAFTS = ".drafts"
 """The folder of files that are being written, within the target."""
+
+DRAFT_SECONDS = 24 * 3600
+"""Nobody writes a file for a day: its publisher was killed."""
 
 FILE_MODE = 0o644
 """The mode of stored files: another user's service and web server read them."""
@@ -40,10 +44,12 @@ class FolderBucket:
     def read(self, key: str) -> Stored | None:
         with failures(self._folder, _UNCHANGED):
             try:
-                data = (self._folder / key).read_bytes()
+                with open(self._folder / key, "rb") as file:
+                    data, status = file.read(), os.fstat(file.fileno())
             except FileNotFoundError:
                 return None
-        return Stored(data, {"sha256": sha256(data).hexdigest()})
+        modified = datetime.fromtimestamp(status.st_mtime, UTC)
+        return Stored(data, {"sha256": sha256(data).hexdigest()}, modified)
 
     def read_range(self, key: str, start: int, size: int) -> bytes | None:
         with failures(self._folder, _UNCHANGED):
@@ -123,13 +129,12 @@ class FolderBucket:
             yield
 
     def listing(self, prefix: str) -> Iterator[Listed]:
-        start = self._folder / prefix.rpartition("/")[0]
-        for folder, subfolders, names in os.walk(start):
+        for folder, subfolders, names in os.walk(self._folder / prefix):
             subfolders[:] = [name for name in subfolders if not name.startswith(".")]
             for name in names:
                 path = Path(folder, name)
                 key = path.relative_to(self._folder).as_posix()
-                if key.startswith(prefix) and not name.startswith("."):
+                if not name.startswith("."):
                     with suppress(FileNotFoundError):  # deleted meanwhile
                         status = path.stat()
                         modified = datetime.fromtimestamp(status.st_mtime, UTC)
@@ -153,6 +158,10 @@ class FolderBucket:
         with failures(self._folder, "what is left is deleted next time"):
             for key in keys:
                 (self._folder / key).unlink(missing_ok=True)
+            for draft in (self._folder / DRAFTS).glob("*"):  # of killed publishers
+                with suppress(FileNotFoundError):
+                    if time.time() - draft.stat().st_mtime > DRAFT_SECONDS:
+                        draft.unlink()
 
 
 def _is_empty(path: Path) -> bool:

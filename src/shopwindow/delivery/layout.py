@@ -142,6 +142,11 @@ def decode(data: bytes, id: str, where: object) -> Published:
         return Published(id, str(value["built"]), *counts, parts)
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         raise Failure(
-            f"{where}: {release_key(id)} is not what a publisher writes ({error}); "
+            f"{where}: {release_key(id)} is not what a publisher writes ({lacking(error)}); "
             "publish to another prefix"
         ) from None
+
+
+def lacking(error: Exception) -> str:
+    """Return what is wrong with a JSON value that cannot be decoded, for a message."""
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)

@@ -124,7 +124,7 @@ def _decode(data: bytes, where: str) -> Pointer:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise Failure(
-            f"{where}: {layout.POINTER} is not what a publisher writes ({error!r}); "
+            f"{where}: {layout.POINTER} is not what a publisher writes ({layout.lacking(error)}); "
             "publish to a prefix of its own"
         ) from None
 

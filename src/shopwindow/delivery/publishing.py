@@ -79,7 +79,7 @@ def publish(
     while True:
         require_nobody_prunes(bucket, start)
         _require_newer(release, start.pointer, bucket.where, force=force)
-        created = send(release, bucket, start.pointer, progress, again=force)
+        created = send(release, bucket, start.pointer, progress)
         sent, size = sent + len(created), size + sum(created)
         present = start.pointer
         previous = present.id if present else None
@@ -105,8 +105,9 @@ def _next(
     moment = datetime.now(UTC)
     entry = pointer.activation(moment, release.id, previous, who(), reason, "publish")
     start = present or Pointer("", "", "")
+    moved = start.moved(release.id, release.last_built, entry, pin=False)
     return with_unpurged(
-        start.moved(release.id, release.last_built, entry, pin=False),
+        replace(moved, pruning=""),
         previous,
         purges=purges,
     )
@@ -171,18 +172,15 @@ def send(
     bucket: Bucket,
     present: Pointer | None,
     progress: Progress | None = None,
-    *,
-    again: bool = False,
 ) -> list[int]:
     """Create what a release consists of; return the size of each object created.
 
-    ``present``: what is current at the target, whose objects are there. ``again``: send
-    every object, also where the target says that it has them.
+    ``present``: what is current at the target, whose objects are there.
     """
     key = layout.release_key(release.id)
-    if not again and bucket.read(key) is not None:
+    if bucket.read(key) is not None:
         return []
-    there = _there(release, bucket, None if again else present)
+    there = _there(release, bucket, present)
     published, bundles = bundled(release, there.chunks)
     objects = {**release.files, **bundles}
     missing = [item for item in objects.values() if item.digest not in there.objects]
@@ -211,12 +209,13 @@ def _there(release: Outgoing, bucket: Bucket, present: Pointer | None) -> _There
     """Return what the current release of a target consists of.
 
     Most chunks of its manifest are those of ours; only the others are read. Where none
-    is current, a killed run may have left objects, which are listed.
+    is current, a killed run may have left objects, which are listed; so they are where
+    somebody deleted the list of the current release, to have it sent again.
     """
-    if present is None:
-        listed = bucket.listing(layout.OBJECTS)
-        return _There({item.key.rpartition("/")[2] for item in listed}, {})
-    current = released.published(bucket, present.id)
+    stored = bucket.read(layout.release_key(present.id)) if present else None
+    if present is None or stored is None:
+        return _There(released.present(bucket), {})
+    current = layout.decode(stored.data, present.id, bucket.where)
     at_hand = {
         piece.digest: piece.body
         for piece in release.parts[layout.MANIFEST_PART]

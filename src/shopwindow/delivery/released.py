@@ -1,6 +1,5 @@
 """Reads back what a target holds: which releases there are, and their manifests."""
 
-from collections.abc import Mapping
 from hashlib import sha256
 
 from shopwindow.delivery import layout
@@ -45,13 +44,19 @@ def published(bucket: Bucket, id: str) -> Published:
     return layout.decode(stored.data, id, bucket.where)
 
 
+def present(bucket: Bucket) -> set[str]:
+    """Return the digests of all objects at a target."""
+    return {item.key.rpartition("/")[2] for item in bucket.listing(layout.OBJECTS)}
+
+
 def lines(
-    bucket: Bucket, release: Published, at_hand: Mapping[str, bytes]
+    bucket: Bucket, release: Published, at_hand: dict[str, bytes]
 ) -> ManifestLines:
     """Return the lines of a release's manifest.
 
-    ``at_hand``: chunks by their digest, which need not be read from the target. Raises
-    Failure where the target does not have what the release consists of.
+    ``at_hand``: chunks by their digest, which need not be read from the target; those
+    that are read are added. Raises Failure where the target does not have what the
+    release consists of.
     """
     chunks = release.parts[MANIFEST_PART].chunks
     absent = {c.digest: c for c in chunks if c.digest not in at_hand}
@@ -59,8 +64,8 @@ def lines(
     def fetch(chunk: Chunk) -> tuple[str, bytes]:
         return chunk.digest, read_chunk(bucket, chunk)
 
-    there = {**at_hand, **dict(concurrently(fetch, list(absent.values())))}
-    data = b"".join(there[chunk.digest] for chunk in chunks)
+    at_hand.update(concurrently(fetch, list(absent.values())))
+    data = b"".join(at_hand[chunk.digest] for chunk in chunks)
     return manifest.lines_of(data, release.id, bucket.where)
 
 

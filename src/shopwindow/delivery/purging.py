@@ -1,0 +1,269 @@
+"""Purges from caches what a new release changed, until that is done.
+
+The pointer lists the releases that caches may still hold (`Pointer.unpurged`), from the
+same moment on at which it leads to another one. So what is to be purged is never lost:
+it follows from the manifests of these releases, and the next run purges it where this
+one is killed or a cache does not answer. When all caches have confirmed, the list is
+taken from the pointer.
+"""
+
+import json
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+import orjson
+
+from shopwindow.delivery import pointer, released
+from shopwindow.delivery.bucket import Bucket
+from shopwindow.delivery.connections import concurrently
+from shopwindow.problems import Failure, Misuse
+
+WAYS = "fastly, cloudflare, http://HOST:PORT, or command:PROGRAM ARGUMENTS"
+
+FASTLY, CLOUDFLARE = "https://api.fastly.com", "https://api.cloudflare.com"
+
+FASTLY_KEYS = 256
+"""Surrogate keys of one request: the most that Fastly takes."""
+
+CLOUDFLARE_FILES = 30
+"""URLs of one request: the most that Cloudflare takes on every plan."""
+
+ATTEMPTS = 5
+"""How often a request is sent, with waits of 1, 2, 4 and 8 s: a cache that restarts is
+back by then, and a pipeline does not wait for one that is not.
+"""
+
+TIMEOUT_SECONDS = 30.0
+"""How long a cache may take to answer. They take well under a second."""
+
+CONFIRMED_TWICE = (404, 410)
+"""What nginx's caches answer to PURGE where they do not hold the URL."""
+
+Purger = Callable[[Sequence[str]], None]
+"""Purges URLs from a cache. Raises Failure where it does not confirm all of them."""
+
+
+def surrogate_key(url: str) -> str:
+    """Return the surrogate key of a URL: its SHA-256 (hex), which VCL can compute."""
+    return sha256(url.encode()).hexdigest()
+
+
+def purger_of(way: str, environment: Mapping[str, str]) -> Purger:
+    """Return what purges from one cache. ``way`` is one of WAYS.
+
+    Raises Misuse for anything else, and Failure where the environment lacks what an API
+    needs.
+    """
+    if way == "fastly":
+        token = _required(environment, "FASTLY_API_TOKEN", way)
+        service = _required(environment, "FASTLY_SERVICE_ID", way)
+        return fastly(environment.get("FASTLY_API_URL", FASTLY), service, token)
+    if way == "cloudflare":
+        token = _required(environment, "CLOUDFLARE_API_TOKEN", way)
+        zone = _required(environment, "CLOUDFLARE_ZONE_ID", way)
+        return cloudflare(
+            environment.get("CLOUDFLARE_API_URL", CLOUDFLARE), zone, token
+        )
+    if way.startswith(("http://", "https://")) and urlsplit(way).hostname:
+        return http_purge(way)
+    program = shlex.split(way.removeprefix("command:"))
+    if way.startswith("command:") and program:
+        return command(program)
+    raise Misuse("purge", f"{way!r}: must be {WAYS}")
+
+
+def _required(environment: Mapping[str, str], name: str, way: str) -> str:
+    if not environment.get(name):
+        raise Failure(f"--purge {way} needs the variable {name}")
+    return environment[name]
+
+
+# -- what is to be purged --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Purged:
+    """How many URLs were purged; ``releases``: of how many activations."""
+
+    urls: int
+    releases: int
+
+
+def purge(bucket: Bucket, purgers: Sequence[Purger]) -> Purged:
+    """Purge what the activations changed that nobody has purged for yet.
+
+    Raises Failure where a cache does not confirm; then the next run tries all of it.
+    """
+    present = pointer.read(bucket).pointer
+    if present is None or not present.unpurged:
+        return Purged(0, 0)
+    chain = (*present.unpurged, present.id)
+    urls = _differing(bucket, chain)
+    try:
+        if urls:
+            for send in purgers:
+                send(urls)
+    except Failure as failure:
+        raise Failure(
+            f"{present.id[:12]} is current, but not everything was purged: {failure}; "
+            "the next run tries again"
+        ) from None
+    _record(bucket, present.unpurged)
+    return Purged(len(urls), len(present.unpurged))
+
+
+def _differing(bucket: Bucket, chain: Sequence[str]) -> list[str]:
+    """Return the URLs that differ between releases that were current one after the
+    other, each once.
+    """
+    chunks: dict[str, bytes] = {}
+    manifests = []
+    for id in chain:
+        release = released.published(bucket, id)
+        manifests.append(released.lines(bucket, release, chunks).files)
+    urls = set()
+    for old, new in pairwise(manifests):
+        for path in old.keys() | new.keys():
+            if old.get(path) != new.get(path):
+                lines = filter(None, (old.get(path), new.get(path)))
+                urls |= {orjson.loads(line)["url"] for line in lines}
+    return sorted(urls)
+
+
+def _record(bucket: Bucket, done: tuple[str, ...]) -> None:
+    """Take the releases whose URLs are purged from the pointer's list.
+
+    Where another run has done so, or has purged more, there is nothing to take.
+    """
+    while True:
+        read = pointer.read(bucket)
+        present = read.pointer
+        if present is None or present.unpurged[: len(done)] != done:
+            return
+        rest = replace(present, unpurged=present.unpurged[len(done) :])
+        if pointer.move(bucket, read.version, rest):
+            return
+
+
+# -- caches ----------------------------------------------------------------------------
+
+
+def fastly(api: str, service: str, token: str) -> Purger:
+    """Return what purges by surrogate keys
+    (https://www.fastly.com/documentation/reference/api/purging/).
+
+    The edge has to send the key of a URL as Surrogate-Key (docs/operate/delivery.md).
+    """
+    headers = {"Fastly-Key": token, "Accept": "application/json"}
+
+    def send(urls: Sequence[str]) -> None:
+        for batch in _batches(urls, FASTLY_KEYS):
+            keys = [surrogate_key(url) for url in batch]
+            body = {"surrogate_keys": keys}
+            _post(f"{api}/service/{service}/purge", headers, body)
+
+    return send
+
+
+def cloudflare(api: str, zone: str, token: str) -> Purger:
+    """Return what purges by URLs
+    (https://developers.cloudflare.com/api/resources/cache/methods/purge/).
+    """
+    headers = {"Authorization": f"Bearer {token}"}
+
+    def send(urls: Sequence[str]) -> None:
+        for batch in _batches(urls, CLOUDFLARE_FILES):
+            address = f"{api}/client/v4/zones/{zone}/purge_cache"
+            _post(address, headers, {"files": list(batch)})
+
+    return send
+
+
+def http_purge(address: str) -> Purger:
+    """Return what sends PURGE for each URL to a cache, such as Varnish or nginx.
+
+    ``address``: the cache's own, `http://HOST:PORT`. The URL's host goes into Host.
+    """
+
+    def send_one(url: str) -> None:
+        parts = urlsplit(url)
+        target = parts.path + f"?{parts.query}" * bool(parts.query)
+        headers = {"Host": parts.netloc}
+        status, answer = _answered(address, "PURGE", target, headers, None)
+        if not 200 <= status < 300 and status not in CONFIRMED_TWICE:
+            raise Failure(f"{address} answers {status} to PURGE {target}: {answer}")
+
+    def send(urls: Sequence[str]) -> None:
+        concurrently(send_one, urls)
+
+    return send
+
+
+def command(program: Sequence[str]) -> Purger:
+    """Return what starts a program that reads URLs, one a line, and ends with 0."""
+
+    def send(urls: Sequence[str]) -> None:
+        lines = "".join(f"{url}\n" for url in urls)
+        try:
+            done = subprocess.run(program, input=lines, text=True, check=False)
+        except OSError as error:
+            raise Failure(f"{program[0]}: {error.strerror}") from None
+        if done.returncode:
+            raise Failure(f"{program[0]} ended with {done.returncode}")
+
+    return send
+
+
+def _batches(urls: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(urls), size):
+        yield urls[start : start + size]
+
+
+def _post(address: str, headers: Mapping[str, str], body: object) -> None:
+    """Send JSON to an API. Raises Failure where it does not confirm."""
+    parts = urlsplit(address)
+    server = f"{parts.scheme}://{parts.netloc}"
+    sent = {**headers, "Content-Type": "application/json"}
+    data = json.dumps(body).encode()
+    status, answer = _answered(server, "POST", parts.path, sent, data)
+    if not 200 <= status < 300:
+        raise Failure(f"{parts.netloc} answers {status}: {answer}")
+
+
+def _answered(
+    server: str,
+    method: str,
+    target: str,
+    headers: Mapping[str, str],
+    body: bytes | None,
+) -> tuple[int, str]:
+    """Return the status and the beginning of the body of an answer.
+
+    A request that fails on the way, or meets 429 or 5xx, is sent again. Raises Failure
+    where the server cannot be reached.
+    """
+    parts = urlsplit(server)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    for attempt in range(ATTEMPTS):
+        is_last = attempt == ATTEMPTS - 1
+        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT_SECONDS)
+        try:
+            connection.request(method, target, body, dict(headers))
+            response = connection.getresponse()
+            answer = " ".join(response.read(2000).decode(errors="replace").split())
+            if is_last or not (response.status == 429 or response.status >= 500):
+                return response.status, answer[:200]
+        except (OSError, HTTPException) as error:
+            if is_last:
+                raise Failure(f"{server} is not reached: {error}") from None
+        finally:
+            connection.close()
+        time.sleep(2.0**attempt)
+    raise AssertionError("the last attempt returns or raises")

@@ -1,0 +1,250 @@
+"""Purging caches: what is sent to them, and that nothing is forgotten. The caches are servers on loopback."""
+
+import json
+import shlex
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from delivered import current, folder, release
+from releases import manifest, shopwindow
+from shopwindow.delivery import activation, purging
+from shopwindow.delivery.bucket import Bucket
+from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import publish
+from shopwindow.delivery.purging import purge, purger_of, surrogate_key
+from shopwindow.problems import Failure, Misuse
+
+Json = Any
+
+
+class Cache:
+    """A server that notes every request, and answers with ``status``; several: one after the other."""
+
+    def __init__(self, *statuses: int) -> None:
+        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
+        self._statuses = list(statuses)
+        cache = self
+
+        class Answering(BaseHTTPRequestHandler):
+            def answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                headers = {name.lower(): text for name, text in self.headers.items()}
+                cache.requests.append((self.command, self.path, headers, body))
+                status = cache._statuses.pop(0) if len(cache._statuses) > 1 else cache._statuses[0]
+                data = b'{"success": true}' if status == 200 else b"no"
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_POST = do_PURGE = answer  # noqa: N815 -- the library's names
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def cache() -> Iterator[Cache]:
+    cache = Cache(200)
+    yield cache
+    cache.close()
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting is what is not tested here."""
+    monkeypatch.setattr(purging.time, "sleep", lambda seconds: None)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Bucket:
+    """A target with two releases, the second of which is current, and what differs is not purged yet."""
+    bucket = folder(tmp_path / "target")
+    release(tmp_path)
+    publish(outgoing(tmp_path / "dist"), bucket, purges=True)
+    release(tmp_path, "Second")
+    publish(outgoing(tmp_path / "dist"), bucket, purges=True)
+    return bucket
+
+
+def differing(work: Path, old: str, new: str) -> list[str]:
+    """The URLs that differ between two releases of a work folder, by their manifests."""
+    before, after = (
+        {entry["path"]: entry for entry in manifest(work / "dist/releases" / id)["files"]} for id in (old, new)
+    )
+    paths = [path for path in before | after if before.get(path) != after.get(path)]
+    return sorted({(after.get(path) or before[path])["url"] for path in paths})
+
+
+def ids(bucket: Bucket) -> tuple[str, str]:
+    return current(bucket)["unpurged"][0], current(bucket)["id"]
+
+
+# -- protocols -------------------------------------------------------------------------------------------------------
+
+
+def test_fastly_is_sent_the_surrogate_keys_of_the_urls(cache: Cache, target: Bucket, tmp_path: Path) -> None:
+    urls = differing(tmp_path, *ids(target))
+    env = {"FASTLY_API_URL": cache.address, "FASTLY_API_TOKEN": "token", "FASTLY_SERVICE_ID": "SU1Z"}
+    done = purge(target, [purger_of("fastly", env)])
+    assert (done.urls, done.releases, len(urls) > 1) == (len(urls), 1, True)
+    ((method, path, headers, body),) = cache.requests
+    assert (method, path, headers["fastly-key"]) == ("POST", "/service/SU1Z/purge", "token")
+    assert json.loads(body) == {"surrogate_keys": [surrogate_key(url) for url in urls]}
+
+
+def test_cloudflare_is_sent_the_urls(cache: Cache, target: Bucket, tmp_path: Path) -> None:
+    urls = differing(tmp_path, *ids(target))
+    env = {"CLOUDFLARE_API_URL": cache.address, "CLOUDFLARE_API_TOKEN": "token", "CLOUDFLARE_ZONE_ID": "023e"}
+    purge(target, [purger_of("cloudflare", env)])
+    ((method, path, headers, body),) = cache.requests
+    assert (method, path, headers["authorization"]) == ("POST", "/client/v4/zones/023e/purge_cache", "Bearer token")
+    assert json.loads(body) == {"files": urls}
+
+
+@pytest.mark.parametrize(("way", "most"), [("fastly", 256), ("cloudflare", 30)])
+def test_many_urls_are_sent_in_requests_of_the_size_that_an_api_takes(cache: Cache, way: str, most: int) -> None:
+    names = ("API_URL", "API_TOKEN", "SERVICE_ID", "ZONE_ID")
+    env = {f"{way.upper()}_{name}": cache.address for name in names}
+    urls = [f"https://api.shop.example/{number}" for number in range(2 * most + 1)]
+    purger_of(way, env)(urls)
+    sizes = [len(next(iter(json.loads(body).values()))) for *_, body in cache.requests]
+    assert sizes == [most, most, 1]
+
+
+def test_varnish_and_nginx_are_sent_purge_for_each_url(cache: Cache, target: Bucket, tmp_path: Path) -> None:
+    urls = differing(tmp_path, *ids(target))
+    purge(target, [purger_of(cache.address, {})])
+    sent = sorted(
+        f"https://{headers['host']}{path}" for method, path, headers, _ in cache.requests if method == "PURGE"
+    )
+    assert sent == urls
+
+
+def test_a_command_reads_the_urls(target: Bucket, tmp_path: Path) -> None:
+    urls = differing(tmp_path, *ids(target))
+    script = f"import sys; open({str(tmp_path / 'urls')!r}, 'w').write(sys.stdin.read())"
+    purge(target, [purger_of(shlex.join([f"command:{sys.executable}", "-c", script]), {})])
+    assert (tmp_path / "urls").read_text().splitlines() == urls
+
+
+@pytest.mark.parametrize("statuses", [(503, 200), (429, 200), (500, 502, 200)])
+def test_a_cache_that_is_out_of_order_for_a_moment_is_asked_again(target: Bucket, statuses: tuple[int, ...]) -> None:
+    cache = Cache(*statuses)
+    env = {"CLOUDFLARE_API_URL": cache.address, "CLOUDFLARE_API_TOKEN": "token", "CLOUDFLARE_ZONE_ID": "023e"}
+    purge(target, [purger_of("cloudflare", env)])
+    assert len(cache.requests) == len(statuses)
+    assert "unpurged" not in current(target)
+    cache.close()
+
+
+def test_a_cache_that_does_not_hold_a_url_has_purged_it(target: Bucket) -> None:
+    cache = Cache(404)
+    purge(target, [purger_of(cache.address, {})])
+    assert "unpurged" not in current(target)
+    cache.close()
+
+
+# -- until it is done ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [403, 405, 503])
+def test_what_a_cache_refuses_is_purged_by_the_next_run(target: Bucket, tmp_path: Path, status: int) -> None:
+    refusing, old, new = Cache(status), *ids(target)
+    with pytest.raises(Failure, match=f"{new[:12]} is current, but not everything was purged: .* answers {status}"):
+        purge(target, [purger_of(refusing.address, {})])
+    refusing.close()
+    third = release(tmp_path, "Third")
+    publish(outgoing(tmp_path / "dist"), target, purges=True)
+    assert current(target)["unpurged"] == [old, new]
+    cache = Cache(200)
+    assert purge(target, [purger_of(cache.address, {})]).releases == 2
+    assert {path for _, path, *_ in cache.requests} == {
+        "/" + url.split("/", 3)[3] for url in {*differing(tmp_path, old, new), *differing(tmp_path, new, third)}
+    }
+    assert purge(target, [purger_of(cache.address, {})]) == purging.Purged(0, 0)
+    cache.close()
+
+
+def test_a_cache_that_is_away_is_a_sentence(target: Bucket) -> None:
+    with pytest.raises(Failure, match=r"http://127.0.0.1:9 is not reached: .*; the next run tries again"):
+        purge(target, [purger_of("http://127.0.0.1:9", {})])
+    assert len(current(target)["unpurged"]) == 1
+
+
+def test_who_purges_nothing_continues_the_list_of_others_and_begins_none(target: Bucket, tmp_path: Path) -> None:
+    waiting = current(target)["unpurged"]
+    second = current(target)["id"]
+    release(tmp_path, "Third")
+    publish(outgoing(tmp_path / "dist"), target)
+    assert current(target)["unpurged"] == [*waiting, second]
+    other = folder(tmp_path / "other")
+    publish(outgoing(tmp_path / "dist"), other)
+    release(tmp_path, "Fourth")
+    publish(outgoing(tmp_path / "dist"), other)
+    assert "unpurged" not in current(other)
+
+
+def test_what_another_publisher_adds_meanwhile_stays_listed(target: Bucket, tmp_path: Path) -> None:
+    second = current(target)["id"]
+
+    def slow(urls: object) -> None:
+        release(tmp_path, "Third")
+        publish(outgoing(tmp_path / "dist"), target, purges=True)
+
+    purge(target, [slow])
+    assert current(target)["unpurged"] == [second]
+
+
+def test_a_rollback_is_purged(target: Bucket, cache: Cache) -> None:
+    purge(target, [purger_of(cache.address, {})])
+    sent = {path for _, path, *_ in cache.requests}
+    cache.requests.clear()
+    activation.roll_back(target, None, purges=True)
+    purge(target, [purger_of(cache.address, {})])
+    assert {path for _, path, *_ in cache.requests} == sent
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_purges_and_repeats_until_it_is_done(tmp_path: Path) -> None:
+    publishing = ["publish", f"file://{tmp_path}/target", "--out", tmp_path / "dist", "--purge"]
+    release(tmp_path)
+    assert shopwindow(*publishing, "command:cat").status == 0
+    second = release(tmp_path, "Second")
+    failed = shopwindow(*publishing, "command:false")
+    assert (failed.status, failed.err) == (
+        4,
+        f"shopwindow: {second[:12]} is current, but not everything was purged: false ended with 1; "
+        "the next run tries again\n",
+    )
+    done = shopwindow(*publishing, "command:cat")
+    said, *urls, last = done.out.splitlines()
+    assert (done.status, last, said.endswith("it is current already")) == (0, f"{len(urls)} URLs purged", True)
+    assert shopwindow(*publishing, "command:cat").out.splitlines() == [said]
+
+
+@pytest.mark.parametrize("way", ["akamai", "command:", "ftp://cache", "http://", ""])
+def test_what_is_no_way_to_purge_is_refused(way: str) -> None:
+    with pytest.raises(Misuse, match="must be fastly, cloudflare, http://HOST:PORT, or command:PROGRAM ARGUMENTS"):
+        purger_of(way, {})
+
+
+def test_an_api_without_its_token_is_refused() -> None:
+    with pytest.raises(Failure, match="--purge fastly needs the variable FASTLY_API_TOKEN"):
+        purger_of("fastly", {})

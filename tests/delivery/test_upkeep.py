@@ -1,0 +1,269 @@
+"""A target over time: roll back, pin, list, verify, prune."""
+
+import os
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from delivered import current, folder, memory, on_disk, read, release
+from releases import shopwindow
+from shopwindow.delivery import activation, layout, pointer, released, upkeep
+from shopwindow.delivery.bucket import Bucket, Headers
+from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import PRUNING_LASTS, publish
+from shopwindow.problems import Failure
+
+TEXT = Headers("text/plain", "no-cache")
+
+
+def published(work: Path, bucket: Bucket, *names: str) -> list[str]:
+    """Publish releases one after the other; return their ids."""
+    ids = []
+    for name in names:
+        ids.append(release(work, name))
+        publish(outgoing(work / "dist"), bucket)
+    return ids
+
+
+@pytest.fixture(params=["memory", "file"])
+def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Bucket:
+    """A target of each sort that needs no server."""
+    return memory() if request.param == "memory" else folder(tmp_path / "target")
+
+
+# -- roll back, pin --------------------------------------------------------------------------------------------------
+
+
+def test_a_rollback_leads_to_the_release_before_and_holds(bucket: Bucket, tmp_path: Path) -> None:
+    first, second = published(tmp_path, bucket, "First", "Second")
+    moved = activation.roll_back(bucket, None, "wrong price")
+    assert (moved.id, moved.previous) == (first, second)
+    assert (current(bucket)["id"], current(bucket)["pinned"]) == (first, True)
+    assert current(bucket)["history"][-1]["why"] == "wrong price"
+    third = release(tmp_path, "Third")
+    done = publish(outgoing(tmp_path / "dist"), bucket)
+    assert (done.activated, done.pinned, done.previous) == (False, True, first)
+    assert read(bucket, third) == on_disk(tmp_path / "dist", third)  # sent all the same
+    activation.unpin(bucket)
+    assert publish(outgoing(tmp_path / "dist"), bucket).activated
+    assert current(bucket)["id"] == third
+
+
+def test_a_second_rollback_does_not_return_to_what_was_rolled_back(bucket: Bucket, tmp_path: Path) -> None:
+    first, second, _ = published(tmp_path, bucket, "First", "Second", "Third")
+    assert activation.roll_back(bucket, None).id == second
+    assert activation.roll_back(bucket, None).id == first
+    with pytest.raises(Failure, match="the history names no release to roll back to"):
+        activation.roll_back(bucket, None)
+
+
+def test_after_a_rollback_no_build_returns_that_is_older_than_what_was_rolled_back(
+    bucket: Bucket, tmp_path: Path
+) -> None:
+    release(tmp_path, "Older", out="older")
+    published(tmp_path, bucket, "First", "Second")
+    activation.roll_back(bucket, None)
+    activation.unpin(bucket)
+    with pytest.raises(Failure, match="a newer build is current"):
+        publish(outgoing(tmp_path / "older"), bucket)
+
+
+def test_a_rollback_by_its_id(bucket: Bucket, tmp_path: Path) -> None:
+    first, second = published(tmp_path, bucket, "First", "Second")
+    assert activation.roll_back(bucket, first[:8]).id == first
+    assert activation.roll_back(bucket, second).id == second
+    for id, sentence in (("f" * 12, "no release has this id"), ("ab", "an id needs at least 8 digits")):
+        with pytest.raises(Failure, match=sentence):
+            activation.roll_back(bucket, id)
+
+
+def test_a_release_that_lacks_an_object_is_not_rolled_back_to(bucket: Bucket, tmp_path: Path) -> None:
+    first, second = published(tmp_path, bucket, "First", "Second")
+    firsts = released.objects(*_lines(bucket, first)) - released.objects(*_lines(bucket, second))
+    served = firsts - released.holding(released.published(bucket, first))
+    key = layout.object_key(sorted(served)[0])
+    bucket.delete([key])
+    with pytest.raises(Failure, match=f"release {first[:12]} lacks 1 objects, and nothing was changed: {key}"):
+        activation.roll_back(bucket, None)
+    assert current(bucket)["id"] == second
+    assert upkeep.verify(bucket, first[:8]) == (first, [f"{key}: missing"])
+    assert upkeep.verify(bucket) == (second, [])
+
+
+def _lines(bucket: Bucket, id: str) -> tuple[layout.Published, released.ManifestLines]:
+    release = released.published(bucket, id)
+    return release, released.lines(bucket, release, {})
+
+
+def test_nothing_is_changed_where_nothing_was_published(bucket: Bucket) -> None:
+    for change in (lambda: activation.roll_back(bucket, None), lambda: activation.pin(bucket)):
+        with pytest.raises(Failure, match="nothing was published there yet"):
+            change()
+    assert upkeep.listing(bucket) == []
+
+
+# -- list, verify ----------------------------------------------------------------------------------------------------
+
+
+def test_releases_are_listed_the_newest_first(bucket: Bucket, tmp_path: Path) -> None:
+    ids = published(tmp_path, bucket, "First", "Second", "Third")
+    activation.roll_back(bucket, ids[0])
+    listed = upkeep.listing(bucket)
+    assert [(one.id, one.current, one.pinned) for one in listed] == [
+        (ids[2], False, False),
+        (ids[1], False, False),
+        (ids[0], True, True),
+    ]
+    assert {one.files for one in listed} == {len(outgoing(tmp_path / "dist").lines.files)}
+
+
+def test_every_changed_and_missing_object_is_named(bucket: Bucket, tmp_path: Path) -> None:
+    (id,) = published(tmp_path, bucket, "First")
+    release = released.published(bucket, id)
+    served = released.objects(*_lines(bucket, id)) - released.holding(release)
+    changed, missing = map(layout.object_key, sorted(served)[:2])
+    bucket.overwrite(changed, b"changed", TEXT)
+    bucket.delete([missing])
+    assert upkeep.verify(bucket) == (id, sorted([f"{changed}: not what was sent", f"{missing}: missing"]))
+    (bundle,) = map(layout.object_key, released.holding(release))
+    bucket.delete([bundle])
+    assert upkeep.verify(bucket) == (id, [f"{bundle}: missing"])
+
+
+def test_what_is_gone_is_sent_again_once_the_list_of_the_release_is_deleted(bucket: Bucket, tmp_path: Path) -> None:
+    (id,) = published(tmp_path, bucket, "First")
+    bucket.delete(
+        [*list(map(layout.object_key, released.holding(released.published(bucket, id)))), layout.release_key(id)]
+    )
+    publish(outgoing(tmp_path / "dist"), bucket)
+    assert read(bucket, id) == on_disk(tmp_path / "dist", id)
+    assert upkeep.verify(bucket) == (id, [])
+
+
+# -- prune -----------------------------------------------------------------------------------------------------------
+
+
+def grown_old(target: Path, *but: str) -> None:
+    """Make everything at a target two days old, but for some releases."""
+    before = time.time() - 2 * 24 * 3600
+    for path in target.rglob("*"):
+        if path.is_file() and path.parent.name not in but:
+            os.utime(path, (before, before))
+    data = (target / "current.json").read_text()
+    today, earlier = (datetime.now(UTC) - timedelta(days=days) for days in (0, 2))
+    (target / "current.json").write_text(data.replace(f"{today:%Y-%m-%d}", f"{earlier:%Y-%m-%d}"))
+
+
+def test_prune_keeps_what_the_remaining_releases_need(tmp_path: Path) -> None:
+    bucket = folder(tmp_path / "target")
+    ids = published(tmp_path, bucket, "First", "Second", "Third", "Fourth")
+    grown_old(tmp_path / "target")
+    for number, id in enumerate(ids):
+        os.utime(tmp_path / "target" / layout.release_key(id), (1e9 + number, 1e9 + number))
+    activation.roll_back(bucket, ids[1])
+    grown_old(tmp_path / "target", *ids)
+    done = upkeep.prune(bucket, 1)
+    assert (done.deleted, done.remaining, done.ended) == ([ids[2], ids[0]], 2, True)
+    assert done.objects > 0
+    assert released.ids(bucket) == sorted([ids[1], ids[3]])
+    for id in (ids[1], ids[3]):
+        assert read(bucket, id) == on_disk(tmp_path / "dist", id)
+    needed = set.union(*(released.objects(*_lines(bucket, id)) for id in (ids[1], ids[3])))
+    assert released.present(bucket) == needed
+    assert "pruning" not in current(bucket)
+    assert upkeep.prune(bucket, 1).objects == 0
+
+
+def test_prune_spares_what_is_younger_than_a_day(bucket: Bucket, tmp_path: Path) -> None:
+    ids = published(tmp_path, bucket, "First", "Second", "Third")
+    bucket.create(layout.object_key("a" * 64), b"of a publisher at work", TEXT)
+    done = upkeep.prune(bucket, 1)
+    assert (done.deleted, done.objects) == ([], 0)
+    assert released.ids(bucket) == sorted(ids)
+    assert "a" * 64 in released.present(bucket)
+
+
+def test_prune_spares_what_was_current_within_a_day_and_what_is_to_be_purged(tmp_path: Path) -> None:
+    bucket = folder(tmp_path / "target")
+    release(tmp_path, "First")
+    publish(outgoing(tmp_path / "dist"), bucket, purges=True)
+    release(tmp_path, "Second")
+    publish(outgoing(tmp_path / "dist"), bucket, purges=True)
+    before = time.time() - 2 * 24 * 3600
+    for path in (tmp_path / "target").rglob("*"):
+        os.utime(path, (before, before))
+    assert upkeep.prune(bucket, 1).deleted == []  # by the history
+    grown_old(tmp_path / "target")
+    assert upkeep.prune(bucket, 1).deleted == []  # by what is unpurged
+    read_now = pointer.read(bucket)
+    assert read_now.pointer is not None
+    assert len(read_now.pointer.unpurged) == 1
+
+
+def test_while_somebody_prunes_nobody_moves_the_pointer(bucket: Bucket, tmp_path: Path) -> None:
+    published(tmp_path, bucket, "First")
+    start = pointer.read(bucket)
+    upkeep._mark(bucket, datetime.now(UTC).isoformat())
+    release(tmp_path, "Second")
+    assert start.pointer is not None
+    assert not pointer.move(bucket, start.version, start.pointer)  # who began before it fails, too
+    for change in (
+        lambda: publish(outgoing(tmp_path / "dist"), bucket),
+        lambda: activation.pin(bucket),
+        lambda: upkeep.prune(bucket, 1),
+    ):
+        with pytest.raises(Failure, match=r"somebody has been pruning since .*; run it again when that is done"):
+            change()
+
+
+def test_who_was_killed_while_pruning_hinders_nobody_for_long(bucket: Bucket, tmp_path: Path) -> None:
+    published(tmp_path, bucket, "First")
+    upkeep._mark(bucket, (datetime.now(UTC) - PRUNING_LASTS).isoformat())
+    second = release(tmp_path, "Second")
+    assert publish(outgoing(tmp_path / "dist"), bucket).activated
+    assert (current(bucket)["id"], "pruning" in current(bucket)) == (second, False)
+    assert PRUNING_LASTS.total_seconds() > upkeep.PRUNES_FOR
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_from_the_first_publication_to_the_last(tmp_path: Path) -> None:
+    address = f"file://{tmp_path}/target"
+
+    def run(*arguments: str) -> tuple[int, str]:
+        ran = shopwindow("publish", address, "--out", tmp_path / "dist", *arguments)
+        return ran.status, ran.out + ran.err
+
+    first = release(tmp_path)
+    assert run("--list") == (0, f"{address}: nothing was published there yet\n")
+    status, said = run()
+    assert (status, said.startswith(f"release {first[:12]}: "), said.endswith(", current\n")) == (0, True, True)
+    assert run() == (0, f"release {first[:12]}: 0 objects sent, 0 KiB, it is current already\n")
+    second = release(tmp_path, "Second")
+    status, said = run("--reason", "a name")
+    assert (status, said.endswith(f", current, previous {first[:12]}\n")) == (0, True)
+    assert run("--verify") == (0, f"release {second[:12]} is intact at {address}\n")
+    assert run("--rollback") == (
+        0,
+        f"current is {first[:12]}, previous {second[:12]}\npinned: publications activate nothing until --unpin\n",
+    )
+    assert run() == (
+        3,
+        f"release {second[:12]}: 0 objects sent, 0 KiB, not activated: {address} is pinned to {first[:12]}; "
+        "--unpin ends that\n",
+    )
+    assert run("--unpin") == (0, f"current is {first[:12]}; the next publication activates its release\n")
+    assert run("--pin") == (0, f"pinned to {first[:12]}: publications activate nothing until --unpin\n")
+    status, said = run("--list")
+    lines = [re.sub("  .* KiB", "", line) for line in said.splitlines()]
+    assert [line for line in lines if line[:12] in (first[:12], second[:12])] == [
+        second[:12],
+        f"{first[:12]} current pinned",
+    ]
+    assert run("--prune", "1") == (0, "0 releases and 0 objects deleted, 2 releases kept\n")
+    status, said = run("--list", "--prune", "1")
+    assert (status, "exclude each other" in said) == (2, True)
