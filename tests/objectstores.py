@@ -3,14 +3,13 @@
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,29 +61,31 @@ def s3(folder: Path) -> Iterator[Store]:
         return
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "s3.json").write_text(_IDENTITIES)
-    names = ("s3", "master", "volume", "filer")
-    ports = dict(zip(names, _ports(), strict=True))
-    command = [
-        str(weed),
-        "server",
-        f"-ip={ADDRESS}",
-        f"-ip.bind={ADDRESS}",
-        f"-dir={folder}",
-        "-s3",
-        f"-s3.config={folder}/s3.json",
-        "-master.telemetry=false",
-        "-volume.max=20",
-        *(f"-{name}.port={port}" for name, port in ports.items()),
-    ]
-    with open(folder / "log", "wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=ends_with_us)
+    process, port = _started(str(weed), folder)
     try:
-        _await_bucket(process, f"http://{ADDRESS}:{ports['filer']}/buckets/{BUCKET}/", ports["s3"])
-        environment = {"AWS_ENDPOINT_URL": f"http://{ADDRESS}:{ports['s3']}", "AWS_REGION": "us-east-1", **KEYS}
-        yield Store(ports["s3"], "s3", environment)
+        environment = {"AWS_ENDPOINT_URL": f"http://{ADDRESS}:{port}", "AWS_REGION": "us-east-1", **KEYS}
+        yield Store(port, "s3", environment)
     finally:
-        process.send_signal(signal.SIGKILL)  # it takes half a minute to end by itself
+        process.kill()  # it takes half a minute to end by itself
         process.wait(10)
+
+
+def _started(weed: str, folder: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """A SeaweedFS that answers, and its port. It listens at eight ports, and somebody may take one meanwhile."""
+    for attempt in range(3):
+        ports = dict(zip(("s3", "master", "volume", "filer"), _ports(), strict=True))
+        data = folder / str(attempt)
+        data.mkdir()
+        command = [weed, "server", f"-ip={ADDRESS}", f"-ip.bind={ADDRESS}", f"-dir={data}", "-volume.max=20"]
+        command += ["-s3", f"-s3.config={folder}/s3.json", "-s3.port.iceberg=0", "-s3.port.lance=0"]
+        command += ["-master.telemetry=false", *(f"-{name}.port={port}" for name, port in ports.items())]
+        with open(folder / "log", "ab") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, preexec_fn=ends_with_us)
+        if _answers(process, f"http://{ADDRESS}:{ports['filer']}/buckets/{BUCKET}/", ports["s3"]):
+            return process, ports["s3"]
+        process.kill()
+        process.wait(10)
+    raise AssertionError(f"SeaweedFS did not start: {folder}/log says why")
 
 
 def _ports() -> list[int]:
@@ -98,17 +99,16 @@ def _ports() -> list[int]:
     return ports
 
 
-def _await_bucket(process: subprocess.Popen[bytes], address: str, port: int) -> None:
-    """Wait until the bucket exists and the store answers."""
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        assert process.poll() is None, "the store did not start"
+def _answers(process: subprocess.Popen[bytes], address: str, port: int) -> bool:
+    """Create the bucket; return whether the store answers within 30 s, which takes 4 s where nothing else runs."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
         with suppress(OSError):
+            socket.create_connection((ADDRESS, port), 5).close()
             urllib.request.urlopen(urllib.request.Request(address, method="POST"), timeout=5).close()
-            with closing(socket.create_connection((ADDRESS, port), 5)):
-                return
+            return True
         time.sleep(0.1)
-    raise AssertionError("the store does not answer")
+    return False
 
 
 # -- between a publisher and a store ---------------------------------------------------------------------------------
@@ -116,12 +116,16 @@ def _await_bucket(process: subprocess.Popen[bytes], address: str, port: int) -> 
 
 @dataclass
 class Between:
-    """What went through: the request lines in order, and the bytes in both directions."""
+    """What went through: the request lines in order, and the bytes in both directions.
+
+    ``pass_on`` is called with the number of requests so far, before they go on; False: they do not.
+    """
 
     port: int
     requests: list[str] = field(default_factory=list)
     sent: int = 0
     received: int = 0
+    pass_on: Callable[[int], bool] = lambda number: True
 
 
 @contextmanager
@@ -150,6 +154,8 @@ def _hand_on(source: socket.socket, sink: socket.socket, counted: Between, is_cl
             if is_client:
                 counted.requests += [f"{verb.decode()} {path.decode()}" for verb, path in _REQUEST.findall(data)]
                 counted.sent += len(data)
+                if not counted.pass_on(len(counted.requests)):
+                    break
             else:
                 counted.received += len(data)
             sink.sendall(data)

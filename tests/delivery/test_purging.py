@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -67,7 +68,7 @@ def cache() -> Iterator[Cache]:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting is what is not tested here."""
-    monkeypatch.setattr(purging.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
 
 
 @pytest.fixture
@@ -223,7 +224,7 @@ def test_a_rollback_is_purged(target: Bucket, cache: Cache) -> None:
 
 
 def test_the_command_purges_and_repeats_until_it_is_done(tmp_path: Path) -> None:
-    publishing = ["publish", f"file://{tmp_path}/target", "--out", tmp_path / "dist", "--purge"]
+    publishing: list[str | Path] = ["publish", f"file://{tmp_path}/target", "--out", tmp_path / "dist", "--purge"]
     release(tmp_path)
     assert shopwindow(*publishing, "command:cat").status == 0
     second = release(tmp_path, "Second")

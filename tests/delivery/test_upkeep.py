@@ -15,6 +15,7 @@ from shopwindow.delivery.bucket import Bucket, Headers
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.publishing import PRUNING_LASTS, publish
 from shopwindow.problems import Failure
+from shopwindow.release.manifest import ManifestLines
 
 TEXT = Headers("text/plain", "no-cache")
 
@@ -93,7 +94,7 @@ def test_a_release_that_lacks_an_object_is_not_rolled_back_to(bucket: Bucket, tm
     assert upkeep.verify(bucket) == (second, [])
 
 
-def _lines(bucket: Bucket, id: str) -> tuple[layout.Published, released.ManifestLines]:
+def _lines(bucket: Bucket, id: str) -> tuple[layout.Published, ManifestLines]:
     release = released.published(bucket, id)
     return release, released.lines(bucket, release, {})
 
