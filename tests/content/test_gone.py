@@ -63,6 +63,32 @@ def test_a_deleted_file_counts_too(content: Path) -> None:
     assert " name store 101, which does not exist any more; stores/foundry-square.yaml had it" in problem.found
 
 
+def test_a_deleted_product_is_one_problem_with_its_upcs(content: Path) -> None:
+    git(content.parent, "init", "-q")
+    git(content.parent, "add", "-A")
+    git(content.parent, "commit", "-qm", "All products")
+    file = content / "catalog/products/active.yaml"
+    head, _, after = re.split(r"(?m)^(?=- )", file.read_text(), maxsplit=2)
+    file.write_text(head + after)
+    (problem,) = problems(content)
+    assert problem.found.startswith(
+        "1 document and 11 lines of 2 feeds name product 530100, which does not exist any more; "
+        "catalog/products/active.yaml had it; such as catalog/recommendations.yaml:87, "
+    )
+
+
+def test_a_upc_that_a_product_lost_is_not_the_end_of_the_product(content: Path) -> None:
+    git(content.parent, "init", "-q")
+    git(content.parent, "add", "-A")
+    git(content.parent, "commit", "-qm", "All products")
+    file = content / "catalog/products/active.yaml"
+    upc, lines = "475136004459", file.read_text().splitlines()
+    (at,) = [number for number, line in enumerate(lines) if upc in line]
+    file.write_text("\n".join(lines[:at] + lines[at + 1 :]) + "\n")
+    (problem,) = problems(content)
+    assert problem.found == f"no product has the UPC {upc}"
+
+
 def test_the_release_to_compare_with_has_the_store_too(tmp_path: Path) -> None:
     content, out = write(tmp_path / "content", small()), tmp_path / "dist"
     library.build(INTERFACE, content, out, at=AT)

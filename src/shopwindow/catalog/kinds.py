@@ -5,16 +5,22 @@ one, and only the catalog's index holds them.
 """
 
 from shopwindow.content.kinds import EACH, KEY, Kind, Reference
+from shopwindow.problems import Pointer
 
 
 def _kind(
-    name: str, folder: str, *ids: str, references: tuple[Reference, ...] = ()
+    name: str,
+    folder: str,
+    *ids: str,
+    references: tuple[Reference, ...] = (),
+    parts: tuple[tuple[str, Pointer], ...] = (),
 ) -> Kind:
     return Kind(
         name,
         f"catalog/{folder}",
         f"catalog/{name}.json",
         ids,
+        parts=parts,
         scheduled=False,
         streamed=True,
         references=references,
@@ -33,6 +39,7 @@ PRODUCT = _kind(
     "product",
     "products",
     "id",
+    parts=(("UPC", ("upcs", EACH, "upc")),),
     references=(
         Reference(("categories", EACH), "category"),
         Reference(("members", EACH), "product"),

@@ -281,7 +281,7 @@ class _Check:
         kinds = [kind for kind in self.interface.kinds if not kind.streamed]
         former = [
             *gone.of_release(self.options.released or {}, kinds),
-            *gone.of_last_commit(self.folder, kinds),
+            *gone.of_last_commit(self.folder, self.interface.kinds),
         ]
         present = {
             (kind.name, id, str(document.value.get(id)))
@@ -290,7 +290,17 @@ class _Check:
             if isinstance(document.value, dict)
             for id in kind.ids
         }
-        deleted = [was for was in former if present.isdisjoint(was.absent())]
+        missed = {problem.absent for problem in problems}
+        deleted = [
+            was
+            for was in former
+            if (
+                # Which streamed documents there are, only their index's check knows.
+                missed.intersection(was.identities())
+                if was.kind.streamed
+                else present.isdisjoint(was.absent())
+            )
+        ]
         return gone.grouped(problems, unlisted, deleted)
 
     # -- reading -----------------------------------------------------------------------

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from shopwindow.content import tree
-from shopwindow.content.kinds import Kind
+from shopwindow.content.kinds import Kind, values_at
 from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Absent, Problem
 
@@ -46,11 +46,18 @@ class FormerDocument:
         """What a sentence calls it: by the first of its ids."""
         return f"{self.kind.name} {self.value[self.kind.ids[0]]}"
 
-    def absent(self) -> Iterator[Absent]:
-        """Yield by what it may be missed."""
+    def identities(self) -> Iterator[Absent]:
+        """Yield its ids, by which it may be missed."""
         for id in self.kind.ids:
             if id in self.value:
                 yield self.kind.name, id, str(self.value[id])
+
+    def absent(self) -> Iterator[Absent]:
+        """Yield by what it may be missed: its ids, and its parts."""
+        yield from self.identities()
+        for name, pointer in self.kind.parts:
+            for _, value in values_at(self.value, pointer):
+                yield self.kind.name, name, str(value)
 
 
 @dataclass

@@ -84,7 +84,8 @@ class Kind:
     document has a file of its own, which has its identity as its name. ``order`` names
     the properties by which answers and content.json are sorted, by default the
     identity; no two documents may have the same values of all of them. ``title`` leads
-    to what people call a document.
+    to what people call a document. ``parts`` are values within a document by which
+    others name it, too: what such a value is called, and where it stands.
 
     A ``scheduled`` kind may have a publish window, whose ends are boundaries. A
     ``layered`` kind may build on bases by `extends`. A ``streamed`` kind is read one
@@ -112,6 +113,7 @@ class Kind:
     ids: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     title: Pointer | None = None
+    parts: tuple[tuple[str, Pointer], ...] = ()
     scheduled: bool = True
     layered: bool = False
     named_by_file: bool = False
