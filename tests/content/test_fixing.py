@@ -17,6 +17,12 @@ FIXED = {
         "configVersion: 5.10  # as in spring",
         'configVersion: "5.10"  # as in spring',
     ),
+    "truth behind what is no ASCII": (
+        "events/one.yaml",
+        "name: Opening",
+        "name: Opening\nattributes: {COLOR: ['é雪🎄'], WC_EVENT: true}",
+        "name: Opening\nattributes: {COLOR: ['é雪🎄'], WC_EVENT: [TRUE]}",
+    ),
     "a number within braces": ("apps/one.yaml", 'Number: "2.0"', "Number: 2.0", 'Number: "2.0"'),
     "a number in a list": ("apps/one.yaml", '["2.0"]', '["2.0", 2.10]', '["2.0", "2.10"]'),
     "digits of a coupon": ("promotions/one.yaml", 'couponNumber: "4000"', "couponNumber: 4000", 'couponNumber: "4000"'),
@@ -100,6 +106,13 @@ FIXED = {
 """What is fixed → the file, its text, the mistake in place of it, and what is written."""
 
 LEFT = {
+    "truth where any text is admitted": ("events/one.yaml", "name: Opening", "name: true"),
+    "truth in a list of texts": ("events/one.yaml", "name: Opening", "name: Opening\nattributes: {COLOR: true}"),
+    "what an alias repeats": (
+        "events/one.yaml",
+        "name: Opening",
+        "name: Opening\nlinks: [&l {href: https://a.example, rel: 5}, *l]",
+    ),
     "a number that is no choice": ("apps/one.yaml", "platform: iPhone", "platform: 5"),
     "nothing": ("events/one.yaml", "name: Opening", "name:"),
     "a list where text is wanted": ("events/one.yaml", "name: Opening", "name: [Opening]"),

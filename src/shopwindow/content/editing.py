@@ -6,6 +6,8 @@ FileEdit is a whole file before and after, which can be shown as a diff, and whi
 written only while the file is still what it was.
 """
 
+import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -69,6 +71,16 @@ class YamlText:
         """How the lines end: as the first one does."""
         first = LINE_END.search(self.text)
         return first.group() if first else "\n"
+
+    @cached_property
+    def is_in_conflict(self) -> bool:
+        """Whether git has marked two versions, of which a person chooses one first."""
+        return bool(_CONFLICT_MARK.search(self.text))
+
+    @cached_property
+    def has_aliases(self) -> bool:
+        """Whether a value may stand at several places, by an alias."""
+        return bool(_ALIAS.search(self.text))
 
     @cached_property
     def _line_starts(self) -> Sequence[int]:
@@ -151,6 +163,11 @@ class YamlText:
         return Edit(last, self.line_end + new.removesuffix(self.line_end))
 
 
+_CONFLICT_MARK = re.compile("^(?:<{7}|>{7}) ", re.MULTILINE)
+
+_ALIAS = re.compile(r"[\s\[,]\*[\w-]")
+
+
 def beginning(place: Place) -> Place:
     """Return the empty stretch where a place begins."""
     return Place(place.line, place.column, place.line, place.column)
@@ -217,6 +234,8 @@ def _replace(file: Path, data: bytes) -> None:
     try:
         with open(descriptor, "wb") as stream:
             stream.write(data)
+            stream.flush()
+            os.fsync(descriptor)  # it is the editor's only copy
         draft.chmod(file.stat().st_mode)
         draft.replace(file)
     except BaseException:

@@ -12,8 +12,9 @@ no other has come, only a check can tell (`mending`).
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import orjson
 
@@ -73,12 +74,15 @@ def fix(problem: Problem, file: YamlText) -> Fix | None:
     fixing = FIXES.get(problem.rule)
     if fixing is None or problem.place is None or problem.path.endswith(".jsonl"):
         return None
-    if _CONFLICT_MARK.search(file.text):
+    if file.is_in_conflict:
         return None
     try:
-        return fixing(problem, file)
+        found = fixing(problem, file)
     except (Malformed, LookupError):  # the file has changed since it was checked
         return None
+    if found and file.has_aliases and fixed(file, [found]) is None:
+        return None  # it would change what an alias repeats
+    return found
 
 
 def fixed(file: YamlText, fixes: Sequence[Fix]) -> str | None:
@@ -286,31 +290,37 @@ def _tabs(problem: Problem, file: YamlText) -> Fix | None:
 
     A tab may be meant as wide as any editor draws it. With most widths the text cannot
     be read at all, or says the same; where two of them say different things, only a
-    person knows.
+    person knows. All lines of a file have one fix.
     """
     if problem.place is None or len(file.text) > MAX_WITH_TABS:
         return None
     if "\t" not in _indentation(file.lines[problem.place.line - 1]):
         return None
+    found = _reading(file)
+    if found is None or problem.place.line not in found[1]:
+        return None
+    value, changed = found
+    edits = tuple(_indentation_edits(file, changed))
+    return Fix("indent by spaces in place of tabs", edits, (), value)
+
+
+@lru_cache(maxsize=1)
+def _reading(file: YamlText) -> tuple[Json, Mapping[int, str]] | None:
+    """Return what a file says whatever the width of its tabs, and the indentations by
+    line, of the width that fits best; None where widths say different things.
+
+    The last file is remembered: each of its lines may be a problem.
+    """
     readings = [
         reading
         for width in (_step(file), *TAB_WIDTHS)
         for widen in (_to_stops, _each)
-        if (reading := _with_spaces(file, problem.place.line, width, widen))
+        if (reading := _with_spaces(file, width, widen))
     ]
-    if not readings:
-        return None
-    (value, lines), *others = readings
-    if not all(_same(value, other) for other, _ in others):
-        return None
-    edits = tuple(
-        Edit(
-            Place(number, 1, number, len(_indentation(file.lines[number - 1])) + 1),
-            spaces,
-        )
-        for number, spaces in sorted(lines.items())
+    is_certain = readings and all(
+        _same(readings[0][0], other) for other, _ in readings[1:]
     )
-    return Fix("indent by spaces in place of tabs", edits, (), value)
+    return readings[0] if is_certain else None
 
 
 Widen = Callable[[str, int], str]
@@ -328,17 +338,16 @@ def _each(indentation: str, width: int) -> str:
 
 
 def _with_spaces(
-    file: YamlText, first: int, width: int, widen: Widen
+    file: YamlText, width: int, widen: Widen
 ) -> tuple[Json, Mapping[int, str]] | None:
     """Return what the file says with spaces in place of tabs, and the new indentations
     by line; None where it cannot be read so.
 
-    ``first``: the number of a line with a tab at fault. Lines that begin with a tab are
-    changed at once: no text of a block can begin so. Other lines may be such text, and
-    are changed only once a fault is found there.
+    Lines that begin with a tab are changed at once: no text of a block can begin so.
+    Other lines may be such text, and are changed only once a fault is found there.
     """
     changed: dict[int, str] = {}
-    wrong = [first] + [
+    wrong = [
         number
         for number, line in enumerate(file.lines, 1)
         if line.startswith("\t") and line.strip()
@@ -347,37 +356,22 @@ def _with_spaces(
         for number in wrong:
             indentation = _indentation(file.lines[number - 1])
             changed[number] = widen(indentation, width)
-        faults = _faults(_with_indentations(file, changed))
-        if isinstance(faults, _Read):
-            return faults.value, changed
-        line = faults.place.line
+        try:
+            text = file.with_edits(_indentation_edits(file, changed))
+            return YamlText(text).value, changed
+        except Malformed as fault:
+            line = fault.place.line
         if line in changed or "\t" not in _indentation(file.lines[line - 1]):
             return None
         wrong = [line]
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    value: Json
-
-
-def _faults(text: str) -> _Read | Malformed:
-    """Return what a text says, or the fault beyond which it cannot be read."""
-    try:
-        return _Read(YamlText(text).value)
-    except Malformed as fault:
-        return fault
-
-
-def _with_indentations(file: YamlText, changed: Mapping[int, str]) -> str:
-    return file.with_edits(
-        Edit(
-            Place(number, 1, number, len(_indentation(file.lines[number - 1])) + 1),
-            spaces,
-        )
-        for number, spaces in changed.items()
-    )
+def _indentation_edits(file: YamlText, changed: Mapping[int, str]) -> Iterator[Edit]:
+    """Yield the edits that give lines other indentations, by number."""
+    for number, spaces in sorted(changed.items()):
+        end = len(_indentation(file.lines[number - 1])) + 1
+        yield Edit(Place(number, 1, number, end), spaces)
 
 
 def _indentation(line: str) -> str:
@@ -394,8 +388,6 @@ def _step(file: YamlText) -> int:
 
 _INDENTATION = re.compile(r"[ \t]*(?:[-?][ \t]+)*")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)[ \t]+")
-_CONFLICT_MARK = re.compile("^(?:<{7}|>{7}) ", re.MULTILINE)
-"""A line that git writes around two versions. A person chooses between them first."""
 
 FIXES: Mapping[str, Callable[[Problem, YamlText], Fix | None]] = {
     "schema.additionalProperties": _key,

@@ -83,11 +83,13 @@ def of_type(wanted: str, value: Json, written: str | None, place: Shape | None) 
 def _text(value: Json, written: str | None, place: Shape | None) -> str | None:
     """Return the text that is meant by a number, or by true or false.
 
-    Truth in a list of texts is written TRUE and FALSE (wire shapes §3).
+    As a text, truth may be true or TRUE (wire shapes §3). Which it is, only a schema
+    can tell that admits one of them.
     """
     if isinstance(value, bool):
         text = str(value).lower()
-        return next((t for t in (text, text.upper()) if fits(t, place)), None)
+        admitted = [form for form in (text, text.upper()) if fits(form, place)]
+        return admitted[0] if len(admitted) == 1 else None
     if isinstance(value, int | float) and written and fits(written, place):
         return written
     return None
@@ -104,8 +106,7 @@ def _entry(value: Json, written: str | None, items: Shape | None) -> Json:
     if items.type == "string" and isinstance(value, str):
         return value if fits(value, items) and not _SEVERAL.search(value) else None
     if items.type == "string":
-        text = _text(value, written, items)
-        return text.upper() if isinstance(value, bool) and text else text
+        return _text(value, written, items)
     return value if items.keyword("type") and may_hold(items, value) else None
 
 
