@@ -96,6 +96,37 @@ FIXED = {
         "stores:\n\t# the first\n\tstoreId:\n\t\t- 1\t# one",
         "stores:\n  # the first\n  storeId:\n    - 1\t# one",
     ),
+    "tabs that one width alone can mean": (
+        "events/one.yaml",
+        "name: Opening",
+        "name: Opening\nattributes:\n    COLOR:\n        - red\n\tSIZE: [small]",
+        "name: Opening\nattributes:\n    COLOR:\n        - red\n    SIZE: [small]",
+    ),
+    "tabs of a whole block": (
+        "events/one.yaml",
+        "stores:\n  storeId: [1]",
+        "stores:\n\t\tstoreId: [1]",
+        "stores:\n    storeId: [1]",
+    ),
+    "an expression without quotes": (
+        "stores/one.yaml",
+        "mapUrl: https://maps.example/1",
+        "mapUrl: {{ www }}/map?a={{ brand }}  # {{ www }}",
+        'mapUrl: "{{ www }}/map?a={{ brand }}"  # {{ www }}',
+    ),
+    "an expression alone": ("events/one.yaml", "name: Opening", "name: {{ brand }}", 'name: "{{ brand }}"'),
+    "an expression beside a text of several lines": (
+        "events/one.yaml",
+        "shortDesc: The doors open.",
+        "shortDesc: |-\n  {{ brand }}\n  name: {{ brand }}\nattributes:\n  COLOR:\n    - {{ brand }} red",
+        'shortDesc: |-\n  {{ brand }}\n  name: {{ brand }}\nattributes:\n  COLOR:\n    - "{{ brand }} red"',
+    ),
+    "expressions on several lines": (
+        "events/one.yaml",
+        "name: Opening",
+        "name: {{ brand }} opens\nlinks:\n  - href: {{ www }}\n    rel: x",
+        'name: "{{ brand }} opens"\nlinks:\n  - href: "{{ www }}"\n    rel: x',
+    ),
     "a tab behind a hyphen": (
         "events/one.yaml",
         "name: Opening",
@@ -128,7 +159,14 @@ LEFT = {
     "a day that does not exist": ("events/one.yaml", "start: 2026-11-27 06:00", "start: 31/02/2026 06:00"),
     "a day without its time": ("events/one.yaml", "start: 2026-11-27 06:00", "start: 27/11/2026"),
     "a year of two digits": ("events/one.yaml", "start: 2026-11-27 06:00", "start: 27/11/26 06:00"),
-    "an expression": ("stores/one.yaml", "storeId: 1\n", 'storeId: "{{ www }}"\n'),
+    "an expression in braces": (
+        "events/one.yaml",
+        "name: Opening",
+        "name: Opening\nlinks: [{href: {{ www }}, rel: x}]",
+    ),
+    "an expression on two lines": ("events/one.yaml", "name: Opening", "name: {{ brand }} opens\n  its doors"),
+    "an expression with quotes in it": ("events/one.yaml", "name: Opening", 'name: {{ brand ~ "x" }}'),
+    "what an expression gives": ("stores/one.yaml", "storeId: 1\n", 'storeId: "{{ www }}"\n'),
     "tabs of two meanings": ("events/one.yaml", "shortDesc: The doors open.", "shortDesc: |\n\tone\n\t\ttwo"),
     "a mark of git": ("events/one.yaml", "stores:\n  storeId: [1]", "<<<<<<< one\nstores:\n\tstoreId: [1]"),
 }
@@ -151,7 +189,7 @@ def texts(folder: Path, schemas: Schemas, path: str) -> tuple[str, str]:
 @pytest.mark.parametrize("name", FIXED)
 def test_what_is_certain_is_written_and_nothing_else_changes(name: str, minimal: Path, schemas: Schemas) -> None:
     path, old, wrong, right = FIXED[name]
-    edit(minimal, (path, old, wrong))
+    edit(minimal, ("site.yaml", "names:\n", "names:\n  brand: Larkspur\n"), (path, old, wrong))
     before, after = texts(minimal, schemas, path)
     assert after == before.replace(wrong, right)
     (minimal / path).write_text(after)

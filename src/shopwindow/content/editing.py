@@ -20,7 +20,7 @@ from shopwindow.content import yaml
 from shopwindow.content.documents import at
 from shopwindow.content.records import BYTE_ORDER_MARK
 from shopwindow.content.syntax import LINE_END
-from shopwindow.content.yaml import Json, Spot
+from shopwindow.content.yaml import Json, Malformed, Spot
 from shopwindow.problems import Failure, Place, Pointer
 
 
@@ -49,12 +49,27 @@ class YamlText:
     @cached_property
     def value(self) -> Json:
         """What the file says, as far as it can be read."""
+        if self.stop:
+            raise self.stop
+        return self._loaded[0]
+
+    @property
+    def stop(self) -> Malformed | None:
+        """The fault that reading cannot go beyond, which hides the rest of the file."""
+        value, faults = self._loaded
+        return faults[-1] if faults and value is None else None
+
+    @property
+    def faults(self) -> Sequence[Malformed]:
+        """The faults of its YAML, up to the first that reading cannot go beyond."""
+        return self._loaded[1]
+
+    @cached_property
+    def _loaded(self) -> tuple[Json, Sequence[Malformed]]:
         try:
-            return yaml.load(self.text)
-        except yaml.Malformed as fault:
-            if fault.value is None:
-                raise
-            return fault.value
+            return yaml.load(self.text), ()
+        except Malformed as fault:
+            return fault.value, (fault, *fault.more)
 
     @cached_property
     def spots(self) -> Mapping[Pointer, Spot]:

@@ -31,17 +31,19 @@ from shopwindow.content.expressions import EXPRESSION_START
 from shopwindow.content.yaml import CONSTANTS, JSON_NUMBER, Json, Malformed, Spot
 from shopwindow.problems import Place, Pointer, Problem, cut
 
-MAX_WITH_TABS = 256 * 1024
-"""Characters of a file whose tabs are replaced. Such a file is read some twenty times,
-which takes half a second.
+MAX_REREAD = 256 * 1024
+"""Characters of a file that is read again for each way in which its tabs may be meant,
+and for each line that hides the rest. To read it once takes some 50 ms.
 """
 
-TAB_WIDTHS = (2, 4, 8, 3, 1, 5, 6, 7)
-"""Columns that a tab may stand for in an editor, the most usual first."""
+TAB_WIDTHS = (2, 4, 8, 3, 5, 6, 7)
+"""Columns that a tab may stand for in an editor, the most usual first. None draws it as
+one.
+"""
 
-MAX_LINES_WITH_TABS = 100
-"""Lines that are mended one by one for one width of a tab, each by reading the file
-again. Lines that begin with a tab are mended at once.
+MAX_MENDED_LINES = 100
+"""Lines of a file that are mended one by one, each by reading the file again. Lines that
+begin with a tab are mended at once.
 """
 
 
@@ -272,6 +274,8 @@ def _key_in_quotes(problem: Problem, file: YamlText) -> Fix | None:
     """Put a key in quotes that would else be a number, or true, false or null."""
     if problem.place is None:
         return None
+    if file.text.startswith(EXPRESSION_START, file.start(problem.place)):
+        return _expression(problem, file)
     written = file.at(problem.place)
     if written not in CONSTANTS and not JSON_NUMBER.fullmatch(written):
         return None
@@ -280,6 +284,73 @@ def _key_in_quotes(problem: Problem, file: YamlText) -> Fix | None:
     value = at(file.value, problem.pointer)
     edits = (Edit(problem.place, f'"{written}"'),)
     return Fix(f"put {cut(written)} in quotes", edits, problem.pointer, value, written)
+
+
+# -- expressions -----------------------------------------------------------------------
+
+
+def _expression(problem: Problem, file: YamlText) -> Fix | None:
+    """Put a text in quotes that begins with an expression.
+
+    YAML takes the braces for an object, and mostly cannot read on. So all such texts of
+    a file have one fix.
+    """
+    if problem.place is None or len(file.text) > MAX_REREAD:
+        return None
+    found = _with_quotes(file)
+    if found is None or problem.place.line not in found[1]:
+        return None
+    reading, edits = found
+    (first, *others) = edits.values()
+    title = f"put {cut(first.text[1:-1])} in quotes"
+    if others:
+        title = "put texts that begin with {{ in quotes"
+    return Fix(title, tuple(edits.values()), (), reading.value)
+
+
+@lru_cache(maxsize=1)
+def _with_quotes(file: YamlText) -> tuple[YamlText, Mapping[int, Edit]] | None:
+    """Return a file with quotes around such texts, and the edits by line; None where it
+    cannot be read so.
+
+    Each reading shows the faults up to one that hides the rest. Lines without a fault
+    stay: a line of a block of text may look the same.
+    """
+    edits: dict[int, Edit] = {}
+    reading = file
+    for _ in range(MAX_MENDED_LINES):
+        faults = [fault for fault in reading.faults if _is_expression(reading, fault)]
+        for fault in faults:
+            line = fault.place.line
+            edit = _quoted_line(line, file.lines[line - 1])
+            if edit is None or line in edits:
+                return None
+            edits[line] = edit
+        if not faults:
+            break
+        reading = YamlText(file.with_edits(edits.values()))
+    if not edits or reading.stop:
+        return None
+    return reading, edits
+
+
+def _is_expression(file: YamlText, fault: Malformed) -> bool:
+    return fault.rule == "yaml.key" and file.text.startswith(
+        EXPRESSION_START, file.start(fault.place)
+    )
+
+
+def _quoted_line(number: int, line: str) -> Edit | None:
+    """Return the edit that puts a key's or an entry's text of this line in quotes.
+
+    The text begins with an expression, holds no quotes and ends with the line, or
+    before a comment.
+    """
+    match = _EXPRESSION_LINE.fullmatch(line)
+    if match is None:
+        return None
+    start, end = match.start("text") + 1, match.end("text") + 1
+    return Edit(Place(number, start, number, end), f'"{match["text"]}"')
 
 
 # -- tabs ------------------------------------------------------------------------------
@@ -292,24 +363,25 @@ def _tabs(problem: Problem, file: YamlText) -> Fix | None:
     be read at all, or says the same; where two of them say different things, only a
     person knows. All lines of a file have one fix.
     """
-    if problem.place is None or len(file.text) > MAX_WITH_TABS:
+    if problem.place is None or len(file.text) > MAX_REREAD:
         return None
     if "\t" not in _indentation(file.lines[problem.place.line - 1]):
         return None
     found = _reading(file)
     if found is None or problem.place.line not in found[1]:
         return None
-    value, changed = found
+    reading, changed = found
     edits = tuple(_indentation_edits(file, changed))
-    return Fix("indent by spaces in place of tabs", edits, (), value)
+    return Fix("indent by spaces in place of tabs", edits, (), reading.value)
 
 
 @lru_cache(maxsize=1)
-def _reading(file: YamlText) -> tuple[Json, Mapping[int, str]] | None:
-    """Return what a file says whatever the width of its tabs, and the indentations by
-    line, of the width that fits best; None where widths say different things.
+def _reading(file: YamlText) -> tuple[YamlText, Mapping[int, str]] | None:
+    """Return a file with spaces in place of tabs, and its new indentations by line, of
+    the width that fits best; None where widths say different things.
 
-    The last file is remembered: each of its lines may be a problem.
+    A width that leaves more faults than others, such as a key that stands twice, is not
+    meant. The last file is remembered: each of its lines may be a problem.
     """
     readings = [
         reading
@@ -317,10 +389,12 @@ def _reading(file: YamlText) -> tuple[Json, Mapping[int, str]] | None:
         for widen in (_to_stops, _each)
         if (reading := _with_spaces(file, width, widen))
     ]
-    is_certain = readings and all(
-        _same(readings[0][0], other) for other, _ in readings[1:]
-    )
-    return readings[0] if is_certain else None
+    if not readings:
+        return None
+    least = min(len(reading.faults) for reading, _ in readings)
+    best = [one for one in readings if len(one[0].faults) == least]
+    values = [reading.value for reading, _ in best]
+    return best[0] if all(_same(values[0], value) for value in values) else None
 
 
 Widen = Callable[[str, int], str]
@@ -339,9 +413,9 @@ def _each(indentation: str, width: int) -> str:
 
 def _with_spaces(
     file: YamlText, width: int, widen: Widen
-) -> tuple[Json, Mapping[int, str]] | None:
-    """Return what the file says with spaces in place of tabs, and the new indentations
-    by line; None where it cannot be read so.
+) -> tuple[YamlText, Mapping[int, str]] | None:
+    """Return the file with spaces in place of tabs, and the new indentations by line;
+    None where it cannot be read so.
 
     Lines that begin with a tab are changed at once: no text of a block can begin so.
     Other lines may be such text, and are changed only once a fault is found there.
@@ -352,15 +426,14 @@ def _with_spaces(
         for number, line in enumerate(file.lines, 1)
         if line.startswith("\t") and line.strip()
     ]
-    for _ in range(MAX_LINES_WITH_TABS):
+    for _ in range(MAX_MENDED_LINES):
         for number in wrong:
             indentation = _indentation(file.lines[number - 1])
             changed[number] = widen(indentation, width)
-        try:
-            text = file.with_edits(_indentation_edits(file, changed))
-            return YamlText(text).value, changed
-        except Malformed as fault:
-            line = fault.place.line
+        reading = YamlText(file.with_edits(_indentation_edits(file, changed)))
+        if reading.stop is None:
+            return reading, changed
+        line = reading.stop.place.line
         if line in changed or "\t" not in _indentation(file.lines[line - 1]):
             return None
         wrong = [line]
@@ -385,6 +458,11 @@ def _step(file: YamlText) -> int:
     counts = (len(line) - len(line.lstrip(" ")) for line in file.lines if line.strip())
     return min(filter(None, counts), default=TAB_WIDTHS[0])
 
+
+_EXPRESSION_LINE = re.compile(
+    r"""[ ]*(?:-[ ]+)*(?:[\w-]+:[ ]+)?(?P<text>\{\{[^"\\#]*\}\}[^"\\#]*?)[ ]*(?:[ ]\#.*)?"""
+)
+"""A key or a hyphen, a text that begins with an expression, and perhaps a comment."""
 
 _INDENTATION = re.compile(r"[ \t]*(?:[-?][ \t]+)*")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)[ \t]+")
