@@ -34,6 +34,7 @@ from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.retiring import Retirement, retirement
+from shopwindow.content.revision import commit_of, exported
 from shopwindow.content.schema import Schemas
 from shopwindow.content.uses import (
     Uses,
@@ -42,6 +43,7 @@ from shopwindow.content.uses import (
     uses_of_setting,
 )
 from shopwindow.content.why import Explanation, explanations
+from shopwindow.content.yaml import Json
 from shopwindow.edge import keys as api_keys
 from shopwindow.edge import nginx, openapi, varnish, worker, xsd
 from shopwindow.edge.nginx import EdgeLimits
@@ -57,7 +59,15 @@ from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import program_schemas, template_folders
 from shopwindow.interface.operation import Operation
 from shopwindow.interface.secret import read_secret
-from shopwindow.problems import Failure, Misuse, Problem, failures, nearest, sentence
+from shopwindow.problems import (
+    Failure,
+    Level,
+    Misuse,
+    Problem,
+    failures,
+    nearest,
+    sentence,
+)
 from shopwindow.release import activation, build_notes
 from shopwindow.release.activation import Activated
 from shopwindow.release.build import Built
@@ -209,7 +219,7 @@ def check(
     interface: Interface,
     content: Path,
     *,
-    against: Path | None = None,
+    against: Path | str | None = None,
     at: str | None = None,
     jobs: int | None = None,
     most: int = MAX_PROBLEMS,
@@ -219,22 +229,30 @@ def check(
 ) -> Checked:
     """Return everything that is wrong with a content folder, or its documents.
 
-    ``against`` is a release, or an archive of one: what changed since is held to the
-    rules for revisions. Windows that are past at the instant ``at``, as `moment_of`
+    ``against`` is a release, an archive of one, or a git revision of the folder: what
+    changed since is held to the rules for revisions. Windows that are past at the instant ``at``, as `moment_of`
     reads it, are warnings. ``jobs`` is the number of processes, by default one a
     processor. At most ``most`` problems are listed; the others are counted. A feed may
     hold ``unpacked`` bytes, once it is unpacked. A program that checks the same folder
     again and again hands in what is ``remembered`` of its files.
 
-    Raises Misuse where there is no such folder or release.
+    Raises Misuse where there is no such folder, release or revision.
     """
-    released = None
-    if against is not None:
+    _require_folder(content)
+    released: Mapping[str, Mapping[Any, Json]] | None = None
+    incomparable: list[Problem] = []
+    if against is not None and Path(against).exists():
         try:
-            released = released_documents(against, interface)
+            released = released_documents(Path(against), interface)
         except NoRelease as failure:
             raise Misuse("against", str(failure)) from None
-    _require_folder(content)
+    elif against is not None:
+        try:
+            released = _of_revision(interface, content, str(against), jobs)
+        except Failure as failure:
+            found = f"nothing is compared with {against}: {failure}"
+            warning = Problem("against.unread", "", found, level=Level.WARNING)
+            incomparable.append(warning)
     options = CheckOptions(
         jobs,
         steps("checking"),
@@ -244,7 +262,39 @@ def check(
         remembered=remembered,
         at=at,
     )
-    return _checked(declared(interface, content), content, options)
+    checked = _checked(declared(interface, content), content, options)
+    return replace(checked, warnings=[*incomparable, *checked.warnings])
+
+
+def _of_revision(
+    interface: Interface, content: Path, revision: str, jobs: int | None
+) -> Mapping[str, Mapping[Any, Json]]:
+    """Return the documents of a git revision of a content folder, by kind and identity.
+
+    Raises Misuse where there is no such revision, and Failure where it has problems, or
+    no such folder: the change that is checked may be what mends it.
+    """
+    try:
+        commit = commit_of(content, revision)
+    except Failure as failure:
+        raise Misuse(
+            "against",
+            f"{revision}: there is no such release (a folder, .zip or .tar), "
+            f"and it is no git revision: {failure}",
+        ) from None
+    with exported(content, commit) as folder:
+        checked = check(interface, folder, jobs=jobs)
+        kinds = declared(interface, folder).interface.kinds
+    if checked.documents is None:
+        raise Failure(_first_problem(checked))
+    return {
+        kind.name: {
+            document.value[kind.identity]: document.value
+            for document in checked.documents.of(kind.name)
+        }
+        for kind in kinds
+        if kind.identity is not None and not kind.streamed
+    }
 
 
 def _checked(declared: Declared, content: Path, options: CheckOptions) -> Checked:

@@ -301,8 +301,74 @@ def test_an_application_that_was_not_released_needs_no_new_version(minimal: Path
     assert run("check", "--content", minimal, "--against", release).status == 0
 
 
-def _nothing(release: Path) -> Path:
-    return release / "nothing"
+def git(folder: Path, *arguments: str) -> None:
+    who = ("-c", "user.name=Editor", "-c", "user.email=editor@shop.example")
+    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def committed(minimal: Path) -> Path:
+    """The smallest content in a repository, with one commit."""
+    git(minimal.parent, "init", "-b", "main", ".")
+    git(minimal.parent, "add", "content")
+    git(minimal.parent, "commit", "-m", "First")
+    return minimal
+
+
+def test_a_changed_configuration_is_a_warning_against_a_git_revision(committed: Path, run: Run) -> None:
+    quiet = run("check", "--content", committed, "--against", "main")
+    assert (quiet.status, "warning" in quiet.out) == (0, False)
+    edit(committed, ("apps/one.yaml", "networkTimeIntervalCheck: 30", "networkTimeIntervalCheck: 31"))
+    (place,) = edit(committed, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: ‸"1"'))
+    ended = run("check", "--content", committed, "--against", "main")
+    assert ended.status == 0
+    assert ended.out.startswith(f"{committed}/{place}: warning: config/configVersion: the configuration changed")
+    assert run("check", "--content", committed, "--against", "main", "--strict").status == 1
+    edit(committed, ("apps/one.yaml", 'configVersion: "1"', 'configVersion: "2"'))
+    assert run("check", "--content", committed, "--against", "HEAD", "--strict").status == 0
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+def test_a_revision_with_problems_is_compared_with_nothing_and_stops_nothing(
+    committed: Path, run: Run, form: str
+) -> None:
+    edit(committed, ("events/one.yaml", "name: Opening", "name: 5"))
+    git(committed.parent, "commit", "-a", "-m", "Broken")
+    edit(committed, ("events/one.yaml", "name: 5", "name: Opening"))
+    ended = run("check", "--content", committed, "--against", "main", "--format", form)
+    assert ended.status == 0
+    assert "nothing is compared with main: 1 problem in the content, the first in events/one.yaml:4" in ended.out
+
+
+def test_a_folder_that_a_revision_lacks_is_compared_with_nothing(committed: Path, run: Run) -> None:
+    new = committed.with_name("new")
+    shutil.copytree(committed, new)
+    ended = run("check", "--content", new, "--against", "main")
+    assert ended.status == 0
+    assert ended.out.startswith(f"{new}/: warning: nothing is compared with main: commit ")
+
+
+def test_what_is_neither_a_release_nor_a_revision_is_wrong_use(committed: Path, run: Run) -> None:
+    ended = run("check", "--content", committed, "--against", "mian")
+    assert (ended.status, ended.out) == (2, "")
+    assert "mian: there is no such release (a folder, .zip or .tar), and it is no git revision: git has no" in ended.err
+
+
+def test_a_window_is_past_at_the_instant_of_at(minimal: Path, run: Run) -> None:
+    edit(minimal, ("events/one.yaml", "name: Opening", "name: Opening\npublish: {until: 2026-11-28}"))
+    assert "warning" not in run("check", "--content", minimal, "--at", "2026-11-28").out
+    assert " warning: publish/until: 2026-11-28 is past" in run("check", "--content", minimal, "--at", "2026-11-29").out
+    ended = run("check", "--content", minimal, "--at", "soon")
+    assert (ended.status, "soon: " in ended.err) == (2, True)
+
+
+def test_a_build_prints_the_first_ten_warnings_and_builds(minimal: Path, run: Run) -> None:
+    event = (minimal / "events/one.yaml").read_text().replace("name: Opening", "name: “Opening”")
+    write(minimal, {f"events/{number}.yaml": event.replace("id: 5", f"id: {number}") for number in range(10, 22)})
+    ended = run("build", "--content", minimal, "--out", minimal.parent / "dist")
+    lines = ended.out.splitlines()
+    assert (ended.status, sum(": warning: " in line for line in lines)) == (0, 10)
+    assert "and 2 more warnings; `shopwindow check` lists them" in lines
 
 
 def _text(release: Path) -> Path:
@@ -351,7 +417,7 @@ def _damaged(release: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "spoil", [_nothing, _text, _no_manifest, _empty_archive, _no_json, _no_list, _no_file, _cut_off, _damaged]
+    "spoil", [_text, _no_manifest, _empty_archive, _no_json, _no_list, _no_file, _cut_off, _damaged]
 )
 def test_what_is_no_release_is_said_so_in_a_sentence(
     minimal: Path, release: Path, run: Run, spoil: Callable[[Path], Path]

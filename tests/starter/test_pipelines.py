@@ -101,6 +101,10 @@ def change(host: str, tmp_path: Path) -> Iterator[Change]:
     yield Change(host, origin, copy, {"PATH": path, "PYTHONPATH": str(SOURCES)})
 
 
+CHECK = "shopwindow check --format github ${GITHUB_BASE_REF:+--against FETCH_HEAD}"
+REPORT = "gl-code-quality-report.json"
+
+
 def named(steps: list[Any]) -> Mapping[str, str]:
     """The scripts of a job of GitHub's by their step's name, else by the script."""
     return {step.get("name", step["run"]): step["run"] for step in steps if "run" in step}
@@ -146,7 +150,7 @@ def test_a_pull_request_with_a_problem_has_pages_and_fails(tmp_path: Path) -> No
     with change("github", tmp_path) as started:
         started.edit("name: ", "nmae: ")
         ended = pull_request(started, tmp_path / "summary.md")
-        assert ended[-1] == ("shopwindow check --format github", 1)
+        assert ended[-1] == (CHECK, 1)
         assert "nmae" in (started.copy / "pages/index.html").read_text()
 
 
@@ -244,10 +248,30 @@ def test_a_merge_request_gets_pages_and_with_a_token_one_note(tmp_path: Path) ->
     assert bodies[1] == "<!-- shopwindow: what changes -->\n\n### 2 documents changed & more\n"
 
 
+@pytest.mark.parametrize("host", ["github", "gitlab"])
+def test_a_change_of_a_configuration_without_another_version_is_a_remark(host: str, tmp_path: Path) -> None:
+    with change(host, tmp_path) as started:
+        file = started.copy / "content/apps/_shared.yaml"
+        file.write_text(file.read_text().replace("networkTimeIntervalCheck: ", "networkTimeIntervalCheck: 1"))
+        if host == "github":
+            started.run("git fetch -q --depth 1 origin main")
+            ran = started.run(CHECK, GITHUB_BASE_REF="main")
+            assert "::warning file=content/apps/iphone.yaml" in ran.stdout
+            assert "title=app.configVersion" in ran.stdout
+            assert "app.configVersion" not in started.run(CHECK).stdout  # pushed: there is no target branch
+        else:
+            variables = {"CI_MERGE_REQUEST_IID": "7", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+            ran = started.run("\n".join(started.pipeline["release"]["script"]), **variables)
+            (remark,) = json.loads((started.copy / REPORT).read_text())
+            assert (remark["check_name"], remark["severity"]) == ("app.configVersion", "minor")
+        assert ran.returncode == 0, ran
+
+
 def test_what_is_pushed_to_the_branch_itself_is_compared_with_nothing(tmp_path: Path) -> None:
     with change("gitlab", tmp_path) as started:
         assert started.run("\n".join(started.pipeline["release"]["script"])).returncode == 0
         assert not (started.copy / "pages").exists()
     pipeline = yaml.safe_load((SOURCES / "shopwindow/starter/files/github.yml").read_text())
     comparing = [step for step in pipeline["jobs"]["release"]["steps"] if "FETCH_HEAD" in step.get("run", "")]
-    assert [step["if"] for step in comparing] == ["github.event_name == 'pull_request'"] * 2
+    assert CHECK in [step["run"] for step in comparing]  # by itself it compares where there is a target branch
+    assert [step["if"] for step in comparing if step["run"] != CHECK] == ["github.event_name == 'pull_request'"] * 2

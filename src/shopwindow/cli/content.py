@@ -31,9 +31,9 @@ from shopwindow.problems import Misuse
 @JOBS
 @click.option(
     "--against",
-    metavar="RELEASE",
-    help="A release to compare with (a folder, .zip or .tar): a configuration that has changed "
-    "needs another configVersion.",
+    metavar="RELEASE|REV",
+    help="A release to compare with (a folder, .zip or .tar), or a git revision: a configuration "
+    "that has changed needs another configVersion.",
 )
 @click.option(
     "--at",
@@ -101,7 +101,7 @@ def check(
         library.check,
         interface(),
         folder,
-        against=Path(against) if against else None,
+        against=against,
         at=at,
         jobs=jobs,
         most=most,
