@@ -41,7 +41,7 @@ def test_a_pull_request_gets_pages_that_need_no_preview(changed: Path, tmp_path:
     assert not re.search(r'<script|hx-|vscode:|(href|src|action)="/', texts)
     with browser() as chromium, opened(chromium, "phone") as page:
         page.goto((pages / "index.html").as_uri())
-        expect(page.get_by_text(re.compile("Nothing wrong in [0-9]+ files"))).to_be_visible()
+        expect(page.get_by_text(re.compile("(Nothing wrong|No problems) in [0-9]+ files"))).to_be_visible()
         page.get_by_role("link", name="Compare").click()
         expect(page.get_by_text(re.compile("1 document differs from main, commit"))).to_be_visible()
         expect(page.locator("ins")).to_have_text("All <b>the</b> Windows Light Up")
@@ -59,6 +59,17 @@ def test_content_with_problems_is_exported_too(changed: Path, tmp_path: Path) ->
     ran = shopwindow("preview", "--content", changed, "--out", tmp_path / "dist", "--export", tmp_path / "pages")
     assert ran.status == 0
     assert f"{EVENT}:11:9" in (tmp_path / "pages" / "index.html").read_text()
+
+
+def test_warnings_stand_apart_from_problems(changed: Path, tmp_path: Path) -> None:
+    save(changed / EVENT, "All <b>the</b> Windows Light Up", "“All <b>the</b> Windows”")
+    ran = shopwindow("preview", "--content", changed, "--out", tmp_path / "dist", "--export", tmp_path / "pages")
+    text = (tmp_path / "pages" / "index.html").read_text()
+    assert (ran.status, "No problems in " in text) == (0, True)
+    before, warnings = text.split('<section class="warnings"')
+    assert EVENT not in before
+    assert "the curly quotes around “All &lt;b&gt;the&lt;/b&gt; Windows” are part of the value" in warnings
+    assert '<p class="rule">text.quotes</p>' in warnings
 
 
 @pytest.mark.parametrize("more", [(), ("--export", "pages")], ids=["pages", "files"])

@@ -43,6 +43,15 @@ def test_a_day_that_the_slider_does_not_have_is_now(sample: Preview) -> None:
     assert [sample.get(f"/?day={day}")[0] for day in ("30", "91", "-1", "9" * 5000)] == [200] * 4
 
 
+def test_windows_are_past_at_the_instant_that_is_chosen(sample: Preview) -> None:
+    def past(at: str) -> set[str]:
+        _, text = sample.get(f"/problems?at={at}")
+        return set(re.findall(r"publish/until: ([0-9-]+) is past", text))
+
+    assert past("2026-11-22T09:00") == set()
+    assert past("2027-12-01T09:00") > past("2026-12-05T09:00") > set()
+
+
 def test_requests_of_other_sites_are_refused(sample: Preview) -> None:
     assert [
         sample.get("/", Host="rebound.example")[0],

@@ -166,6 +166,7 @@ class Workspace:
         self._index_builds: dict[str, IndexBuilds] = {}
         self._remembered = RememberedFiles()
         self._checking = threading.Lock()
+        self._checked_at: tuple[tuple[int, datetime], Checked] | None = None
         self._drawing = threading.Lock()  # pages are drawn in threads
         self._contents: OrderedDict[tuple[int, datetime], Content] = OrderedDict()
         self._fixes: tuple[int, Mapping[Problem, Fix]] = (0, {})
@@ -186,6 +187,27 @@ class Workspace:
         with self._checking:
             self._snapshot = self._check(self._snapshot)
             return self._snapshot
+
+    def checked_at(self, snapshot: Snapshot, moment: datetime) -> Checked:
+        """Return what a check finds at another instant, at which other windows are past.
+
+        Where the folder cannot be checked now, that is what the snapshot has.
+        """
+        with self._checking:
+            key = (snapshot.number, moment)
+            if self._checked_at is None or self._checked_at[0] != key:
+                try:
+                    checked = library.check(
+                        self.interface,
+                        self.folder,
+                        at=moment.isoformat(),
+                        jobs=1,
+                        remembered=self._remembered,
+                    )
+                except (Failure, Misuse, OSError):
+                    return snapshot.checked
+                self._checked_at = key, checked
+            return self._checked_at[1]
 
     def is_outdated(self) -> bool:
         """Return whether files of documents are others than those that were checked."""

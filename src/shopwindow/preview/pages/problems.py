@@ -1,6 +1,6 @@
-"""What `check` reports, each problem with the lines of its file."""
+"""What `check` reports: problems, then warnings, each with the lines of its file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -27,23 +27,30 @@ class Shown:
 
 
 def problems(visit: Visit) -> Page:
-    """Return the page of all problems, in the order of files and lines."""
+    """Return the page of all problems, in the order of files and lines, and of the
+    warnings at the chosen instant.
+    """
     checked = visit.snapshot.checked
-    shown = list(_shown(visit))
+    warned = checked
+    if not visit.is_now:
+        warned = visit.workspace.checked_at(visit.snapshot, visit.moment)
+    shown = list(_shown(visit, checked.problems))
     values = {
         "problems": shown,
         "fixes": sum(bool(problem.fix) for problem in shown),
         "more": checked.more,
         "at_least": checked.at_least,
+        "warnings": list(_shown(visit, warned.warnings)),
+        "more_warnings": warned.more_warnings,
         "placeholders": checked.placeholders,
     }
     return Page("problems.html", "Problems", values)
 
 
-def _shown(visit: Visit) -> Iterator[Shown]:
+def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
     may_write = bool(visit.form_token)
     fixes = visit.workspace.fixes(visit.snapshot) if may_write else {}
-    for problem in visit.snapshot.checked.problems:
+    for problem in problems:
         line = problem.place.line if problem.place else 0
         column = problem.place.column if problem.place else 1
         lines = visit.files.excerpt(problem.path, line) if line else []
