@@ -12,6 +12,7 @@ import pytest
 from languageserver import Server, serving
 from releases import SAMPLE
 from shopwindow import library
+from shopwindow.content.listing import shipped
 from shopwindow.shop import INTERFACE
 from shopwindow.starter.begin import STARTS, Beginning
 
@@ -77,6 +78,8 @@ MISTAKES = [
     ("events/2026-11-november.yaml", "  start: 2026-11-24 12:00\n", "", 'Missing property "start".'),
     ("events/2026-11-november.yaml", "rel: register", "rel: Register", "one word of lower-case letters"),
     ("events/2026-11-november.yaml", "  attributes:", "  atributes:", "Property atributes is not allowed."),
+    ("events/windows-light-up.yaml", "stores:\n  storeId: [101]", "stores: alll", "or all"),
+    ("events/windows-light-up.yaml", "storeId: [101]", "groups: pacific", "Property groups is not allowed."),
     ("stores/west.yaml", "state: CO", "state: Colorado", "two capital letters, such as NY"),
     ("stores/west.yaml", 'zipCode: "80202"', "zipCode: 80202", "put what looks like a number in quotes"),
     ("stores/west.yaml", "[BOPS, MATTRESS,", "[BOPS, MATRESS,", "one of: BOPS, BRIDAL, MATTRESS"),
@@ -137,6 +140,11 @@ def test_what_check_takes_is_not_marked(shop: Path) -> None:
     text = store.read_text().replace('zipCode: "80202"', "zipCode: 02116", 1)
     app = (SAMPLE / "apps/iphone.yaml").read_text()
     app += "  loggingInfo: {localEnabled: FALSE}\n  extraAssets: {appIcon: null}\n"
+    event = (SAMPLE / "events/windows-light-up.yaml").read_text()
+    every = re.sub(r"stores:\n.*\n", "stores: all\n", event)
+    every += "\npublish: {from: 2026-11-20 9:00 America/Los_Angeles}\n"
+    group = event.replace("storeId: [101]", "group: pacific") + "\npublish: {from: 2026-11-20 9:00 store}\n"
+    site = (SAMPLE / "site.yaml").read_text() + "store_groups:\n  pacific: {state: [CA, OR], storeId: [101]}\n"
     banner = (SAMPLE / "banners/black-friday.yaml").read_text()
     banner = banner.replace("placement: home", 'placement: "{{ screen }}"').replace(
         "{{ images }}", "{{ images | lower }}"
@@ -148,11 +156,14 @@ def test_what_check_takes_is_not_marked(shop: Path) -> None:
             ("stores/west.yaml", text),
             ("apps/iphone.yaml", app),
             ("banners/black-friday.yaml", banner),
+            ("events/windows-light-up.yaml", every),
+            ("events/windows-light-up.yaml", group),
+            ("site.yaml", site),
         ):
             seen.append([each.message for each in await server.marked(shop / "content" / name, written)])
 
     driven(shop, steps)
-    assert seen == [[], [], []]
+    assert seen == [[]] * 6
 
 
 def test_lists_have_completion_and_hover(shop: Path) -> None:
@@ -175,7 +186,8 @@ def test_lists_have_completion_and_hover(shop: Path) -> None:
         seen["values"] = {each.label for each in await server.completed(stores, features + 1, 6)}
 
     driven(shop, steps)
-    assert seen["keys"] == {"publish": "When the event is live. Left out: always."}
+    schema = json.loads((shipped("schemas") / "event.json").read_text())
+    assert seen["keys"] == {"publish": schema["properties"]["publish"]["description"]}
     assert str(seen["hover"]).startswith("When the event ends, in the local time of the store; after start.")
     assert "2027-05-01 18:00" in str(seen["hover"])
     assert {"BOPS", "BRIDAL", "MATTRESS", "RESTAURANT"} <= set(seen["values"])  # type: ignore[call-overload]

@@ -272,6 +272,8 @@ class Translation:
         for key in (*_NUMBERS, *_LISTS, "const", "enum"):
             if key in schema:
                 result[key] = schema[key]
+        if "string" in wanted:
+            result |= texts.form(schema)
         result |= self._object(schema, base, lacks=lacks)
         if "prefixItems" in schema:
             result["items"] = [self._part(part, base) for part in schema["prefixItems"]]

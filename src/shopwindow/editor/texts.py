@@ -79,6 +79,12 @@ def text(schema: Mapping[str, Any]) -> EditorSchema:
     return result
 
 
+def form(schema: Mapping[str, Any]) -> EditorSchema:
+    """Return what a text has to look like, where something else may stand as well."""
+    rules = list(_rules(schema))
+    return _pattern(*rules[0]) if len(rules) == 1 else {}
+
+
 def name(schema: Mapping[str, Any]) -> EditorSchema:
     """Return the schema of the names of an object's properties, which hold no
     expression.
