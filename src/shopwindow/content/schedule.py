@@ -37,6 +37,8 @@ WRITTEN = re.compile(
 )
 """An instant as editors write it: a day, perhaps a time of day, perhaps a zone."""
 
+_LOCAL = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2}) ([0-9]{1,2}):([0-9]{2})")
+
 _ONE_DIGIT_HOUR = re.compile(
     r"((?:[0-9]{4}-[0-9]{2}-[0-9]{2} )?)([0-9]:[0-5][0-9](?: .*)?)"
 )
@@ -126,13 +128,22 @@ def local_time(text: str, where: ZoneInfo) -> datetime:
     A time that occurs twice, when clocks go back, is the first of the two. Raises
     ValueError for a day that does not exist, and for a time that the clocks jump over.
     """
-    naive = datetime.strptime(text, "%Y-%m-%d %H:%M")
+    naive = _on_clocks(text)
     moment = naive.replace(tzinfo=where).astimezone(UTC)
     if moment.astimezone(where).replace(tzinfo=None) != naive:
         raise ValueError(
             f"{text} does not exist in {where.key}: the clock jumps over it"
         )
     return moment
+
+
+def _on_clocks(text: str) -> datetime:
+    """Return the day and time that clocks show. Raises ValueError where there is none."""
+    match = _LOCAL.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no day and time")
+    year, month, day, hour, minute = map(int, match.groups())
+    return datetime(year, month, day, hour, minute)
 
 
 def first_instant(day: date, where: ZoneInfo) -> datetime:
@@ -193,7 +204,7 @@ def _require_once(text: str, where: ZoneInfo) -> None:
     Who names a zone means one instant. Without a zone it is the first of the two, which
     is a rule that content has relied on (`local_time`).
     """
-    naive = datetime.strptime(text, "%Y-%m-%d %H:%M")
+    naive = _on_clocks(text)
     first, second = (naive.replace(tzinfo=where, fold=fold) for fold in (0, 1))
     # Where the clocks jump over it, the second comes before the first.
     if first.astimezone(UTC) < second.astimezone(UTC):
