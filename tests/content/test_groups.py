@@ -176,6 +176,13 @@ def test_what_is_wrong_is_reported_once_where_it_stands(
     assert problems(shop(tmp_path, at(stores), groups=groups)) == wrong
 
 
+def test_a_group_at_fault_leaves_the_others_as_they_are(tmp_path: Path) -> None:
+    both = {"faulty": {"state": "CA"}, "both": {"storeId": [1, 3]}}
+    until = {"publish": {"until": "2026-12-24 store"}}
+    folder = shop(tmp_path, at({"group": "both"}, **until), at({"group": "faulty"}, 2, **until), groups=both)
+    assert problems(folder) == [("time.zone", "0/publish/until"), ("schema.type", "store_groups/faulty/state")]
+
+
 def test_an_unknown_group_or_city_comes_with_the_nearest(tmp_path: Path) -> None:
     folder = shop(tmp_path, at({"group": "pacfic"}), groups=LIST | {"east": {"city": ["Bostn"]}})
     assert [each.nearest for each in checked(folder).problems] == ["pacific", "Boston"]
