@@ -178,8 +178,9 @@ def test_what_is_wrong_is_reported_once_where_it_stands(
 
 def test_a_group_at_fault_leaves_the_others_as_they_are(tmp_path: Path) -> None:
     both = {"faulty": {"state": "CA"}, "both": {"storeId": [1, 3]}}
-    until = {"publish": {"until": "2026-12-24 store"}}
-    folder = shop(tmp_path, at({"group": "both"}, **until), at({"group": "faulty"}, 2, **until), groups=both)
+    until = {"until": "2026-12-24 store"}
+    events = at({"group": "both"}, publish=until), at({"group": "faulty"}, 2, publish=until)
+    folder = shop(tmp_path, *events, groups=both)
     assert problems(folder) == [("time.zone", "0/publish/until"), ("schema.type", "store_groups/faulty/state")]
 
 

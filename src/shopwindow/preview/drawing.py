@@ -12,7 +12,7 @@ import orjson
 from shopwindow.content import schedule
 from shopwindow.content.documents import Document, at
 from shopwindow.content.kinds import Kind, values_at
-from shopwindow.content.places import Files, layers_stating
+from shopwindow.content.places import Files, layers_stating, stated_at
 from shopwindow.content.schedule import BEGINNING, END, Window
 from shopwindow.content.yaml import Json
 from shopwindow.problems import Pointer, pointer_text
@@ -76,9 +76,10 @@ def _row(
     linked: dict[Pointer, tuple[str, str]],
     released: Json | None,
 ) -> ValueRow:
+    stated = stated_at(document, pointer)
     places = [
-        (layer.path, place.line if (place := files.place(layer, pointer)) else 0)
-        for layer in layers_stating(document, pointer)
+        (layer.path, place.line if (place := files.place(layer, stated)) else 0)
+        for layer in layers_stating(document, stated)
     ]
     path, line = places[0] if places else ("", 0)
     holds_others = isinstance(value, dict | list)

@@ -10,6 +10,7 @@ from typing import Any
 from shopwindow.content.documents import Document
 from shopwindow.content.kinds import Kind, titled
 from shopwindow.content.uses import names_of_target, naming
+from shopwindow.content.zones import Zones
 from shopwindow.preview import drawing
 from shopwindow.preview.visit import Page, Visit
 
@@ -135,14 +136,14 @@ def card(visit: Visit) -> Page | None:
 
 def dates(kind: Kind, document: Document, visit: Visit) -> list[tuple[str, datetime]]:
     """Return the dates that a document has beside its window: a label and an instant
-    each.
+    each, on the clocks of the first of its zones.
     """
-    if kind.dates is None or visit.snapshot.documents is None:
+    documents = visit.snapshot.documents
+    if kind.dates is None or documents is None:
         return []
-    return sorted(
-        kind.dates(document.value, visit.snapshot.documents.zone),
-        key=lambda date: date[1],
-    )
+    zones = Zones(kind, visit.snapshot.interface.kinds, documents.of)
+    zone, *_ = zones.of(document.value, documents.zone)
+    return sorted(kind.dates(document.value, zone), key=lambda date: date[1])
 
 
 def _users(visit: Visit, kind: Kind, target: Document) -> Iterator[dict[str, Any]]:
