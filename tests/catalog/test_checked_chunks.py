@@ -93,7 +93,7 @@ CASES: list[tuple[str, Callable[[list[Json]], object], list[str]]] = [
     (PRODUCTS, lambda records: records[300].update(price={"regular": 5}), []),
     (PRODUCTS, lambda records: records[300].update(price={"regular": "five"}), ["schema.type:301"]),
     (PRODUCTS, lambda records: records.insert(0, product(9000)), []),
-    (PRODUCTS, lambda records: records.insert(0, product(300)), ["unique:301"] * 3),
+    (PRODUCTS, lambda records: records.insert(0, product(300)), ["unique:301"]),
     (PRODUCTS, lambda records: records.append(product(9000, members=[9001])), ["reference:601"]),
     (PRODUCTS, lambda records: records[9].update(members=[20]), ["product.ring:10", "product.ring:20"]),
     (PRODUCTS, lambda records: records.pop(299), ["reference:300", "reference:300"]),
@@ -132,7 +132,8 @@ def test_what_refers_to_something_that_is_gone_is_looked_at_again(content: Path,
 
 def test_few_problems_of_many_are_told_alike(content: Path, both: Callable[..., Json]) -> None:
     changed(content, PRODUCTS, lambda records: [record.update(brand=7) for record in records[100:300]])
-    assert len(both(most=3, jobs=1)) == 3
+    (problem,) = both(most=3, jobs=1)
+    assert "the same in 200 lines" in problem.found
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -171,7 +172,7 @@ def test_damaged_chunks_are_none(content: Path, both: Callable[[], Json], tmp_pa
     kept = tmp_path / "cache" / "catalog-chunks"
     kept.write_bytes(HARMS[harm](kept.read_bytes()))
     changed(content, PRODUCTS, lambda records: records.insert(0, product(300)))
-    assert [each.place.line for each in both()] == [301] * 3
+    assert [each.place.line for each in both()] == [301]
 
 
 def test_another_program_checks_everything(content: Path, schemas: Schemas, tmp_path: Path) -> None:

@@ -106,8 +106,8 @@ def test_without_history_each_value_that_is_named_often_is_one_problem(content: 
     by_location = "2 documents and 746 lines of 2 feeds name a store with the locationNumber 40131, which does not "
     assert any(text.startswith(by_location) for text in said)
     assert any(text.startswith("7 documents name a store with the storeId 403, which does not ") for text in said)
-    assert sum("no store has the storeNumber 4316" in text for text in said) == 2
-    assert len(said) == 4
+    assert any(text.startswith("2 documents name a store with the storeNumber 4316, which does not ") for text in said)
+    assert len(said) == 3
 
 
 def test_another_number_of_a_store_that_exists_is_a_mistake_of_its_own(content: Path) -> None:

@@ -71,7 +71,7 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
         "attributes: {SL_BRIDAL: ‸true}\nhours:",
         "attributes/SL_BRIDAL",
         "true is not a list",
-        "a list: `[TRUE]`",
+        "a list: `SL_BRIDAL: [TRUE]`",
         "",
     ),
     (
@@ -151,7 +151,7 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
         "attributes: {OTHER: ‸5.10}\nhours:",
         "attributes/OTHER",
         "5.10 is not a list",
-        'a list: `["5.10"]`',
+        'a list: `OTHER: ["5.10"]`',
         "",
     ),
     ("latitude: 42.36", "latitude: ‸420.360", "location/latitude", "420.360 is too large", "at most 90", ""),
@@ -164,7 +164,7 @@ CASES: list[tuple[str, str, str, str, str, str]] = [
         OBJECT,
         "",
     ),
-    ("hours:", "features: ‸BOPS\nhours:", "features", "'BOPS' is not a list", "a list: `[BOPS]`", ""),
+    ("hours:", "features: ‸BOPS\nhours:", "features", "'BOPS' is not a list", "a list: `features: [BOPS]`", ""),
     (
         "hours:",
         "features: ‸{BOPS: 1}\nhours:",

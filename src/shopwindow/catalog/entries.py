@@ -5,6 +5,7 @@ what its schema finds, so that rules may look at the parts that are sound; `Reco
 finds a part of a record in its file again, for the place of a problem.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -22,6 +23,7 @@ from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
+from shopwindow.content.lines import EXAMPLES, LineCause, LineFaults, cause
 from shopwindow.content.listing import Source
 from shopwindow.content.records import FeedBlock
 from shopwindow.content.schema import Schemas
@@ -79,7 +81,7 @@ def entries_of(
     around: Unstreamed,
     report: FeedReport,
     lines: Iterable[NumberedLine],
-    is_full: Callable[[], bool],
+    faults: LineFaults,
 ) -> Iterator[RecordEntry]:
     """Yield the records of a block; what cannot be read becomes a problem.
 
@@ -89,8 +91,9 @@ def entries_of(
         report: takes the problems.
         lines: those lines of the block, if it is one of a feed, whose records are
             wanted.
-        is_full: whether enough problems have places. Further ones are only counted, and
-            their records left out, because finding what is wrong takes time.
+        faults: recognizes what is wrong with lines like those before. Once many of
+            them are counted, their records are left out, because checking them further
+            takes time.
     """
     if not block.source.is_feed:
         yield from _of_yaml(block.source, around, report)
@@ -105,21 +108,63 @@ def entries_of(
             value = feed.load(text, line)
         except Malformed as fault:
             _lose(kind, report)
-            if is_full():
-                report.more += 1
-            else:
-                report.add([tree.malformed(block.source.path, fault)])
+            _count_unreadable(block.source, fault, report, faults)
             continue
 
         findings: tuple[Finding, ...] = ()
-        if not is_valid(value) or tree.doubtful(orjson.dumps(value)):
-            if is_full():
-                report.more += 1
-                report.at_least = True
+        refused = not is_valid(value)
+        if refused and (same := faults.of(kind.schema, value)):
+            for common in same.causes:
+                report.add_line(block.source.path, common)
+            if same.lines > around.limit:
                 _lose(kind, report)
                 continue
+            findings = same.unsound
+        elif refused and faults.explained >= around.limit:
+            report.more += 1
+            report.at_least = True
+            _lose(kind, report)
+            continue
+        elif refused or tree.doubtful(orjson.dumps(value)):
             findings = _findings(kind, value, around.schemas, text, line)
+            if refused:
+                faults.learn(kind.name, kind.schema, value, findings)
         yield RecordEntry(block.source, value, line, text, None, findings)
+
+
+def _count_unreadable(
+    source: Source, fault: Malformed, report: FeedReport, faults: LineFaults
+) -> None:
+    """Count a line that cannot be read; the first ones are problems with places."""
+    found = fault.found if fault.rule == "feed.syntax" else ""
+    common = LineCause(source.kind.name, fault.rule, (), found)
+    faults.examples[common] += 1
+    is_example = faults.examples[common] <= EXAMPLES
+    problems = [tree.malformed(source.path, fault)] if is_example else []
+    report.add_line(source.path, common, problems)
+
+
+def report_line(
+    entry: RecordEntry,
+    findings: Iterable[Finding],
+    places: "RecordPlaces",
+    report: FeedReport,
+    faults: LineFaults,
+) -> None:
+    """Count a line of a feed by what is wrong with it; the first lines of a cause are
+    problems with places. What is absent is left to the caller.
+    """
+    path, kind = entry.source.path, entry.source.kind.name
+    by_cause: dict[LineCause, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        if not finding.follows and not finding.absent:
+            by_cause[cause(kind, finding)].append(finding)
+    for common, own in by_cause.items():
+        faults.examples[common] += 1
+        if faults.examples[common] > EXAMPLES:
+            report.add_line(path, common)
+            continue
+        report.add_line(path, common, [places.problem(entry, one) for one in own])
 
 
 def _findings(
@@ -164,7 +209,7 @@ def _of_yaml(
             independent = [
                 finding
                 for finding in by_schema
-                if not any(tree.follows(finding.pointer, flaw) for flaw in flawed)
+                if not any(tree.follows(finding, flaw) for flaw in flawed)
             ]
             findings = (*independent, *flawed)
         yield RecordEntry(source, value, None, b"", number, findings, reported)
@@ -203,7 +248,7 @@ class RecordPlaces:
         None: it follows from a problem that was reported already.
         """
         pointer = entry.pointer_in_file(finding.pointer)
-        if pointer in entry.reported:
+        if pointer in entry.reported or finding.follows:
             return None
         return Problem(
             finding.rule,

@@ -14,7 +14,7 @@ from __future__ import annotations  # array[int]
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -35,12 +35,14 @@ from shopwindow.catalog.entries import (
     RecordPlaces,
     entries_of,
     repeated,
+    report_line,
 )
 from shopwindow.catalog.rules import Referable
 from shopwindow.content import documents
 from shopwindow.content.documents import Document
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.finding import Finding
+from shopwindow.content.lines import EXAMPLES, LineCause, LineFaults, LineGroup, cause
 from shopwindow.content.processes import processors, shared
 from shopwindow.content.records import FeedBlock, FeedLines
 from shopwindow.content.scratch import scratch
@@ -82,6 +84,39 @@ class _Disagreement:
     finding: Callable[[RecordEntry, int, Pointer], Finding | None]
     is_repeated: bool = False
     absent: tuple[str, str] | None = None
+
+
+@dataclass
+class _Tally:
+    """How far the places of a disagreement are found.
+
+    ``uses``: of its numbers, by the feed. ``first_uses``: those uses among them that
+    nothing is wrong with and that were not met yet. ``seen``: the uses that are
+    problems; ``passed``: those that are none, or follow from another problem.
+    """
+
+    disagreement: _Disagreement
+    first_uses: int
+    uses: Counter[str] = field(default_factory=Counter)
+    cause: LineCause | None = None
+    seen: int = 0
+    passed: int = 0
+
+    def is_enough(self) -> bool:
+        return self.seen > EXAMPLES and not self.disagreement.absent
+
+    def count(self, report: FeedReport) -> None:
+        """Add the uses that were not looked at to the report."""
+        if self.disagreement.absent:
+            return
+        first_uses = self.first_uses if self.disagreement.is_repeated else 0
+        left = self.uses.total() - first_uses - self.passed - min(self.seen, EXAMPLES)
+        if left <= 0:
+            return
+        if self.cause is None:
+            report.more += 0 if self.passed else left
+        else:
+            report.groups[self.cause].spread(self.uses, left)
 
 
 class LargeCheck:
@@ -164,9 +199,11 @@ class LargeCheck:
         first, last = mine[0], mine[-1]
         writer = ColumnWriter(folder, first)
         listed_left = self.around.limit
+        faults = LineFaults(self.around.schemas)
         with open(_chunks_of_process(folder, first), "wb") as good:
             for number in mine:
-                checked = self._block(self.blocks[number], writer, good, listed_left)
+                block = self.blocks[number]
+                checked = self._block(block, writer, good, listed_left, faults)
                 listed_left -= len(checked.report.problems)
                 writer.close_block(number)
                 if number == last:
@@ -174,7 +211,12 @@ class LargeCheck:
                 yield checked, writer.block_counts if number == last else []
 
     def _block(
-        self, block: FeedBlock, writer: ColumnWriter, good: BinaryIO, limit: int
+        self,
+        block: FeedBlock,
+        writer: ColumnWriter,
+        good: BinaryIO,
+        limit: int,
+        faults: LineFaults,
     ) -> _CheckedBlock:
         """Check the records of a block; what they must agree on goes to the ``writer``.
 
@@ -191,7 +233,7 @@ class LargeCheck:
             numbers = self.good_chunks.numbers(digest)
             if numbers is None:
                 extent = report.extent()
-                numbers = self._chunk(block, chunk, report, limit)
+                numbers = self._chunk(block, chunk, report, limit, faults)
                 if report.extent() != extent:
                     digest = None
             if digest:
@@ -206,30 +248,53 @@ class LargeCheck:
         chunk: Sequence[NumberedLine],
         report: FeedReport,
         limit: int,
+        faults: LineFaults,
     ) -> ColumnNumbers:
         """Check some records, each by itself. Return their numbers for the columns."""
-
-        def is_full() -> bool:
-            return len(report.problems) >= limit
-
         kind = block.source.kind.name
         numbers: dict[str, array[int]] = defaultdict(partial(array, "q"))
-        for entry in entries_of(block, self.around, report, chunk, is_full):
+        for entry in entries_of(block, self.around, report, chunk, faults):
             sound, value = entry.sound, entry.value
             by_rules = rules.findings(kind, value, sound, self.referable)
             findings = (*entry.findings, *by_rules)
-            if findings and is_full():
-                absent = {finding.absent for finding in findings if finding.absent}
-                path = block.source.path
-                report.unlisted.update((one, path) for one in absent)
-                report.more += sum(not finding.absent for finding in findings)
-            elif findings:
+            if entry.line is not None:
+                self._report_line(entry, findings, report, limit, faults)
+            elif len(report.problems) < limit:
                 report.add(self.places.problem(entry, finding) for finding in findings)
+            else:
+                report.more += sum(not finding.follows for finding in findings)
             if entry.findings:
                 report.lost.update(rules.unsaid(kind, sound))
             for column, number, _ in rules.values(kind, value, sound):
                 numbers[column].append(number)
         return numbers
+
+    def _report_line(
+        self,
+        entry: RecordEntry,
+        findings: Sequence[Finding],
+        report: FeedReport,
+        limit: int,
+        faults: LineFaults,
+    ) -> None:
+        """Report what is wrong with a line: with what is absent apart, since documents
+        may name it as well.
+        """
+        if not findings:
+            return
+        report_line(entry, findings, self.places, report, faults)
+        path = entry.source.path
+        for absent in {finding.absent for finding in findings if finding.absent}:
+            is_new = absent not in faults.absent
+            if is_new and len(faults.absent) >= limit:
+                report.add_unlisted(absent, path)
+                continue
+            faults.absent[absent] += 1
+            if faults.absent[absent] > EXAMPLES or len(report.problems) >= limit:
+                report.add_unlisted(absent, path)
+                continue
+            own = [finding for finding in findings if finding.absent == absent]
+            report.add(self.places.problem(entry, finding) for finding in own)
 
     def _merge(self, checked: Sequence[_CheckedBlock]) -> None:
         """Merge the reports of the blocks, with lines as their files count them."""
@@ -240,8 +305,13 @@ class LargeCheck:
             self.lines_before.append(lines_before)
             part = result.report
             self.report.add(_moved(problem, lines_before) for problem in part.problems)
+            for common, group in part.groups.items():
+                problems = [_moved(problem, lines_before) for problem in group.problems]
+                moved = LineGroup(group.lines, problems)
+                self.report.groups.setdefault(common, LineGroup()).add(moved)
             self.report.more += part.more
-            self.report.unlisted.update(part.unlisted)
+            for (absent, path), count in part.unlisted.items():
+                self.report.add_unlisted(absent, path, count)
             self.report.at_least |= part.at_least
             self.report.lost |= part.lost
             lines_before += result.lines
@@ -322,55 +392,74 @@ class LargeCheck:
     def _find_places(
         self, columns: NumberColumns, disagreements: Sequence[_Disagreement]
     ) -> None:
-        """Report the numbers at fault with their places.
+        """Report the numbers at fault: how many there are, and the first with places.
 
         Only blocks that hold such a number are read, in the order of the files, and
-        only until enough problems are listed. The others are counted.
+        only until enough places are found.
         """
-        counts: Counter[int] = Counter()
         absent: Counter[tuple[Absent, str]] = Counter()
-        first_uses = 0
-        by_column: dict[str, list[_Disagreement]] = defaultdict(list)
+        tallies: dict[str, list[_Tally]] = defaultdict(list)
+        blocks: set[int] = set()
         for disagreement in disagreements:
             bad = disagreement.bad
+            tally = _Tally(disagreement, first_uses=len(bad))
             for block, by_value in columns.where(disagreement.column, bad).items():
-                counts[block] += by_value.total()
+                blocks.add(block)
                 path = self.blocks[block].source.path
+                tally.uses[path] += by_value.total()
                 for value, count in by_value.items() if disagreement.absent else ():
                     kind, name = disagreement.absent or ("", "")
                     absent[(kind, name, str(value)), path] += count
             self.report.at_least |= len(bad) >= self._most_looked_for()
-            if disagreement.is_repeated:
-                first_uses += len(bad)
-            by_column[disagreement.column].append(disagreement)
+            tallies[disagreement.column].append(tally)
 
-        reported = 0
-        for number in sorted(counts):
-            if reported >= self.around.limit:
+        every_tally = [tally for column in tallies.values() for tally in column]
+        looked = 0
+        for number in sorted(blocks):
+            if looked >= self.around.limit or all(map(_Tally.is_enough, every_tally)):
                 break
-            for entry, finding in self._findings_of_block(number, by_column):
-                reported += 1
-                self.report.add([self.places.problem(entry, finding)])
-                if finding.absent:
+            for entry, finding, tally in self._findings_of_block(number, tallies):
+                looked += 1
+                if tally.disagreement.absent and finding.absent:
+                    self.report.add([self.places.problem(entry, finding)])
                     absent[finding.absent, entry.source.path] -= 1
-        unlisted = +absent
-        self.report.unlisted.update(unlisted)
-        left = counts.total() - first_uses - reported - unlisted.total()
-        self.report.more += max(0, left)
+                    continue
+                tally.cause = cause(entry.source.kind.name, finding)
+                tally.seen += 1
+                if tally.seen <= EXAMPLES:
+                    problem = self.places.problem(entry, finding)
+                    self.report.add_line(entry.source.path, tally.cause, [problem])
+        for (missed, path), count in (+absent).items():
+            self.report.add_unlisted(missed, path, count)
+        for tally in every_tally:
+            tally.count(self.report)
 
     def _findings_of_block(
-        self, number: int, by_column: Mapping[str, Sequence[_Disagreement]]
-    ) -> Iterator[tuple[RecordEntry, Finding]]:
-        """Yield what is wrong with the uses of numbers at fault in one block."""
+        self, number: int, tallies: Mapping[str, Sequence[_Tally]]
+    ) -> Iterator[tuple[RecordEntry, Finding, _Tally]]:
+        """Yield what is wrong with the uses of numbers at fault in one block.
+
+        A record that repeats one number of another repeats others of it as well. Only
+        the first is yielded.
+        """
         for entry in self._entries_again(number):
             kind = entry.source.kind.name
+            is_copy: set[str] = set()
             for column, value, pointer in rules.values(kind, entry.value, entry.sound):
-                for disagreement in by_column.get(column, ()):
+                for tally in tallies.get(column, ()):
+                    disagreement = tally.disagreement
                     if value not in disagreement.bad:
                         continue
                     finding = disagreement.finding(entry, value, pointer)
-                    if finding is not None:
-                        yield entry, finding
+                    if finding is None:
+                        tally.first_uses -= 1
+                        tally.passed += 1
+                    elif disagreement.is_repeated and is_copy - {column}:
+                        tally.passed += 1
+                    else:
+                        if disagreement.is_repeated:
+                            is_copy.add(column)
+                        yield entry, finding, tally
 
     def _entries_again(self, number: int) -> Iterator[RecordEntry]:
         """Yield the records of a block once more, with lines as their file counts them.
@@ -379,7 +468,8 @@ class LargeCheck:
         """
         block, lines_before = self.blocks[number], self.lines_before[number]
         lines = FeedLines(self.around.folder, block, self.around.unpacked)
-        for entry in entries_of(block, self.around, FeedReport(), lines, lambda: False):
+        faults = LineFaults(self.around.schemas)
+        for entry in entries_of(block, self.around, FeedReport(), lines, faults):
             if entry.line is not None:
                 entry = replace(entry, line=entry.line + lines_before)
             yield entry
@@ -404,7 +494,8 @@ def _no_product(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
 
 
 def _no_upc(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
-    return rules.unknown(pointer, "product", "UPC", entry.value["upc"], ())
+    finding = rules.unknown(pointer, "product", "UPC", entry.value["upc"], ())
+    return replace(finding, absent=None)  # it is no document that anybody deleted
 
 
 # -- collections within themselves -----------------------------------------------------

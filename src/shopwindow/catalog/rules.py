@@ -274,9 +274,13 @@ def _upcs(
         for _, part in _ATTRIBUTES_OF_UPC
         if sound((part,))
     }
+    absent: set[tuple[str, int]] = set()  # an id is reported where it is named first
     for index, upc in _items(product, "upcs", sound):
         for name, part in _ATTRIBUTES_OF_UPC:
-            if part in ids_of and name in upc and upc[name] not in ids_of[part]:
+            if part not in ids_of or name not in upc or upc[name] in ids_of[part]:
+                continue
+            if (name, upc[name]) not in absent:
+                absent.add((name, upc[name]))
                 yield _no_attribute(index, name, part, upc[name], ids_of[part])
         number = upc["upc"]
         digit = check_digit(number[:-1])

@@ -13,11 +13,13 @@ from shopwindow.catalog.entries import (
     RecordPlaces,
     entries_of,
     repeated,
+    report_line,
 )
 from shopwindow.catalog.rules import Referable
 from shopwindow.content import records
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.finding import Finding
+from shopwindow.content.lines import LineFaults
 from shopwindow.content.listing import Source
 from shopwindow.content.records import FeedLines
 from shopwindow.content.yaml import Json
@@ -31,18 +33,21 @@ def small_of(
     sources: Sequence[Source], around: Unstreamed, report: FeedReport
 ) -> list[RecordEntry]:
     """Return all records of some files, each checked by itself."""
-    places = RecordPlaces(around.folder)
+    places, faults = RecordPlaces(around.folder), LineFaults(around.schemas)
     entries = []
     for block in records.blocks(sources, shared=False):
         lines = FeedLines(around.folder, block, around.unpacked)
-        for entry in entries_of(block, around, report, lines, lambda: False):
+        for entry in entries_of(block, around, report, lines, faults):
             entries.append(entry)
             kind = entry.source.kind.name
             by_rules = rules.findings(
                 kind, entry.value, entry.sound, _NOTHING_REFERABLE
             )
             findings = (*entry.findings, *by_rules)
-            report.add(places.problem(entry, finding) for finding in findings)
+            if entry.line is not None:
+                report_line(entry, findings, places, report, faults)
+            else:
+                report.add(places.problem(entry, finding) for finding in findings)
     return entries
 
 

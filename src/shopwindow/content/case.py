@@ -30,13 +30,16 @@ class Case:
 
     ``zone`` is the time zone of site.yaml; None where site.yaml names none that exists.
     ``windows`` holds publish windows by id() of a document. A document without an entry
-    is always live; None stands for a window that no instant follows from.
+    is always live; None stands for a window that no instant follows from. ``twins`` are
+    pairs of documents, by id(), of which one is a copy of the other, and a rule has
+    reported that: what else they share has the same cause.
     """
 
     documents: Documents
     kinds: Sequence[Kind]
     broken: list[tuple[Document, list[Finding]]] = field(default_factory=list)
     unknown: frozenset[str] = frozenset()
+    twins: set[tuple[int, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.kinds = [kind for kind in self.kinds if not kind.streamed]
@@ -160,7 +163,11 @@ def sound(findings: Iterable[Finding], part: Pointer, *, keys: bool = False) -> 
             place = (*place, finding.missing)
 
         contains_part = place == part[: len(place)]
-        if contains_part:
+        was_meant = (
+            finding.stands_for
+            and (*place[:-1], finding.stands_for) == part[: len(place)]
+        )
+        if contains_part or was_meant:
             return False
 
         inside_part = part == place[: len(part)]

@@ -25,7 +25,7 @@ already. Four words keep these apart:
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -37,6 +37,7 @@ from shopwindow.content import (
     cache,
     expressions,
     gone,
+    lines,
     listing,
     open_maps,
     rules,
@@ -52,7 +53,7 @@ from shopwindow.content.documents import Document, Documents, Layer
 from shopwindow.content.feeds import FeedReport, Feeds, Unstreamed
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import SITE, Kind
-from shopwindow.content.layers import Assembly, assemble, origin
+from shopwindow.content.layers import Assembly, Forgotten, assemble, origin
 from shopwindow.content.listing import Source
 from shopwindow.content.locating import Locator
 from shopwindow.content.open_maps import near_names
@@ -215,7 +216,18 @@ class _Check:
             *map(self.locator.with_users, self.problems),
             *self.locator.problems(self.findings),
             *(problem for report in reports for problem in report.problems),
+            *(
+                problem
+                for report in reports
+                for problem in lines.problems_of(report.groups.values())
+            ),
         ]
+        feeds = {
+            path: source.kind.name
+            for path, source in self.by_path.items()
+            if path.endswith(".jsonl") and not source.kind.streamed
+        }
+        problems = lines.grouped(problems, feeds)
         problems, unlisted = self._grouped(problems, reports, case)
         problems.sort(key=Problem.order)
         listed = problems[: self.options.most]
@@ -301,7 +313,7 @@ class _Check:
                 else present.isdisjoint(was.absent())
             )
         ]
-        return gone.grouped(problems, unlisted, deleted)
+        return gone.grouped(problems, unlisted, deleted, self.by_path)
 
     # -- reading -----------------------------------------------------------------------
 
@@ -346,7 +358,9 @@ class _Check:
         self.locator.unrendered["site.yaml"] = {text.pointer for text in unrendered}
         for text in unrendered:
             fault = text.fault
-            if not text.reported:
+            # Where nobody knows the names, an unknown one is no mistake.
+            unknowable = bad_names is None and fault.absent
+            if not text.reported and not unknowable:
                 findings.append(
                     Finding(
                         "expression",
@@ -355,6 +369,7 @@ class _Check:
                         fault.allowed,
                         "",
                         fault.nearest,
+                        absent=fault.absent,
                     )
                 )
         self.findings += [(document, finding) for finding in findings]
@@ -517,12 +532,32 @@ class _Check:
         self, document: Document, findings: list[Finding], valid: list[Document]
     ) -> None:
         """Add a document to the valid ones, or with what is wrong to the broken ones."""
+        if len(findings) > 1 and len(document.layers) == 1:
+            findings = self._of_another_kind(document, findings)
         self.findings += [(document, finding) for finding in findings]
         wrong = [*findings, *self.locator.flaws_of(document)]
         if wrong:
             self.broken.append((document, wrong))
         else:
             valid.append(document)
+
+    def _of_another_kind(
+        self, document: Document, findings: list[Finding]
+    ) -> list[Finding]:
+        """Return the findings in a document, or one where it stands in the folder of
+        another kind.
+        """
+        mine = self.kinds[document.kind]
+        for kind in self.interface.kinds:
+            is_other = kind.schema != mine.schema and kind.name != mine.name
+            if is_other and self.schemas.valid(kind.schema, document.value):
+                found = f"this is a document of the kind {kind.name}"
+                allowed = f"the kind {mine.name} below {mine.folder}/"
+                wrong = Finding(
+                    "tree.kind", (), found, f"{allowed}; this one below {kind.folder}/"
+                )
+                return [wrong, *(replace(one, follows=True) for one in findings)]
+        return findings
 
     def _merge(
         self,
@@ -542,11 +577,15 @@ class _Check:
             if self.by_path[path].kind.name == kind.name
         )
         assembly = assemble(kind.name, layers, bases, unreadable)
+        forgotten = Forgotten(assembly, bases)
         self.locator.users.update(assembly.users)
-        for layer, finding in assembly.findings:
-            self.findings.append((Document(kind.name, layer.value, (layer,)), finding))
         for document in assembly.documents:
-            self._sort_out(document, self._explained(document), valid)
+            findings = forgotten.united(document, self._explained(document))
+            self._sort_out(document, findings, valid)
+        for layer, finding in assembly.findings:
+            if layer not in forgotten.bases:
+                document = Document(kind.name, layer.value, (layer,))
+                self.findings.append((document, finding))
         for document in assembly.partial:
             findings = self._explained(document)
             self._report_incomplete(document, findings, assembly)

@@ -99,7 +99,8 @@ def _read(
         return declared
     reader = _Reader(folder, schemas, text, kinds, paths)
     for finding in schemas.findings(SCHEMA, value):
-        reader.report(finding)
+        if not finding.follows:
+            reader.report(finding)
     if isinstance(value, dict):
         reader.take(value)
     return reader.declared

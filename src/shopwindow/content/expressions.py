@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from shopwindow.content.yaml import Json
-from shopwindow.problems import Pointer, cut, nearest
+from shopwindow.problems import Absent, Pointer, cut, nearest
 
 if TYPE_CHECKING:
     from jinja2.nodes import Node
@@ -95,6 +95,11 @@ class Unreadable(Exception):
     nearest: str = ""
     name: str = ""
     more: "tuple[Unreadable, ...]" = ()
+
+    @property
+    def absent(self) -> Absent | None:
+        """What is named and does not exist, where that is the fault."""
+        return ("name", "", self.name) if self.name else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,17 @@ from shopwindow.content.case import Case
 from shopwindow.content.documents import Document
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
+from shopwindow.content.lines import LineCause, LineGroup, LineGroups
 from shopwindow.content.listing import Source
 from shopwindow.content.processes import Progress
 from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.schema import Schemas
 from shopwindow.problems import Absent, Problem
+
+MAX_GROUPS = 1000
+"""Causes of faulty lines that are told apart, in a part of the feeds: as many as problems
+are listed. A feed may have an unknown key of its own in every line.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,8 @@ class Unstreamed:
 class FeedReport:
     """What a check of streamed documents reports.
 
-    ``problems`` are listed, in the order of its keys. ``more`` counts the others;
+    ``problems`` are listed, in the order of its keys. ``groups`` are lines of feeds by
+    what is wrong with them: each is one problem. ``more`` counts the others;
     ``at_least``: there may be even more of them. Not among them are lines that name what
     is absent: ``unlisted`` counts those, by what that is and the path of the feed, for
     they are one problem together (`gone`). ``findings`` are about documents that
@@ -72,6 +79,7 @@ class FeedReport:
     """
 
     problems: dict[Problem, None] = field(default_factory=dict)
+    groups: LineGroups = field(default_factory=dict)
     findings: list[tuple[Document, Finding]] = field(default_factory=list)
     warnings: list[tuple[Document, Finding]] = field(default_factory=list)
     more: int = 0
@@ -85,12 +93,44 @@ class FeedReport:
         Whoever compares them before and after a step knows whether it reported
         anything.
         """
-        return len(self.problems), self.more + self.unlisted.total(), len(self.lost)
+        lines = sum(group.lines.total() for group in self.groups.values())
+        counted = self.more + self.unlisted.total() + lines
+        return len(self.problems), counted, len(self.lost)
 
     def add(self, problems: Iterable[Problem | None]) -> None:
         """Add problems to the list, each once; None among them is skipped."""
         present = [problem for problem in problems if problem is not None]
         self.problems.update(dict.fromkeys(present))
+
+    def add_line(
+        self,
+        path: str,
+        cause: LineCause,
+        problems: Iterable[Problem | None] = (),
+        most: int = MAX_GROUPS,
+    ) -> None:
+        """Count a line of a feed with what is wrong with it.
+
+        ``problems``: those of the line, if it is an example. Of more than ``most``
+        causes the further ones are only counted, as problems.
+        """
+        group = self.groups.get(cause)
+        if group is None:
+            if len(self.groups) >= most:
+                self.more += 1
+                return
+            group = self.groups[cause] = LineGroup()
+        group.problems += [problem for problem in problems if problem is not None]
+        group.lines[path] += 1
+
+    def add_unlisted(self, absent: Absent, path: str, count: int = 1) -> None:
+        """Count documents that name what is absent.
+
+        Of more than MAX_GROUPS values the further ones of a kind are counted together.
+        """
+        if len(self.unlisted) >= MAX_GROUPS and (absent, path) not in self.unlisted:
+            absent = (*absent[:2], "")
+        self.unlisted[absent, path] += count
 
 
 class Feeds(Protocol):

@@ -8,6 +8,9 @@ import orjson
 from shopwindow.content.yaml import Json
 from shopwindow.problems import LONGEST, Absent, Pointer, cut
 
+UNKNOWN_KEY = "schema.additionalProperties"
+"""The rule of a key that a schema does not name."""
+
 NOTHING = "nothing is written here"
 """What is found where an editor wrote a key and no value."""
 
@@ -29,7 +32,10 @@ class Finding:
     place that has to do with it, whose file ``found`` ends with: the file, the
     document's number in a list or feed, and the pointer. ``absent``: what is named and
     does not exist. ``meant``: the value that is certainly meant, or the key, where the
-    key is at fault; None where there is a doubt.
+    key is at fault; None where there is a doubt. ``follows``: another finding of the
+    document has the same cause and is reported in its place; only what rules may look
+    at depends on this one. ``stands_for``: the key that an unknown one was meant to be,
+    which its object lacks.
     """
 
     rule: str
@@ -43,6 +49,8 @@ class Finding:
     beside: tuple[str, int | None, Pointer] | None = None
     absent: Absent | None = field(default=None, compare=False)
     meant: Json = field(default=None, compare=False)
+    follows: bool = False
+    stands_for: str = ""
 
 
 def shown(value: Json, limit: int = LONGEST) -> str:

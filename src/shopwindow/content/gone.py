@@ -4,12 +4,13 @@ A document that was deleted is missed at every place that names it: a store at a
 events, each by another of its numbers, and in hundreds of lines of stock. Editors mend
 one thing, so they are told of one. Which numbers belonged together is known from the
 documents as they were: those of a release that the check compares with, or of the last
-commit. Without either, uses of one value are one problem, once they are many.
+commit. Without either, all uses of one value are one problem. Documents of a file that
+was deleted are one cause, too.
 """
 
 import subprocess
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,7 @@ from shopwindow.content.yaml import Malformed
 from shopwindow.problems import Absent, Problem
 
 EXAMPLES = 3
-"""Places that a problem names. So many uses of one value, or fewer, are reported one by
-one: each may be a mistake of its own.
-"""
+"""Places, or values, that a problem names."""
 
 GIT_SECONDS = 20
 """After which nobody waits for git; the check then goes on without the last commit."""
@@ -62,10 +61,16 @@ class FormerDocument:
 
 @dataclass
 class _Cause:
-    """What is missed: its problems, and the lines of feeds that no problem lists."""
+    """What is missed: its problems, and the lines of feeds that no problem lists.
+
+    ``former`` holds the documents that it was, by what a sentence calls them.
+    ``values`` are those of many things of one sort.
+    """
 
     name: str
-    former: FormerDocument | None = None
+    absent: Absent | None = None
+    former: dict[str, FormerDocument] = field(default_factory=dict)
+    values: list[str] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     unlisted: Counter[str] = field(default_factory=Counter)
 
@@ -74,6 +79,7 @@ def grouped(
     problems: Sequence[Problem],
     unlisted: Mapping[tuple[Absent, str], int],
     former: Iterable[FormerDocument],
+    paths: Container[str] = (),
 ) -> tuple[list[Problem], int]:
     """Return the problems with those of one cause as one, and how many are unlisted.
 
@@ -82,18 +88,22 @@ def grouped(
         unlisted: how many documents of a file, by its path, name what is absent,
             beside those of the problems: lines of feeds, nearly always.
         former: documents as they were, of which some may be gone.
+        paths: the files that are there; a former document of another was deleted with
+            its file.
     """
     owners = {absent: was for was in former for absent in was.absent()}
     causes: dict[Any, _Cause] = {}
 
     def cause_of(absent: Absent) -> _Cause:
         was = owners.get(absent)
-        key = absent if was is None else (was.kind.name, was.name)
-        if key not in causes:
-            kind, name, value = absent
-            called = was.name if was else f"a {kind} with the {name} {value}"
-            causes[key] = _Cause(called, was)
-        return causes[key]
+        key: Any = absent
+        if was is not None:
+            has_file = not was.path or was.path in paths
+            key = (was.kind.name, was.name if has_file else was.path)
+        cause = causes.setdefault(key, _Cause(_called(absent), absent))
+        if was is not None:
+            cause.former[was.name] = was
+        return cause
 
     others: list[Problem] = []
     for problem in problems:
@@ -105,14 +115,39 @@ def grouped(
         cause_of(absent).unlisted[path] += count
 
     more = 0
-    for cause in causes.values():
+    for cause in _merged(causes).values():
         uses = len(cause.problems) + cause.unlisted.total()
-        if cause.problems and (cause.former or uses > EXAMPLES):
+        if cause.problems and (cause.former or uses > 1):
             others.append(_one(cause))
         else:
             others += cause.problems
             more += cause.unlisted.total()
     return others, more
+
+
+def _merged(causes: Mapping[Any, _Cause]) -> dict[Any, _Cause]:
+    """Return the causes, with many values of one sort that only feeds name as one.
+
+    They come from elsewhere, where one export or import is at fault.
+    """
+    of_feeds: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    for key, cause in causes.items():
+        absent = cause.absent
+        paths = {one.path for one in cause.problems} | set(cause.unlisted)
+        if absent and not cause.former and all(map(_is_feed, paths)):
+            of_feeds[absent[:2]].append(key)
+    merged = dict(causes)
+    for (kind, property), keys in of_feeds.items():
+        if len(keys) <= EXAMPLES:
+            continue
+        whole = _Cause(f"{kind}s with the {property}")
+        for key in keys:
+            cause = merged.pop(key)
+            whole.values += [value for _, _, value in [cause.absent or key] if value]
+            whole.problems += cause.problems
+            whole.unlisted.update(cause.unlisted)
+        merged[kind, property] = whole
+    return merged
 
 
 def _one(cause: _Cause) -> Problem:
@@ -134,23 +169,54 @@ def _one(cause: _Cause) -> Problem:
     parts = [_counted(in_files, "document")] if in_files else []
     if lines:
         parts.append(f"{_counted(lines, 'line')} of {_counted(len(feeds), 'feed')}")
-    verb = "names" if in_files + lines == 1 else "name"
-    found = f"{' and '.join(parts)} {verb} {cause.name}, which does not exist"
+    kind, property, _ = problems[0].absent or ("", "", "")
+    verb = "name" if property else "use"
+    verb += "s" * (in_files + lines == 1)
+    names = [*cause.former] or cause.values or [cause.name]
+    called = f"{cause.name} " * bool(cause.values) + _some(names)
+    found = f"{' and '.join(parts)} {verb} {called}, "
+    found += "which do not exist" if len(names) > 1 else "which does not exist"
     if cause.former:
-        was_in = f"; {cause.former.path} had it" if cause.former.path else ""
-        found += " any more" + was_in
-    examples = [f"{one.path}:{_line(one)}" for one in problems[:EXAMPLES]]
+        found += " any more" + _whereabouts(cause.former)
+    examples = dict.fromkeys(f"{one.path}:{_line(one)}" for one in problems)
     if in_files + lines > 1:
-        found += f"; such as {', '.join(examples)}"
-    allowed = f"a {problems[0].absent[0]} that exists" if problems[0].absent else ""
-    if cause.former and cause.former.kind.scheduled:
+        found += f"; such as {', '.join([*examples][:EXAMPLES])}"
+
+    allowed = f"a {kind} that exists" if property else problems[0].allowed
+    scheduled = [name for name, was in cause.former.items() if was.kind.scheduled]
+    if scheduled:
         allowed += (
             "; the document again, which then ends by "
-            f"shopwindow retire {cause.name} --on DAY"
+            f"shopwindow retire {scheduled[0]} --on DAY"
         )
+    near = {one.nearest for one in problems}
+    nearest = near.pop() if len(near) == 1 and not cause.former else ""
     return replace(
-        problems[0], found=found, pointer=(), allowed=allowed, about="", nearest=""
+        problems[0], found=found, pointer=(), allowed=allowed, about="", nearest=nearest
     )
+
+
+def _called(absent: Absent) -> str:
+    """Return what a sentence calls something that does not exist."""
+    kind, property, value = absent
+    return (
+        f"a {kind} with the {property} {value}" if property else f"the {kind} {value}"
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first names, and how many others there are."""
+    if len(names) <= EXAMPLES:
+        return " and ".join([*filter(None, [", ".join(names[:-1])]), names[-1]])
+    return f"{', '.join(names[:EXAMPLES])} and {len(names) - EXAMPLES} more"
+
+
+def _whereabouts(former: Mapping[str, FormerDocument]) -> str:
+    """Return which file had the documents that are gone, if that can be said."""
+    paths = {was.path for was in former.values()}
+    if "" in paths:
+        return ""
+    return f"; {' and '.join(sorted(paths))} had {'it' if len(former) == 1 else 'them'}"
 
 
 def _line(problem: Problem) -> int:

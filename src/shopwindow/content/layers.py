@@ -12,7 +12,7 @@ to the layer that says the value, since editors mend files. Nothing here reads a
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shopwindow.content.documents import Document, Layer, at
 from shopwindow.content.finding import Finding, shown
@@ -102,6 +102,55 @@ def assemble(
         for path in sorted(set(bases) - set(assembly.users)):
             assembly.findings.append((bases[path], unused))
     return assembly
+
+
+class Forgotten:
+    """Bases that nothing builds on, for a document that should forgot to say so.
+
+    ``bases``: the layers of those that were recognized so far; what is wrong with them
+    follows.
+    """
+
+    def __init__(self, assembly: Assembly, bases: Mapping[str, Layer]) -> None:
+        unused = set(bases) - set(assembly.users)
+        self._unused = [bases[path] for path in sorted(unused)]
+        self.bases: list[Layer] = []
+
+    def united(self, document: Document, findings: list[Finding]) -> list[Finding]:
+        """Return the findings in a document, or one where all that it lacks stands in a
+        base that nothing builds on.
+        """
+        lacking = [one for one in findings if one.missing and not one.follows]
+        if len(document.layers) > 1 or not lacking:
+            return findings
+        base = next((base for base in self._unused if _has(base, lacking)), None)
+        if base is None:
+            return findings
+        self.bases.append(base)
+        others = [
+            replace(one, follows=True) if one in lacking else one for one in findings
+        ]
+        if any(one.nearest == "extends" for one in findings):  # it is misspelled
+            return others
+        named = posixpath.relpath(base.path, posixpath.dirname(document.layers[0].path))
+        keys = f"{len(lacking)} keys are" if len(lacking) > 1 else "a key is"
+        finding = Finding(
+            "extends.forgotten",
+            (),
+            f"{keys} missing that {base.path} has, and nothing builds on that file",
+            f"`extends: {named}`",
+            on_key=True,
+        )
+        return [finding, *others]
+
+
+def _has(base: Layer, lacking: list[Finding]) -> bool:
+    for finding in lacking:
+        try:
+            at(base.value, (*finding.pointer, str(finding.missing)))
+        except (KeyError, IndexError):
+            return False
+    return True
 
 
 def _alone(layer: Layer) -> Json:
@@ -214,7 +263,12 @@ def _wrong_base(
         allowed = "one of " + ", ".join(names)
     message = f"there is no base {shown(named)}"
     return Finding(
-        "extends.missing", ("extends",), message, allowed, "", nearest(named, names)
+        "extends.missing",
+        ("extends",),
+        message,
+        allowed,
+        nearest=nearest(named, names),
+        absent=("base", "", path),
     )
 
 

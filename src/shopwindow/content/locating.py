@@ -63,13 +63,16 @@ class Locator:
         """Return findings as problems at their places, without repetitions.
 
         A finding at a value whose YAML or expression is at fault is left out: that
-        fault is a problem itself. A problem in a base names the files that build on it:
-        those with this finding, or all where the finding is about the base alone.
+        fault is a problem itself. So is one that follows from another finding. A
+        problem in a base names the files that build on it: those with this finding, or
+        all where the finding is about the base alone.
         """
         by_file: dict[str, list[tuple[Document, Layer, Pointer, Finding]]] = (
             defaultdict(list)
         )
         for document, finding in findings:
+            if finding.follows:
+                continue
             layer, pointer = origin(document, finding)
             by_file[layer.path].append((document, layer, pointer, finding))
 
@@ -81,7 +84,7 @@ class Locator:
                 if in_file in unrendered and finding.rule != "expression":
                     continue
                 flaws = self.flaws_of(document)
-                if any(tree.follows(finding.pointer, flaw) for flaw in flaws):
+                if any(tree.follows(finding, flaw) for flaw in flaws):
                     continue
                 problem = self._problem(layer, in_file, finding, level)
                 users[problem] |= {document.layers[-1].path} - {path}

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from shopwindow.content import groups, schedule, zones
 from shopwindow.content.case import Case
-from shopwindow.content.documents import Document
+from shopwindow.content.documents import Document, at
 from shopwindow.content.expressions import RESERVED_WORDS
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import (
@@ -42,6 +42,11 @@ LISTED_VALUES = 40
 
 ZONE = "a zone of the IANA database, such as America/New_York"
 """What may stand where a time zone is meant."""
+
+FEW_COPIES = 3
+"""Documents that stand in two files, of which each is reported. More of them are one
+mistake: the file was copied.
+"""
 
 DocumentUse = tuple[Document, Pointer, Any]
 """One use of a value that must be unique: the document, where in it, the value."""
@@ -303,7 +308,7 @@ def _unique(case: Case) -> RuleFindings:
                 uses = (
                     (document, (name,), document.value[name]) for document in documents
                 )
-                yield from once(case, kind, name, uses)
+                yield from _copied(once(case, kind, name, uses))
 
 
 def once(
@@ -324,6 +329,11 @@ def once(
     for document, pointer, value in uses:
         for other, there in users[value]:
             if _at_the_same_time(case, document, other):
+                twins = id(document), id(other)
+                if document is not other and twins in case.twins:
+                    break
+                if _without_window(document) == _without_window(other):
+                    case.twins.add(twins)
                 layer = other.layers[-1]
                 found = f"the {name} {value} is also that of the {kind.name} in {layer.path}"
                 beside = (layer.path, layer.index, there)
@@ -333,6 +343,38 @@ def once(
                 )
                 break
         users[value].append((document, pointer))
+
+
+def _without_window(document: Document) -> Any:
+    value = document.value
+    if not isinstance(value, dict):
+        return value
+    return {key: part for key, part in value.items() if key != "publish"}
+
+
+def _copied(findings: RuleFindings) -> RuleFindings:
+    """Yield findings about ids that documents of one file share with those of another.
+
+    Of many that are shared with one file only the first is yielded, which names them:
+    the file was copied.
+    """
+    shared: dict[tuple[str, str], list[tuple[Document, Finding]]] = defaultdict(list)
+    for document, finding in findings:
+        path = document.layers[-1].path
+        if finding.beside and finding.beside[0] != path:
+            shared[path, finding.beside[0]].append((document, finding))
+        else:
+            yield document, finding
+    for (_, path), pairs in shared.items():
+        if len(pairs) <= FEW_COPIES:
+            yield from pairs
+            continue
+        document, first = pairs[0]
+        values = ", ".join(
+            str(at(one.value, finding.pointer)) for one, finding in pairs[:FEW_COPIES]
+        )
+        found = f"{len(pairs):,} {document.kind}s of this file are also in {path}, such as {values}"
+        yield document, replace(first, found=found, beside=None)
 
 
 def _at_the_same_time(case: Case, document: Document, other: Document) -> bool:

@@ -19,6 +19,7 @@ from urllib.parse import urldefrag
 import orjson
 
 from shopwindow.content import own_schema_faults, own_schemas
+from shopwindow.content.causes import united
 from shopwindow.content.explaining import Enough, counted, explaining
 from shopwindow.content.finding import Finding, NumberAt
 from shopwindow.content.listing import below
@@ -299,7 +300,24 @@ class Schemas:
                 for finding in more
                 if (finding.pointer, finding.missing) not in places
             ]
-        return found
+        return united(found, value, self.shape(name), partial(self._would_do, name))
+
+    def _would_do(self, name: str, pointer: Pointer, value: Json) -> bool:
+        """Return whether a value satisfies a schema at a place of its documents."""
+        place = self.shape(name).at(pointer)
+        if place is None:
+            return False
+        return bool(self.compiled(place.schema, place.base).is_valid(value))
+
+    def compiled(self, schema: Json, base: str = BASE) -> Any:
+        """Return a validator of a schema that may refer to these; its own references
+        are relative to ``base``.
+        """
+        from jsonschema_rs import Draft202012Validator
+
+        return Draft202012Validator(
+            schema, registry=self._registry, base_uri=base, validate_formats=True
+        )
 
     def _findings(
         self, name: str, value: Json, limit: int | None, written: NumberAt

@@ -17,7 +17,8 @@ class Shape:
     """One place of a schema: what a decoder or a message needs to know about it.
 
     ``target`` returns the base URI and the schema that an absolute `$ref` names;
-    ``base`` is the URI that the references of ``schema`` are relative to.
+    ``base`` is the URI that the references of ``schema`` are relative to. Both
+    attributes are those behind the references that stand in the place itself.
     """
 
     def __init__(
@@ -32,53 +33,51 @@ class Shape:
             uri = urljoin(base, merged.pop("$ref"))
             base, referred = target(uri)
             merged = {**referred, **merged}
-        self._base = base
-        self._schema = merged
+        self.base = base
+        self.schema = merged
         self._properties: dict[str, Shape | None] = {}
 
     @property
     def type(self) -> str:
         """The one JSON type of this place; the first, where the schema allows several."""
-        kind = self._schema.get(
-            "type", "object" if "properties" in self._schema else "string"
+        kind = self.schema.get(
+            "type", "object" if "properties" in self.schema else "string"
         )
         return str(kind[0] if isinstance(kind, list) else kind)
 
     @property
     def description(self) -> str:
-        return cut(str(self._schema.get("description", "")), _LONGEST_ABOUT)
+        return cut(str(self.schema.get("description", "")), _LONGEST_ABOUT)
 
     def keyword(self, name: str) -> Any:
         """Return what the schema says under a keyword at this place, or None."""
-        return self._schema.get(name)
+        return self.schema.get(name)
 
     @property
     def properties(self) -> tuple[str, ...]:
-        return tuple(self._schema.get("properties", ()))
+        return tuple(self.schema.get("properties", ()))
 
     @property
     def required(self) -> tuple[str, ...]:
-        return tuple(self._schema.get("required", ()))
+        return tuple(self.schema.get("required", ()))
 
     def property(self, name: str) -> "Shape | None":
         """Return the place below ``name``, if the schema has one."""
         if name not in self._properties:
-            others = self._schema.get("additionalProperties")
-            schema = self._schema.get("properties", {}).get(name, others)
+            others = self.schema.get("additionalProperties")
+            schema = self.schema.get("properties", {}).get(name, others)
             self._properties[name] = self._below(schema)
         return self._properties[name]
 
     @cached_property
     def items(self) -> "Shape | None":
         """The place of an array's items, if the schema has one."""
-        return self._below(self._schema.get("items"))
+        return self._below(self.schema.get("items"))
 
     def _below(self, schema: Any) -> "Shape | None":
         """Return the place of a subschema; None where it is missing, or true or false."""
         return (
-            Shape(self._target, self._base, schema)
-            if isinstance(schema, dict)
-            else None
+            Shape(self._target, self.base, schema) if isinstance(schema, dict) else None
         )
 
     def at(self, pointer: Pointer) -> "Shape | None":

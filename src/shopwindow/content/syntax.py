@@ -68,26 +68,11 @@ _MESSAGES = {
 {char} stands for the character at that place.
 """
 
-_MESSAGES_AT_BEGINNING = {
-    "found unexpected end of stream": (
-        "quoted text is not closed",
-        "a closing quote like the opening one",
-    ),
-    "found unexpected document indicator": (
-        "quoted text is not closed",
-        "a closing quote like the opening one",
-    ),
-}
-"""The same for messages about a thing whose beginning is the place to look at."""
-
 _COLON_WITHOUT_SPACE = (
     "a colon without a space after it",
     "`key: value`; text that holds a colon in quotes",
 )
 _KEY_WITHOUT_COLON = ("a key without a colon", "`key: value`")
-_LATE_END = (
-    "a closing quote like the opening one; a quote within single quotes twice: 'it''s'"
-)
 _CONFLICT = (
     "a mark of git's: two versions of these lines are in conflict",
     "one of them, without the lines that begin with <<<<<<<, ======= and >>>>>>>",
@@ -155,12 +140,10 @@ def explain(error: Any, text: str) -> tuple[str, str, Place]:
     if message in _MISFITS:
         if _begins_line(text, here):
             return *_MISFITS[message], _place(here)
-        return _follows(text, here)
+        return *_FOLLOWS, _place(here)
 
     if message == _NO_KEY:
         return *_words_without_key(text, beginning.index), _place(beginning)
-    if message in _MESSAGES_AT_BEGINNING:
-        return *_MESSAGES_AT_BEGINNING[message], _place(beginning)
 
     if message in _MESSAGES:
         if message == _COLON and (start := _line_without_key(text, here)) is not None:
@@ -187,27 +170,6 @@ def _words_without_key(text: str, start: int) -> tuple[str, str]:
     if _KEY_WITHOUT_SPACE.match(text, start):
         return _COLON_WITHOUT_SPACE
     return _KEY_WITHOUT_COLON
-
-
-def _follows(text: str, here: Any) -> tuple[str, str, Place]:
-    """Explain something that stands behind a value.
-
-    The value may be quoted text that began on an earlier line, because a quote there
-    was not closed. Then the place is where that text begins.
-    """
-    before = text[: here.index].rstrip(" ")
-    quote, start = before[-1:], len(before) - 1
-    while quote in ("'", '"') and (start := before.rfind(quote, 0, start)) >= 0:
-        previous = before[start - 1 : start]
-        if quote == "'" and previous == quote:
-            start -= 1  # two single quotes stand for one within the text
-        elif previous != "\\" or quote == "'":
-            place = place_after(before[:start])
-            if place.line == here.line + 1:
-                break
-            found = f"quoted text that begins here ends in line {here.line + 1}, and something follows it"
-            return found, _LATE_END, place
-    return *_FOLLOWS, _place(here)
 
 
 def _line_without_key(text: str, colon: Any) -> int | None:

@@ -110,16 +110,20 @@ class Parsed:
         return by_number
 
 
-def follows(pointer: Pointer, flaw: Finding) -> bool:
-    """Return whether a finding at ``pointer`` may follow from a fault of the YAML.
+def follows(finding: Finding, flaw: Finding) -> bool:
+    """Return whether a finding may follow from a fault of the YAML.
 
-    It may at the same value, and at every value below a key that stands twice.
+    It may at the same value, and at every value below a key that stands twice. Where a
+    key stands twice, another may be missing: the one of them was meant to be that.
     """
+    pointer = finding.pointer
     if pointer == flaw.pointer:
         return True
-    return (
-        flaw.rule == "yaml.duplicate" and pointer[: len(flaw.pointer)] == flaw.pointer
-    )
+    if flaw.rule != "yaml.duplicate":
+        return False
+    if finding.missing and pointer == flaw.pointer[:-1]:
+        return True
+    return pointer[: len(flaw.pointer)] == flaw.pointer
 
 
 StoreFiles = Callable[[Sequence[tuple[Parsed, bytes]]], None]
@@ -298,6 +302,7 @@ def _rendered(
                     pointer,
                     fault.allowed,
                     nearest=fault.nearest,
+                    absent=fault.absent,
                 )
             )
     return rendered

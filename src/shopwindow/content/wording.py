@@ -17,17 +17,10 @@ from shopwindow.content import meant
 from shopwindow.content.explaining import extras, fits
 from shopwindow.content.finding import NOTHING, Finding, NumberAt, shown
 from shopwindow.content.shape import Shape
+from shopwindow.content.suggesting import TYPES, listed, suggested, wanted_at
 from shopwindow.content.yaml import Json
-from shopwindow.problems import LONGEST, Pointer, cut, nearest
+from shopwindow.problems import Pointer, cut, nearest
 
-_TYPES = {
-    "object": "an object",
-    "array": "a list",
-    "string": "text",
-    "integer": "a whole number",
-    "number": "a number",
-    "boolean": "true or false",
-}
 LAYOUTS = {
     "object": "lines of `key: value` below, indented",
     "array": "entries in brackets, `[a, b]`, or below with `- `",
@@ -63,9 +56,6 @@ _LEAST = {
     "minProperties": "at least {0} of its keys",
 }
 """Keyword → what is wanted where an editor wrote nothing at all."""
-
-_MOST_CHOICES = 40
-"""Allowed values or names that a message lists, which are a few lines of a terminal."""
 
 _MOST_COMPARED = 1000
 """Words that are compared with a misspelled one. A thousand take 20 ms, and a schema
@@ -131,14 +121,14 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         if "enum" not in schema:  # which says what is allowed
             named = schema.get("x-allowed", "")
             finding = _wrong_type(
-                pointer, instance, seen, value, shape.at(pointer), named, about
+                pointer, instance, seen, value, shape.at(pointer), named, about, written
             )
             certain = _meant_type(value, instance, written(pointer), shape.at(pointer))
             yield replace(finding, meant=certain)
     elif keyword in ("required", "dependentRequired"):
         for name in _missing(keyword, value, instance):
             about = about_of(shape, (*pointer, name))
-            allowed = _wanted(shape.at((*pointer, name)))
+            allowed = wanted_at(shape.at((*pointer, name)))
             yield Finding(
                 rule,
                 pointer,
@@ -150,7 +140,8 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
             )
     elif keyword == "additionalProperties":
         names = tuple(schema.get("properties", ()))
-        allowed = _listed(names) or "nothing"
+        free = [name for name in names if name not in instance]
+        allowed = listed(names) or "nothing"
         for name in extras(schema, instance):
             found = f"{shown(name)} is not known here"
             yield Finding(
@@ -159,14 +150,14 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
                 found,
                 allowed,
                 about,
-                _nearest(name, names),
+                _nearest(name, free) or _nearest(name, names),
                 True,
                 meant=_meant_key(name, instance[name], names, shape.at(pointer)),
             )
     elif keyword in ("enum", "const"):
         choices = value if keyword == "enum" else [value]
         close = _nearest(instance if isinstance(instance, str) else seen, choices)
-        allowed = _listed(choices)
+        allowed = listed(choices)
         found = (
             NOTHING if instance == "" else f"{seen} is not one of the allowed values"
         )
@@ -234,20 +225,6 @@ def explained(error: Any, shape: Shape, written: NumberAt) -> Iterator[Finding]:
         )
 
 
-def _wanted(place: Shape | None) -> str:
-    """Return what may stand at a place where nothing does."""
-    if place is None:
-        return ""
-    named, choices = place.keyword("x-allowed"), place.keyword("enum")
-    return str(named or (choices and _listed(choices)) or _TYPES.get(place.type, ""))
-
-
-def _listed(choices: Sequence[Json]) -> str:
-    """Return values or names, separated by commas, as many as a message may hold."""
-    text = ", ".join(cut(str(choice)) for choice in choices[:_MOST_CHOICES])
-    return text + f", … ({len(choices):,} in all)" * (len(choices) > _MOST_CHOICES)
-
-
 def _nearest(word: str, choices: Sequence[Json]) -> str:
     """Return the choice that is most like a word; of very many, one that begins like
     it.
@@ -269,9 +246,10 @@ def _wrong_type(
     place: Shape | None,
     named: str,
     about: str,
+    written: NumberAt,
 ) -> Finding:
     names: list[str] = types if isinstance(types, list) else [types]
-    kind, wanted = " or ".join(_TYPES.get(name, name) for name in names), names[0]
+    kind, wanted = " or ".join(TYPES.get(name, name) for name in names), names[0]
     found = NOTHING if instance == "" else f"{seen} is not {kind}"
     allowed = f"{kind}: {LAYOUTS[wanted]}" if wanted in LAYOUTS else kind
     named = named or str((place and place.keyword("x-allowed")) or "")
@@ -279,7 +257,7 @@ def _wrong_type(
         "schema.type",
         pointer,
         found,
-        _advice(instance, seen, wanted, place) or named or allowed,
+        suggested(instance, wanted, place, pointer, written) or named or allowed,
         about,
     )
 
@@ -305,74 +283,6 @@ def _meant_key(
         or _meant_type(wanted, value, str(value), inner) is not None
     )
     return key if is_near else None
-
-
-def _advice(instance: Json, seen: str, wanted: str, place: Shape | None) -> str:
-    """Return what to write in place of a value of the wrong type; empty where nobody
-    can guess.
-    """
-    text = instance if isinstance(instance, str) else seen
-    if (
-        not isinstance(instance, (str, int, float))
-        or not 0 < len(text) <= LONGEST
-        or seen.endswith("…")
-    ):
-        return ""
-    if wanted == "string":
-        return f'text: put it in quotes, "{text}"' if meant.fits(text, place) else ""
-    if wanted == "array":
-        items = place.items if place else None
-        item = _as_part(instance, text, items)
-        return (
-            f"a list: `[{item}]`" if item else f"a list; each entry: {_wanted(items)}"
-        )
-    if wanted == "object" and place is not None and len(place.required) == 1:
-        (name,) = place.required
-        part = _as_part(instance, text, place.property(name))
-        return f"an object: `{{{name}: {part}}}`" if part else ""
-    if (
-        wanted == "boolean"
-        and isinstance(instance, str)
-        and text.lower() in ("true", "false")
-    ):
-        return f"{_TYPES[wanted]}, in small letters and without quotes"
-    if wanted in ("integer", "number") and isinstance(instance, str):
-        return _as_number(text, wanted)
-    return ""
-
-
-def _as_part(instance: Json, text: str, place: Shape | None) -> str:
-    """Return a scalar as it is written in a list or an object.
-
-    It is empty where the scalar would be refused there, too. Truth in a list of texts
-    is written TRUE and FALSE (wire shapes §3).
-    """
-    kind = place.type if place else ""
-    is_number = isinstance(instance, (int, float)) and not isinstance(instance, bool)
-    if kind == "string":
-        text = text.upper() if isinstance(instance, bool) else text
-        if not meant.fits(text, place):
-            return ""
-        return f'"{text}"' if is_number else text
-    if kind in ("integer", "number"):
-        return text if is_number or re.fullmatch("-?[0-9]{1,15}", text) else ""
-    return (
-        text if not kind or (kind == "boolean" and isinstance(instance, bool)) else ""
-    )
-
-
-def _as_number(text: str, wanted: str) -> str:
-    """Return how a text that looks like a number is written as one; empty where it does
-    not.
-    """
-    kind = _TYPES[wanted]
-    if re.fullmatch(r"0+[0-9]+", text):
-        return f"{kind}, without leading zeros: {int(text)}" if len(text) < 20 else kind
-    if re.fullmatch(r"-?[0-9]{1,15}", text):
-        return f"{kind}, without quotes: {text}"
-    if wanted == "number" and re.fullmatch(r"-?[0-9]+,[0-9]+", text):
-        return f"{kind}, with a decimal point: {text.replace(',', '.')}"
-    return ""
 
 
 def _misfit(text: Json, wanted: Json) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from shopwindow.content import strictness, syntax
+from shopwindow.content import quotes, strictness, syntax
 from shopwindow.problems import Place, Pointer
 
 Json = Any
@@ -48,6 +48,11 @@ CONSTANTS = {"null": None, "true": True, "false": False}
 MAX_INTEGER_DIGITS = 18
 """Digits of a whole number: all of 18 digits fit into 64 bits, which is what orjson
 encodes.
+"""
+
+ENTRY_KEYS = 3
+"""Keys of an object that stand in it again, its first one among them, where they are
+the next entry of a list. Two may have been copied by mistake.
 """
 
 MAX_FAULTS = 1000
@@ -118,10 +123,17 @@ def _every_fault(text: str) -> Malformed | None:
     try:
         value = _ValueReader(text, lambda pointer, key, value: None, faults).document()
     except Malformed as last:
+        if last.rule == "yaml.quote":  # what stands behind the quote means nothing
+            faults = [one for one in faults if _begins_before(one, last)]
         # On the line of the fault before it, it is a consequence of that.
         if not faults or faults[-1].place.line != last.place.line:
             faults.append(last)
     return replace(faults[0], more=tuple(faults[1:]), value=value) if faults else None
+
+
+def _begins_before(one: Malformed, other: Malformed) -> bool:
+    first, second = one.place, other.place
+    return (first.line, first.column) < (second.line, second.column)
 
 
 def locate(text: str) -> dict[Pointer, Spot]:
@@ -241,7 +253,10 @@ class _ValueReader:
             )
         if self._doubtful:
             second_parser = self._parser(self._text)
-            for fault in strictness.faults(self._text, second_parser, events):
+            faults = strictness.faults(self._text, second_parser, events)
+            for number, fault in enumerate(faults):
+                if number == 0 and (quote := self._open_quote(len(self._text))):
+                    raise quote
                 self._report(Malformed("yaml.strict", *fault))
         return value
 
@@ -303,31 +318,50 @@ class _ValueReader:
         ending = self._events.MappingEndEvent
         record, following, node = self._record, self._next, self._node
         value: dict[str, Json] = {}
+        repeated: list[Malformed] = []
         while True:
             key_event = following()
             if key_event.__class__ is ending:
+                if len(repeated) >= ENTRY_KEYS:
+                    self._unite(repeated, pointer, next(iter(value)))
                 return value, key_event.end_mark
             key = self._key(key_event, pointer)
             if key is None:
                 self._skip(following(), pointer)
                 continue
             if key in value:
-                found = f"the key {key!r} a second time"
-                self._report(
-                    self._malformed(
-                        "yaml.duplicate",
-                        key_event,
-                        found,
-                        "each key once",
-                        (*pointer, key),
-                    )
+                fault = self._malformed(
+                    "yaml.duplicate",
+                    key_event,
+                    f"the key {key!r} a second time",
+                    "each key once",
+                    (*pointer, key),
                 )
+                self._report(fault)
+                repeated.append(fault)
             value[key] = node(
                 following(),
                 (*pointer, key) if record else pointer,
                 key_event,
                 depth + 1,
             )
+
+    def _unite(
+        self, repeated: list[Malformed], pointer: Pointer, first_key: str
+    ) -> None:
+        """Report keys of an object that stand in it again as one fault, where its first
+        key is among them: then the next entry of a list begins there, without its
+        hyphen.
+        """
+        first = repeated[0]
+        if self._faults is None or first.pointer[-1] != first_key:
+            return
+        found = f"{first.found}, and {len(repeated) - 1} more keys after it"
+        allowed = "each key once; where another entry begins, `- ` before its first key"
+        position = self._faults.index(first)
+        others = [fault for fault in self._faults[position:] if fault not in repeated]
+        united = replace(first, found=found, allowed=allowed, pointer=pointer)
+        self._faults[position:] = [united, *others]
 
     def _sequence(self, pointer: Pointer, depth: int) -> tuple[Json, Any]:
         ending = self._events.SequenceEndEvent
@@ -520,7 +554,18 @@ class _ValueReader:
                 _ValueReader(self._text + "\nx", None, []).document()
             except Malformed as fault:
                 return fault
+        if quote := self._open_quote(error.problem_mark.index):
+            return quote
         return Malformed("yaml.syntax", *syntax.explain(error, self._text))
+
+    def _open_quote(self, limit: int) -> Malformed | None:
+        """Return the fault of a quote before an offset that is not closed, or None."""
+        quote = quotes.unclosed(
+            self._text, self._parser(self._text), self._error, limit
+        )
+        if quote is None:
+            return None
+        return Malformed("yaml.quote", quote.found, quote.allowed, quote.place)
 
 
 _FORBIDDEN = re.compile(

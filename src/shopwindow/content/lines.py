@@ -1,0 +1,225 @@
+"""Lines of feeds with one cause are one problem, with their number and three examples.
+
+A column that was renamed in an import is a fault in every line. Three such lines are
+explained, each at the cost of a millisecond. After that a line is recognized: a
+validator of the same schema, which admits just these faults, accepts it (`admitting`).
+So all lines are counted, in about the time that reading them takes, and memory does not
+grow with them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from shopwindow.content.admitting import admitting
+from shopwindow.content.finding import Finding
+from shopwindow.content.kinds import EACH
+from shopwindow.content.schema import Schemas
+from shopwindow.content.yaml import Json
+from shopwindow.problems import Absent, Pointer, Problem
+
+EXAMPLES = 3
+"""Lines that a problem names. So many lines of one cause are reported one by one."""
+
+MAX_COMBINATIONS = 8
+"""Combinations of faults that are recognized in lines of one schema: each is one more
+look at a line.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class LineCause:
+    """What lines have in common that are wrong for one reason.
+
+    ``kind``: of their documents. ``pointer``: to the fault, with EACH for positions in
+    lists. ``detail``: what tells causes at one place apart, such as the missing key.
+    """
+
+    kind: str
+    rule: str
+    pointer: Pointer
+    detail: str = ""
+
+
+@dataclass
+class LineGroup:
+    """The lines of one cause: how many in each feed, and the problems of the first."""
+
+    lines: Counter[str] = field(default_factory=Counter)
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, other: "LineGroup") -> None:
+        if self.lines.total() < EXAMPLES:
+            self.problems += other.problems
+        self.lines.update(other.lines)
+
+    def spread(self, uses: Mapping[str, int], count: int) -> None:
+        """Count so many more lines, among the feeds of so many uses."""
+        for path, most in uses.items():
+            own = min(count, max(0, most - self.lines[path]))
+            if own:
+                self.lines[path] += own
+                count -= own
+
+
+LineGroups = dict[LineCause, LineGroup]
+
+
+def cause(kind: str, finding: Finding) -> LineCause:
+    """Return what a finding in a line has in common with those of other lines."""
+    return LineCause(
+        kind, finding.rule, general(finding.pointer), finding.missing or ""
+    )
+
+
+def general(pointer: Pointer) -> Pointer:
+    """Return a pointer with EACH in place of positions in lists."""
+    return tuple(EACH if isinstance(step, int) else step for step in pointer)
+
+
+def problems_of(groups: Iterable[LineGroup]) -> Iterator[Problem]:
+    """Yield one problem for each cause of many lines; of few, those of each line."""
+    for group in groups:
+        if not group.problems:
+            continue
+        if group.lines.total() <= EXAMPLES:
+            yield from group.problems
+        else:
+            yield united(group.problems, group.lines)
+
+
+def united(problems: Sequence[Problem], lines: Mapping[str, int]) -> Problem:
+    """Return one problem in the place of those of many lines.
+
+    ``problems``: those of the first lines; ``lines``: how many each feed has.
+    """
+    first = problems[0]
+    places = dict.fromkeys(
+        f"{one.path}:{one.place.line if one.place else 1}" for one in problems
+    )
+    feeds = [path for path in lines if ".jsonl" in path]
+    count = f"{sum(lines.values()):,} {'lines' if len(feeds) == len(lines) else 'documents'}"
+    if len(lines) > 1:
+        count += f" of {len(lines)} {'feeds' if len(feeds) == len(lines) else 'files'}"
+    examples = ", ".join([*places][:EXAMPLES])
+    found = f"{first.found}; the same in {count}, such as {examples}"
+    return replace(first, found=found)
+
+
+def grouped(problems: Iterable[Problem], kinds: Mapping[str, str]) -> list[Problem]:
+    """Return problems, of which those with one cause in lines of feeds are one.
+
+    ``kinds``: the kind of the documents in a feed, by its path.
+    """
+    groups: LineGroups = {}
+    others: list[Problem] = []
+    for problem in problems:
+        kind = kinds.get(problem.path)
+        if kind is None or problem.absent or problem.place is None:
+            others.append(problem)
+            continue
+        says = problem.found if problem.rule in _BY_WORDS else ""
+        of_lines = LineCause(kind, problem.rule, general(problem.pointer[1:]), says)
+        group = groups.setdefault(of_lines, LineGroup())
+        if group.lines.total() < EXAMPLES:
+            group.problems.append(problem)
+        group.lines[problem.path] += 1
+    return [*others, *problems_of(groups.values())]
+
+
+_BY_WORDS = ("schema.required", "feed.syntax")
+"""Rules whose problems at one place are told apart by their words: the missing key, and
+what of JSON is broken. The words hold no value of the editor's.
+"""
+
+
+@dataclass
+class _Combination:
+    """Faults that lines have together.
+
+    ``unsound``: where rules must not look. ``accepts``: whether a line has no other
+    faults; ``lacks_one``: for each of the faults, whether a line has it not.
+    """
+
+    causes: tuple[LineCause, ...]
+    unsound: tuple[Finding, ...]
+    accepts: Callable[[Json], bool]
+    lacks_one: tuple[Callable[[Json], bool], ...]
+    lines: int = 0
+
+    def is_of(self, value: Json) -> bool:
+        return self.accepts(value) and not any(lacks(value) for lacks in self.lacks_one)
+
+
+class LineFaults:
+    """Recognizes in lines the faults of those that were explained; one for a process."""
+
+    def __init__(self, schemas: Schemas) -> None:
+        self._schemas = schemas
+        self._explained: Counter[tuple[str, frozenset[LineCause]]] = Counter()
+        self._combinations: dict[str, list[_Combination]] = {}
+        self.explained = 0
+        """How many lines were explained."""
+        self.examples: Counter[LineCause] = Counter()
+        """How many lines of a cause there were, of which the first are listed."""
+        self.absent: Counter[Absent] = Counter()
+        """How many lines name what does not exist."""
+
+    def of(self, schema: str, value: Json) -> _Combination | None:
+        """Return the faults of a line that is not valid, if they are known by now."""
+        for combination in self._combinations.get(schema, ()):
+            if combination.is_of(value):
+                combination.lines += 1
+                return combination
+        return None
+
+    def learn(
+        self, kind: str, schema: str, value: Json, findings: Sequence[Finding]
+    ) -> None:
+        """Note the faults of a line that was explained."""
+        self.explained += 1
+        causes = frozenset(cause(kind, finding) for finding in findings)
+        self._explained[schema, causes] += 1
+        known = self._combinations.setdefault(schema, [])
+        if (
+            self._explained[schema, causes] != EXAMPLES
+            or len(known) >= MAX_COMBINATIONS
+        ):
+            return
+        faults = {cause(kind, finding): finding for finding in findings}
+        combination = self._combination(schema, value, faults)
+        if combination is not None:
+            known.append(combination)
+
+    def _combination(
+        self, schema: str, value: Json, faults: Mapping[LineCause, Finding]
+    ) -> _Combination | None:
+        def admits(some: Iterable[LineCause]) -> Callable[[Json], bool] | None:
+            ways = [
+                (one.pointer, one.rule.removeprefix("schema."), one.detail)
+                for one in some
+            ]
+            return admitting(self._schemas, schema, ways)
+
+        accepts = admits(faults)
+        fewer = [admits(faults.keys() - {one}) for one in faults]
+        lacks_one = tuple(lacks for lacks in fewer if lacks is not None)
+        if accepts is None or len(lacks_one) < len(faults) or not accepts(value):
+            return None
+        if any(lacks(value) for lacks in lacks_one):
+            return None
+        shown = tuple(one for one, finding in faults.items() if not finding.follows)
+        unsound = tuple(_unsound(finding) for finding in faults.values())
+        return _Combination(shown, unsound, accepts, lacks_one)
+
+
+def _unsound(finding: Finding) -> Finding:
+    """Return a finding that only keeps rules from what is wrong in a line like its own.
+
+    Another line may have the fault at another position of a list, so all of it is out.
+    """
+    pointer = finding.pointer
+    for length, step in enumerate(pointer):
+        if isinstance(step, int):
+            return Finding(finding.rule, pointer[:length], "", follows=True)
+    return replace(finding, follows=True)
