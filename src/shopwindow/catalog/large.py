@@ -360,7 +360,9 @@ class LargeCheck:
             )
         if rules.UPC not in self.report.lost:
             bad = columns.missing([rules.INVENTORY], rules.UPC, limit)
-            yield _Disagreement(rules.INVENTORY, bad, _no_upc)
+            yield _Disagreement(
+                rules.INVENTORY, bad, _no_upc, absent=("product", "UPC")
+            )
         rings = _rings(columns)
         members = {member for _, member in rings}
         yield _Disagreement(rules.MEMBER, members, partial(_in_ring, rings))
@@ -418,11 +420,13 @@ class LargeCheck:
         for number in sorted(blocks):
             if looked >= self.around.limit or all(map(_Tally.is_enough, every_tally)):
                 break
-            for entry, finding, tally in self._findings_of_block(number, tallies):
+            for use in self._findings_of_block(number, tallies):
+                entry, value, finding, tally = use
                 looked += 1
-                if tally.disagreement.absent and finding.absent:
+                if tally.disagreement.absent:
                     self.report.add([self.places.problem(entry, finding)])
-                    absent[finding.absent, entry.source.path] -= 1
+                    missed = (*tally.disagreement.absent, str(value))
+                    absent[missed, entry.source.path] -= 1
                     continue
                 tally.cause = cause(entry.source.kind.name, finding)
                 tally.seen += 1
@@ -436,7 +440,7 @@ class LargeCheck:
 
     def _findings_of_block(
         self, number: int, tallies: Mapping[str, Sequence[_Tally]]
-    ) -> Iterator[tuple[RecordEntry, Finding, _Tally]]:
+    ) -> Iterator[tuple[RecordEntry, int, Finding, _Tally]]:
         """Yield what is wrong with the uses of numbers at fault in one block.
 
         A record that repeats one number of another repeats others of it as well. Only
@@ -459,7 +463,7 @@ class LargeCheck:
                     else:
                         if disagreement.is_repeated:
                             is_copy.add(column)
-                        yield entry, finding, tally
+                        yield entry, value, finding, tally
 
     def _entries_again(self, number: int) -> Iterator[RecordEntry]:
         """Yield the records of a block once more, with lines as their file counts them.
@@ -494,8 +498,7 @@ def _no_product(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
 
 
 def _no_upc(entry: RecordEntry, number: int, pointer: Pointer) -> Finding:
-    finding = rules.unknown(pointer, "product", "UPC", entry.value["upc"], ())
-    return replace(finding, absent=None)  # it is no document that anybody deleted
+    return rules.unknown(pointer, "product", "UPC", entry.value["upc"], ())
 
 
 # -- collections within themselves -----------------------------------------------------
