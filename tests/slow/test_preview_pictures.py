@@ -29,8 +29,8 @@ def to_heading(page: Page) -> None:
 
 def problem(page: Page, shown: Preview) -> None:
     page.goto(f"{shown.address}/problems?at={AT}")
-    save(shown.folder / EVENT, "2026-11-23 19:00", "2026-11-23 7pm")
-    expect(page.locator("pre .here")).to_be_visible()
+    save(shown.folder / EVENT, "start: 2026-11-23 16:30", "start: 11/23/2026 4:30pm")
+    expect(page.get_by_role("button", name="Fix").first).to_be_visible()
 
 
 def applications(page: Page, shown: Preview) -> None:
