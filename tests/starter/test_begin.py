@@ -214,7 +214,7 @@ def test_the_annotation_is_at_the_line_that_is_commented_out(tmp_path: Path) -> 
     named = re.search(r"file=requirements.txt,line=(\d+)::", (tmp_path / PIPELINES["github"][1]).read_text())
     assert named is not None
     line = (tmp_path / "requirements.txt").read_text().splitlines()[int(named[1]) - 1]
-    assert line.startswith("# shopwindow @ ")
+    assert line.startswith("# shopwindow[delivery] @ ")
 
 
 # -- a disk that ends in the middle --------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -172,6 +173,7 @@ def test_only_the_comment_may_write_and_runs_no_code_of_the_change(tmp_path: Pat
     assert {name: job.get("permissions") for name, job in jobs.items()} == {
         "release": None,
         "comment": {"pull-requests": "write"},
+        "publish": None,
     }
     assert "head.repo.full_name == github.repository" in jobs["comment"]["if"]
     assert not [step for step in jobs["comment"]["steps"] if "checkout" in step.get("uses", "")]
@@ -275,3 +277,104 @@ def test_what_is_pushed_to_the_branch_itself_is_compared_with_nothing(tmp_path: 
     comparing = [step for step in pipeline["jobs"]["release"]["steps"] if "FETCH_HEAD" in step.get("run", "")]
     assert CHECK in [step["run"] for step in comparing]  # by itself it compares where there is a target branch
     assert [step["if"] for step in comparing if step["run"] != CHECK] == ["github.event_name == 'pull_request'"] * 2
+
+
+# -- publishing ------------------------------------------------------------------------------------------------------
+
+
+def publishing(started: Change) -> str:
+    """The script that publishes; what comes before it installs the program."""
+    job = started.pipeline["jobs" if started.host == "github" else "publish"]
+    steps = list(named(job["publish"]["steps"]).values()) if started.host == "github" else job["script"]
+    assert steps[:-1] == ["pip install --require-hashes --only-binary :all: -r requirements.txt"]
+    return str(steps[-1])
+
+
+@pytest.mark.parametrize("host", PIPELINES)
+def test_what_is_on_main_is_published_rolled_back_and_published_again(tmp_path: Path, host: str) -> None:
+    target = tmp_path / "target"
+    pinned = 0 if host == "github" else 3  # GitLab takes 3 for a warning itself
+    with change(host, tmp_path) as started:
+        site = started.copy / "content/site.yaml"
+        site.write_text(f"{site.read_text()}targets:\n  production: file://{target}\n")
+        script = publishing(started)
+
+        def run(rollback: str = "", purge: str = "command:cat") -> tuple[int, str]:
+            ran = started.run(script, TARGET="production", ROLLBACK=rollback, PURGE=purge)
+            return ran.returncode, ran.stdout + ran.stderr
+
+        def pointed() -> dict[str, Any]:
+            pointer: dict[str, Any] = json.loads((target / "current.json").read_text())
+            return pointer
+
+        assert run()[0] == 0
+        first = pointed()["id"]
+        started.edit("Open House", "Breakfast for two")
+        status, said = run()
+        second = pointed()["id"]
+        assert (status, "URLs purged" in said, first != second) == (0, True, True)
+        assert run(rollback=first)[0] == 0
+        assert (pointed()["id"], pointed()["pinned"]) == (first, True)
+        started.edit("Breakfast for two", "Breakfast for three")
+        status, said = run()
+        assert (status, "not activated" in said) == (pinned, True)
+        assert run(rollback="none")[0] == 0
+        assert pointed()["id"] not in (first, second)
+        started.edit("name: ", "nmae: ")
+        status, said = run()
+        assert (status, "nmae" in said) == (1, True)
+
+
+def test_only_the_main_branch_is_published_and_one_run_at_a_time() -> None:
+    github, gitlab = (
+        yaml.safe_load((SOURCES / "shopwindow/starter/files" / name).read_text()) for name, _ in PIPELINES.values()
+    )
+    assert github["jobs"]["publish"]["if"] == "github.ref == 'refs/heads/main' && vars.TARGET"
+    assert github["jobs"]["publish"]["concurrency"] == "publish"
+    checkout = github["jobs"]["publish"]["steps"][0]
+    assert checkout["with"] == {"ref": "main"}
+    assert gitlab["publish"]["rules"] == [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH && $TARGET"}]
+    assert (gitlab["publish"]["resource_group"], gitlab["publish"]["allow_failure"]) == ("publish", {"exit_codes": [3]})
+
+
+# -- what runs in a pipeline -----------------------------------------------------------------------------------------
+
+
+def texts(node: Any) -> list[str]:
+    """Every text of a document."""
+    if isinstance(node, dict):
+        return [text for part in node.values() for text in texts(part)]
+    if isinstance(node, list):
+        return [text for part in node for text in texts(part)]
+    return [node] if isinstance(node, str) else []
+
+
+def parsed(host: str) -> Any:
+    return yaml.safe_load((SOURCES / "shopwindow/starter/files" / PIPELINES[host][0]).read_text())
+
+
+@pytest.mark.parametrize("host", PIPELINES)
+def test_nothing_is_installed_without_its_hash(host: str) -> None:
+    lines = [line.strip() for text in texts(parsed(host)) for line in text.splitlines()]
+    installs = [line for line in lines if re.search(r"\bpip3? install\b", line)]
+    assert installs == ["pip install --require-hashes --only-binary :all: -r requirements.txt"] * 2
+
+
+def test_actions_stand_with_their_commits() -> None:
+    used = [step["uses"] for job in parsed("github")["jobs"].values() for step in job["steps"] if "uses" in step]
+    assert len(used) > 4
+    assert [action for action in used if not re.fullmatch("[^@]+@[0-9a-f]{40}", action)] == []
+
+
+def test_what_a_pipeline_installs_can_publish(tmp_path: Path) -> None:
+    for options, can in (((), False), (("--ci", "github"), True)):
+        folder = tmp_path / str(can)
+        assert shopwindow("init", folder, *options, "--wheel", WHEEL).status == 0
+        lines = (folder / "requirements.txt").read_text().splitlines()
+        assert any(line.startswith("shopwindow[delivery] @ https://") for line in lines) is can
+        assert any(line.startswith("obstore==") for line in lines) is can
+
+
+def test_a_shell_understands_the_script_that_locks() -> None:
+    done = subprocess.run(["sh", "-n", SOURCES.parent / "examples/ci/lock.sh"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

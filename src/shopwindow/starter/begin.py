@@ -29,6 +29,9 @@ PIPELINES = {
 }
 """Code host → our file, and where the host looks for it."""
 
+PUBLISHES = "delivery"
+"""The extra of the program that a pipeline needs to publish."""
+
 EDITORS = ("vscode",)
 
 MISSING = (
@@ -87,7 +90,8 @@ def files_of(
     }
     files["README.md"] = _readme(interface, schemas, beginning.editor).encode()
     files[".gitignore"] = (_FILES / "gitignore").read_bytes()
-    files["requirements.txt"] = requirements(beginning.wheel).encode()
+    extra = PUBLISHES if beginning.pipeline else ""
+    files["requirements.txt"] = requirements(beginning.wheel, extra).encode()
     if beginning.pipeline is not None:
         path, text = _pipeline(beginning.pipeline)
         files[path] = text.encode()

@@ -19,7 +19,7 @@ LOCK = "requirements.lock"
 
 _WHEEL = re.compile(r"((?:https?|file)://[^\s#]+\.whl)#sha256=([0-9a-f]{64})")
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
-_EXTRA = re.compile(r";.*\bextra\s*==")
+_EXTRA = re.compile(r";.*\bextra\s*==\s*['\"]([a-z]+)['\"]")
 _ENTRY = re.compile(r"^(?=[A-Za-z0-9])", re.MULTILINE)
 _COMMENT = re.compile(r"^ +# ?(?:via)? *(.*)$", re.MULTILINE)
 
@@ -41,21 +41,25 @@ def wheel_of(text: str) -> Wheel:
     return Wheel(*match.groups())
 
 
-def requirements(wheel: Wheel | None) -> str:
-    """Return the text of requirements.txt; without a wheel its line is a comment."""
+def requirements(wheel: Wheel | None, extra: str = "") -> str:
+    """Return the text of requirements.txt; without a wheel its line is a comment.
+
+    ``extra``: the name of an extra that is installed, too; empty: of none.
+    """
     about = [
         "# The program, and everything that it needs: each in one version and with its",
         "# hashes, so that no run installs other code than the one that was tried.",
     ]
+    name = f"{PROGRAM}[{extra}]" if extra else PROGRAM
     if wheel is not None:
-        program = [f"{PROGRAM} @ {wheel.url} --hash=sha256:{wheel.sha256}"]
+        program = [f"{name} @ {wheel.url} --hash=sha256:{wheel.sha256}"]
     else:
         program = [
             "# The next line is to name the wheel: its address, and the hash that",
             "# `sha256sum` prints. Take the # away.",
-            f"# {PROGRAM} @ https://files.example/{PROGRAM}.whl --hash=sha256:",
+            f"# {name} @ https://files.example/{PROGRAM}.whl --hash=sha256:",
         ]
-    return "\n".join([*about, *program, *_pinned()]) + "\n"
+    return "\n".join([*about, *program, *_pinned(extra)]) + "\n"
 
 
 def program_line() -> int:
@@ -66,10 +70,10 @@ def program_line() -> int:
     )
 
 
-def _pinned() -> Iterator[str]:
-    """Yield the lines of the lock file that pin what the plain program needs."""
+def _pinned(extra: str) -> Iterator[str]:
+    """Yield the lines of the lock file that pin what the program needs with an extra."""
     entries = dict(_entries(_lock().read_text(encoding="utf-8")))
-    needed = set(_direct(_required()))
+    needed = set(_direct(_required(), extra))
     while (
         more := {name for name, (_, users) in entries.items() if users & needed}
         - needed
@@ -93,11 +97,11 @@ def _entries(lock: str) -> Iterator[tuple[str, tuple[str, set[str]]]]:
         yield entry.partition("==")[0], (pins, users)
 
 
-def _direct(requirements: Iterable[str]) -> Iterator[str]:
-    """Yield the names of a package's dependencies, without those of its extras."""
+def _direct(requirements: Iterable[str], extra: str) -> Iterator[str]:
+    """Yield the names of a package's dependencies, of its extras those of one."""
     for requirement in requirements:
-        name = _NAME.match(requirement)
-        if name and not _EXTRA.search(requirement):
+        name, of = _NAME.match(requirement), _EXTRA.search(requirement)
+        if name and (of is None or of[1] == extra):
             yield name.group().lower()
 
 
@@ -109,10 +113,12 @@ def _required() -> list[str]:
     project = Path(__file__).parents[3] / "pyproject.toml"
     if _inside().is_file() or not project.is_file():
         return requires(PROGRAM) or []
-    declared: list[str] = tomllib.loads(project.read_text(encoding="utf-8"))["project"][
-        "dependencies"
+    declared = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
+    extras = declared["optional-dependencies"]
+    return [
+        *declared["dependencies"],
+        *(f"{name}; extra == '{of}'" for of, names in extras.items() for name in names),
     ]
-    return declared
 
 
 def _lock() -> Path:
