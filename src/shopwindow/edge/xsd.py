@@ -13,8 +13,8 @@ An answer is described without a `_fields` mask, which leaves out what is requir
 """
 
 from collections.abc import Iterable
-from xml.etree import ElementTree
-from xml.etree.ElementTree import Element, SubElement
+from xml.etree import ElementTree  # nosec B405: nothing is read with it
+from xml.etree.ElementTree import Element, SubElement  # nosec B405
 
 from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json
