@@ -9,7 +9,7 @@ vcl 4.1;
 # passed to the service, which reads every spelling and says what may be stored by whom; nothing of that is stored here.
 
 {% if rules.key_header %}
-import digest;  # Debian and Ubuntu: varnish-vmod-digest
+import digest;  # Debian: varnish-vmod-digest
 {% endif %}
 import std;
 

@@ -1,5 +1,6 @@
 """The edges that are not nginx, real, on loopback: Varnish, and workerd with the worker."""
 
+import atexit
 import json
 import os
 import shutil
@@ -48,12 +49,13 @@ def workerd_required() -> str:
         return named
     npm = _required(shutil.which("npm") if shutil.which("node") else None, "workerd needs node and npm")
     folder = Path(mkdtemp(prefix="shopwindow-workerd-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(LOCKED / name, folder)
     command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     installed = folder / "node_modules" / ".bin" / "workerd"
-    reason = f"npm does not install workerd: {done.stderr.strip().splitlines()[-1:]}"
+    reason = f"npm does not install workerd: {done.stderr.strip()[:300]}"
     return _required(str(installed) if done.returncode == 0 else None, reason)
 
 

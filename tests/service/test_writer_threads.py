@@ -13,7 +13,7 @@ import pytest
 
 from checkout import ROOT
 from served import environment
-from shopwindow.edge.nginx import SERVICE_TIMEOUT_SECONDS
+from shopwindow.edge.rules import SERVICE_TIMEOUT_SECONDS
 from shopwindow.interface.table import Tables
 from shopwindow.problems import Refusal
 from shopwindow.retail.consents.table import CONSENTS

@@ -15,12 +15,15 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from shopwindow.edge.printing import rendered
-from shopwindow.edge.rules import APPLICATION, Error, Route, Rules
+from shopwindow.edge.rules import (
+    APPLICATION,
+    SERVICE_TIMEOUT_SECONDS,
+    Error,
+    Route,
+    Rules,
+)
 
 TEMPLATE = "nginx.conf"
-
-SERVICE_TIMEOUT_SECONDS = 30
-"""Seconds that nginx waits for the service before it answers 504."""
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,9 @@ ACCEPTS = (
 libraries send where the program that uses them sets none.
 """
 
+SERVICE_TIMEOUT_SECONDS = 30
+"""Seconds that an edge waits for the service before it answers by itself."""
+
 MAX_DROPPED = 1000
 """Characters of the longest query from which an edge drops parameters. Trackers and
 cache busters take less, and the service refuses a query that is too long.

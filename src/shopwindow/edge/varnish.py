@@ -16,9 +16,15 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
 
-from shopwindow.edge.nginx import SERVICE_TIMEOUT_SECONDS
 from shopwindow.edge.printing import rendered
-from shopwindow.edge.rules import APPLICATION, MAX_DROPPED, Route, Rules, place
+from shopwindow.edge.rules import (
+    APPLICATION,
+    MAX_DROPPED,
+    SERVICE_TIMEOUT_SECONDS,
+    Route,
+    Rules,
+    place,
+)
 
 TEMPLATE = "varnish.vcl"
 

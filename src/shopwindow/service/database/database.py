@@ -22,7 +22,7 @@ nothing.
 
 DATABASE_SECONDS = 10.0
 """How long a request waits for a database that does not answer, before it is refused.
-nginx waits longer (edge.nginx.SERVICE_TIMEOUT_SECONDS), so the client gets this
+nginx waits longer (edge.rules.SERVICE_TIMEOUT_SECONDS), so the client gets this
 program's own response.
 """
 

@@ -57,7 +57,7 @@ WRITER_CHECK_SECONDS = 1.0
 UNKNOWN_AFTER = 2
 """How many times its patience a write that has begun may take before it is answered as
 unknown. With a patience of 10 s that is before nginx gives up
-(edge.nginx.SERVICE_TIMEOUT_SECONDS, 30 s), whose answer would say less.
+(edge.rules.SERVICE_TIMEOUT_SECONDS, 30 s), whose answer would say less.
 """
 
 BUSY_MILLISECONDS = 5000
