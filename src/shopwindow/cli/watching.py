@@ -12,7 +12,7 @@ from shopwindow import library
 from shopwindow.cli.steps import print_placeholders, print_problems, print_soundness
 from shopwindow.content.check import Checked
 from shopwindow.content.following import follow
-from shopwindow.content.listing import is_outdated
+from shopwindow.content.listing import is_outdated, is_readable_again
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.interface.interface import Interface
 from shopwindow.problems import Failure, Misuse
@@ -41,14 +41,20 @@ def watch(interface: Interface, content: Path, check: Callable[..., Checked]) ->
             _print_state(content, checked)
 
     def is_other() -> bool:
-        declared = library.declared(interface, content)
+        try:
+            declared = library.declared(interface, content)
+        except (Failure, OSError):
+            return True
         kinds, unread = declared.interface.kinds, declared.unread
         sources = checked.sources if checked else ()
         return is_outdated(content, kinds, unread, sources)
 
+    def is_readable() -> bool:
+        return checked is not None and is_readable_again(content, checked.problems)
+
     try:
         check_again()
-        follow(content, check_again, is_other, threading.Event())
+        follow(content, check_again, is_other, threading.Event(), is_readable)
     except KeyboardInterrupt:
         click.echo()
 

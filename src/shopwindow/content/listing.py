@@ -8,7 +8,7 @@ nobody would know why.
 import os
 import stat
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -120,6 +120,12 @@ def is_outdated(
     except OSError:
         return True
     return _stats(listed) != _stats(sources)
+
+
+def is_readable_again(folder: Path, problems: Iterable[Problem]) -> bool:
+    """Return whether something can be read now that a check could not read."""
+    paths = [problem.path for problem in problems if problem.rule == UNREADABLE]
+    return any(os.access(folder / path, os.R_OK) for path in paths)
 
 
 def _stats(sources: Sequence[Source]) -> list[tuple[str, int, int, int]]:

@@ -6,7 +6,6 @@ Where a check finds problems, its Snapshot has the documents of the last check w
 any, so that pages still show something.
 """
 
-import os
 import threading
 import time
 from collections import OrderedDict
@@ -28,7 +27,7 @@ from shopwindow.content.documents import (
 )
 from shopwindow.content.fixing import Fix
 from shopwindow.content.kinds import Kind
-from shopwindow.content.listing import COLLECTIONS, UNREADABLE, is_outdated
+from shopwindow.content.listing import COLLECTIONS, is_outdated, is_readable_again
 from shopwindow.content.mending import Repair, fixes_of
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.revision import commit_of, exported
@@ -217,9 +216,7 @@ class Workspace:
 
     def is_readable_again(self) -> bool:
         """Return whether something can be read now that the last check could not read."""
-        problems = self._snapshot.checked.problems
-        paths = [one.path for one in problems if one.rule == UNREADABLE]
-        return any(os.access(self.folder / path, os.R_OK) for path in paths)
+        return is_readable_again(self.folder, self._snapshot.checked.problems)
 
     def _check(self, previous: Snapshot | None) -> Snapshot:
         """Return the outcome of a new check.
