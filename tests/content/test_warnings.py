@@ -3,6 +3,7 @@
 Each case is an edit of the smallest valid tree; the mark says where the warning stands.
 """
 
+import json
 import os
 import time
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from checkout import ROOT
 from shopwindow import library
 from shopwindow.content import open_maps, slips, tree
 from shopwindow.content.check import CheckOptions, check
@@ -145,9 +147,20 @@ def test_a_warning_says_what_is_left_and_what_was_meant(minimal: Path, schemas: 
     )
     comment, near, anchor = (sentence(warning) for warning in warnings(minimal, schemas, AT)[:3])
     assert comment.startswith("name: '#1 deal' is read as a comment: the value is 'Save $5' (Name of the event")
-    assert near.startswith("attributes/EVENT_DETAIL_ENABLE: 'EVENT_DETAIL_ENABLE' is like EVENT_DETAIL_ENABLED, which ")
+    assert near.startswith("attributes/EVENT_DETAIL_ENABLE: 'EVENT_DETAIL_ENABLE' is a name of your own, and nearly ")
     assert near.endswith("; did you mean EVENT_DETAIL_ENABLED?")
     assert "shortDesc: '&doors' is read as a name for the value" in anchor
+
+
+def test_a_property_of_a_schema_of_ones_own_is_known(minimal: Path) -> None:
+    schema = json.loads((ROOT / "schemas/store.json").read_text())
+    schema["properties"]["names"] = {"description": "Other names.", "type": "string"}
+    schema["properties"]["attributes"]["properties"]["SL_BRIDALS"] = {"description": "Salons.", "type": "array"}
+    write(minimal, {"schemas/store.json": json.dumps(schema)})
+    edit(minimal, ("stores/one.yaml", "\nhours:", f"\nnames: a{ATTRIBUTES}SL_BRIDALS: [TRUE]}}\nhours:"))
+    assert library.check(INTERFACE, minimal, at=AT.at).warnings == []
+    edit(minimal, ("stores/one.yaml", "SL_BRIDALS", "SL_VISITORS"))
+    assert [warning.nearest for warning in library.check(INTERFACE, minimal, at=AT.at).warnings] == ["SL_VISITOR"]
 
 
 # -- names that many documents use -------------------------------------------------------------------------------

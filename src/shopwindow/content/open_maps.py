@@ -11,8 +11,8 @@ name of TEN or more, by two. Names that differ in a digit are none: FLOOR_1 and 
 are meant.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 from shopwindow.content.case import Case
@@ -35,42 +35,59 @@ MANY = 10
 beside so many, a name that stands in one document alone is the odd one.
 """
 
-MAX_NAMES = 1000
-"""Names that stand once and are compared with those of many documents. More are no
-slips, but ids: they differ by a letter as a matter of course.
+MAX_NAMES = 200
+"""Names beside those of the schema, of which any is compared with any. More are no names
+that people know, but ids: they differ by a letter as a matter of course.
 """
 
-MAX_DEPTH = 8
-"""Levels of a schema below which open maps are sought. The program's have four; a schema
-that refers to itself has no end.
+MAX_DEPTH, MAX_PLACES = 8, 2000
+"""Levels and places of a schema that are looked at, the outer ones first. The largest of
+the program's has five levels and some hundred places; a schema that refers to itself has
+no end.
 """
 
 
 def near_names(case: Case, schemas: Schemas) -> RuleFindings:
     """Yield the names of open maps that are near a known one."""
     for kind in case.kinds:
-        known: dict[Pointer, set[str]] = {}
-        for shape in schemas.shapes(kind.schema):
-            for pointer, properties in _open_maps(shape, ()):
-                known.setdefault(pointer, set()).update(properties)
-        for pointer, names in known.items():
+        for pointer, names in _open_maps(schemas, kind.schema).items():
             yield from _in_maps(case, kind, pointer, names)
 
 
-def _open_maps(
-    shape: Shape, pointer: Pointer
-) -> Iterator[tuple[Pointer, tuple[str, ...]]]:
-    """Yield the pointers of the open maps of a schema, with the names that it has."""
-    if shape.properties and shape.keyword("additionalProperties") is not False:
-        yield pointer, shape.properties
-    if len(pointer) == MAX_DEPTH:
-        return
-    for name in shape.properties:
-        below = shape.property(name)
-        if below is not None:
-            yield from _open_maps(below, (*pointer, name))
-    if shape.items is not None:
-        yield from _open_maps(shape.items, (*pointer, EACH))
+def _open_maps(schemas: Schemas, schema: str) -> dict[Pointer, set[str]]:
+    """Return the pointers of the open maps of a schema, with the names that it has.
+
+    Where a content folder has a schema of its own, that one says what is open; the
+    names are also those of the program's below it.
+    """
+    own, *below = schemas.shapes(schema)
+    maps = {
+        pointer: set(shape.properties)
+        for pointer, shape in _objects(own)
+        if shape.keyword("additionalProperties") is not False
+    }
+    for whole in below if maps else ():
+        for pointer, shape in _objects(whole):
+            if pointer in maps:
+                maps[pointer].update(shape.properties)
+    return maps
+
+
+def _objects(whole: Shape) -> Iterator[tuple[Pointer, Shape]]:
+    """Yield the places of a schema that are objects with named properties."""
+    places: deque[tuple[Pointer, Shape]] = deque([((), whole)])
+    for _ in range(MAX_PLACES):
+        if not places:
+            return
+        pointer, shape = places.popleft()
+        if shape.properties:
+            yield pointer, shape
+        if len(pointer) == MAX_DEPTH:
+            continue
+        below = [(name, shape.property(name)) for name in shape.properties]
+        for step, part in (*below, (EACH, shape.items)):
+            if part is not None:
+                places.append(((*pointer, step), part))
 
 
 def _in_maps(case: Case, kind: Kind, pointer: Pointer, names: set[str]) -> RuleFindings:
@@ -89,20 +106,22 @@ def _in_maps(case: Case, kind: Kind, pointer: Pointer, names: set[str]) -> RuleF
     for document, place, entries in maps if meant else ():
         for name in entries:
             if name in meant and case.sound(document, (*place, name)):
-                yield document, _slip((*place, name), name, meant[name], uses)
+                yield document, _slip((*place, name), meant[name], uses, names)
 
 
-def _slip(pointer: Pointer, name: str, meant: str, uses: Mapping[str, int]) -> Finding:
-    used = uses.get(meant, 0)
-    others = f", which {used} documents have" if used > 1 else ", which has a meaning"
-    return Finding(
-        RULE,
-        pointer,
-        f"{cut(name)!r} is like {meant}{others}",
-        "any name; apps ask for what they know",
-        nearest=meant,
-        on_key=True,
-    )
+def _slip(
+    pointer: Pointer, meant: str, uses: Mapping[str, int], names: Collection[str]
+) -> Finding:
+    name = cut(str(pointer[-1]))
+    if meant in names:
+        found = f"{name!r} is a name of your own, and nearly {meant}"
+    else:
+        others = f"which {uses[meant]:,} others of its kind have"
+        found = (
+            f"{name!r} stands in this document alone, and is nearly {meant}, {others}"
+        )
+    allowed = "a name that is known, or one that is less like it"
+    return Finding(RULE, pointer, found, allowed, nearest=meant, on_key=True)
 
 
 def _meant(uses: Mapping[str, int], names: set[str]) -> dict[str, str]:
@@ -111,12 +130,11 @@ def _meant(uses: Mapping[str, int], names: set[str]) -> dict[str, str]:
     ``uses``: how many documents have a name. ``names``: those of the schema.
     """
     unknown = [name for name in uses if name not in names]
-    common = [name for name in unknown if uses[name] >= MANY]
+    if len(unknown) > MAX_NAMES:
+        return {}
     once = [name for name in unknown if uses[name] == 1]
-    meant: dict[str, str] = {}
-    if len(once) <= MAX_NAMES:
-        meant |= _nearest(once, common, edits=1)
-    return meant | _nearest(unknown, names, edits=2)
+    common = [name for name in unknown if uses[name] >= MANY]
+    return _nearest(once, common, edits=1) | _nearest(unknown, names, edits=2)
 
 
 def _nearest(odd: Iterable[str], known: Iterable[str], *, edits: int) -> dict[str, str]:
