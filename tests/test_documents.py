@@ -174,7 +174,7 @@ def printed(begins: str) -> str:
 def test_the_readmes_mistake_is_reported_as_it_says(sample: Path) -> None:
     event = sample / "events/windows-light-up.yaml"
     event.write_text(event.read_text().replace("finish: 2026-11-23 19:00", "finish: 2026-11-23 7pm"))
-    ran = shopwindow("check", "--content", str(sample))
+    ran = shopwindow("check", "--content", str(sample), "--at", "2026-11-22")
     _, _, problem = printed("shopwindow check").splitlines()[0].partition("content/")
     assert ran.status == 1
     assert [line.endswith(problem) for line in ran.out.splitlines()] == [True]
