@@ -105,7 +105,9 @@ def preview(folder: Path, *options: str, bind: str = "127.0.0.1:0", **env: str) 
         address = re.search(r"http://[^ ]*?(?=/ )", printed)
         assert address, f"no address in {printed!r}"
         code = re.search(r"[0-9]{6}$", printed.partition("\n")[0])
-        reached = address.group().replace("0.0.0.0", "127.0.0.1")
+        reached = address.group()
+        if bind.startswith("0.0.0.0:"):  # printed is the address for other machines, which browsers trust less
+            reached = f"http://127.0.0.1:{reached.rpartition(':')[2]}"
         yield Preview(reached, folder, process, code.group() if code else "")
     finally:
         process.terminate()
