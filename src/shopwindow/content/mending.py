@@ -31,7 +31,7 @@ files have to be listed.
 
 
 @dataclass(frozen=True)
-class Mended:
+class AppliedFix:
     """A problem, and the fix that it got."""
 
     problem: Problem
@@ -46,22 +46,17 @@ class Repair:
     """
 
     edits: tuple[FileEdit, ...]
-    fixes: tuple[Mended, ...]
+    fixes: tuple[AppliedFix, ...]
 
 
-def fixes_of(
-    folder: Path, checked: Checked, problems: Iterable[Problem] | None = None
-) -> dict[Problem, Fix]:
+def fixes_of(folder: Path, checked: Checked) -> dict[Problem, Fix]:
     """Return the fixes of problems and warnings that seem certain, by problem.
 
-    Only a check of the fixed text is sure of that (`repair`). ``problems``: some of
-    those that were found; None: all.
+    Only a check of the fixed text is sure of that (`repair`).
     """
     files = _Files(folder, checked)
     fixes = {}
-    for problem in (
-        problems if problems is not None else (*checked.problems, *checked.warnings)
-    ):
+    for problem in (*checked.problems, *checked.warnings):
         text = files.text(problem.path)
         if text is not None and (found := fix(problem, text)):
             fixes[problem] = found
@@ -79,7 +74,7 @@ def repair(
     ``only``: which problems to mend.
     """
     files = _Files(folder, checked)
-    fixes: list[Mended] = []
+    fixes: list[AppliedFix] = []
     refused: set[tuple[str, str, Pointer]] = set()
     for _ in range(MAX_ROUNDS):
         problems = [*checked.problems, *checked.warnings]
@@ -159,20 +154,20 @@ def _round(
     files: _Files,
     problems: Sequence[Problem],
     refused: set[tuple[str, str, Pointer]],
-) -> dict[str, tuple[str, list[Mended]]]:
+) -> dict[str, tuple[str, list[AppliedFix]]]:
     """Return the files that can be mended, with their new texts and their fixes.
 
     A fix that says something else than is meant is refused.
     """
-    by_path: dict[str, list[Mended]] = {}
+    by_path: dict[str, list[AppliedFix]] = {}
     for problem in problems:
         text = files.text(problem.path)
         if text is None or _identity(problem) in refused:
             continue
         if found := fix(problem, text):
-            by_path.setdefault(problem.path, []).append(Mended(problem, found))
+            by_path.setdefault(problem.path, []).append(AppliedFix(problem, found))
 
-    mended: dict[str, tuple[str, list[Mended]]] = {}
+    mended: dict[str, tuple[str, list[AppliedFix]]] = {}
     for path, of_file in by_path.items():
         text = files.texts[path]
         chosen = _apart(of_file)
@@ -187,12 +182,12 @@ def _round(
     return mended
 
 
-def _apart(fixes: Iterable[Mended]) -> list[Mended]:
+def _apart(fixes: Iterable[AppliedFix]) -> list[AppliedFix]:
     """Return fixes of one file of which none lies within another.
 
     The others wait for the next round.
     """
-    chosen: list[Mended] = []
+    chosen: list[AppliedFix] = []
     taken: set[Pointer] = set()
     for one in sorted(fixes, key=lambda one: len(one.fix.pointer)):
         pointer, goal = one.fix.pointer, one.fix.goal
@@ -204,7 +199,7 @@ def _apart(fixes: Iterable[Mended]) -> list[Mended]:
 
 
 def _is_mended(
-    one: Mended, before: Sequence[Problem], after: Sequence[Problem]
+    one: AppliedFix, before: Sequence[Problem], after: Sequence[Problem]
 ) -> bool:
     """Return whether a fix has mended its problem, and what it wrote is not refused.
 
