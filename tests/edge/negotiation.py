@@ -153,6 +153,8 @@ def _spellings(operation: Operation, target: str) -> Iterator[tuple[str, str]]:
     yield "a mask", f"{path}?_fields=name{rest}"
     yield "a long query", f"{path}?x={'a' * 1200}{rest}"
     yield "a query that is too long", f"{path}?x={'a' * 8200}{rest}"
+    yield "a long name", f"{path}?{'a' * 900}%{rest}"
+    yield "many parameters", f"{path}?{'&'.join(f'a{number}=1' for number in range(150))}{rest}"
     yield "a second question mark", f"{path}?x=1?{query}"
     yield "an unread name with a question mark", f"{path}?a?b=1{rest}"
     yield "a semicolon", f"{path};x=1{mark}{query}"

@@ -432,6 +432,30 @@ def test_varnish_fetches_again_what_was_purged_after_an_activation(sample: Path,
         assert get(port, "/v2/promotions").body == file(out, "v2/promotions.json") != former
 
 
+def test_an_answer_that_the_service_confirms_stays_what_it_is(sample: Path, tmp_path: Path) -> None:
+    """Its lifetime has ended, and the service says 304 to Varnish, which joins the headers of both answers."""
+    out = tmp_path / "dist"
+    site = sample / "site.yaml"
+    site.write_text(re.sub(r"maxAge: [0-9]+", "maxAge: 1", site.read_text()))
+    built(sample, out)
+    released = release_of(out)
+    rows = [
+        Asked(f"{target} {more}: condition", target, {"Host": HOST, KEY_HEADER: KEY, **more})
+        for target in (OWN, "/v2/promotions", "/store/v2/stores/10118")
+        for accept in ("application/json", "application/xml")
+        for more in ({"Accept": accept}, {"Accept": accept, "Accept-Encoding": "gzip"})
+    ]
+    with (
+        granian(tmp_path / "service", out, "--workers", "1") as server,
+        varnish_of(tmp_path / "varnish", released, f"{ADDRESS}:{server.port}") as (port, home),
+    ):
+        owed = answers_owed(server.port, rows)
+        for _ in range(4):
+            assert [each for each in differences("varnish", port, owed) if each[-1] is None] == []
+            time.sleep(1.5)
+        assert edges.counters(home)["MAIN.fetch_304"] >= 6
+
+
 def test_without_the_service_varnish_serves_what_it_has_however_old(sample: Path, tmp_path: Path) -> None:
     out = tmp_path / "dist"
     site = sample / "site.yaml"
