@@ -415,20 +415,22 @@ def test_purge_of_a_url_removes_every_format_for_every_application(
         assert misses() == 0
 
 
-def test_varnish_fetches_again_what_was_purged_after_an_activation(sample: Path, tmp_path: Path) -> None:
-    out = tmp_path / "dist"
+def test_varnish_fetches_again_what_a_publication_has_purged(sample: Path, tmp_path: Path) -> None:
+    out, target = tmp_path / "dist", f"file://{tmp_path / 'target'}"
     built(sample, out)
     with (
         granian(tmp_path / "service", out, "--workers", "1") as server,
         varnish_of(tmp_path / "varnish", release_of(out), f"{ADDRESS}:{server.port}") as (port, _),
     ):
+        assert shopwindow("publish", target, "--out", out).status == 0
         former = get(port, "/v2/promotions").body
         for path in sample.glob("promotions/*.yaml"):
             path.write_text(path.read_text().replace("promotionName: ", "promotionName: Again "))
         built(sample, out)
         assert within(10, lambda: get(server.port, "/v2/promotions").body == file(out, "v2/promotions.json"))
         assert get(port, "/v2/promotions").body == former
-        assert get(port, "/v2/promotions", "", "PURGE").status == 200
+        ran = shopwindow("publish", target, "--purge", f"http://{ADDRESS}:{port}", "--out", out)
+        assert (ran.status, "URLs purged" in ran.out) == (0, True)
         assert get(port, "/v2/promotions").body == file(out, "v2/promotions.json") != former
 
 
