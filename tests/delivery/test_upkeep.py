@@ -204,6 +204,16 @@ def test_prune_spares_what_was_current_within_a_day_and_what_is_to_be_purged(tmp
     assert len(read_now.pointer.unpurged) == 1
 
 
+def test_a_listing_that_lacks_the_current_release_is_not_believed(bucket: Bucket, tmp_path: Path) -> None:
+    (id,) = published(tmp_path, bucket, "First")
+    stored = bucket.read(layout.release_key(id))
+    assert stored is not None
+    bucket.delete([layout.release_key(id)])
+    with pytest.raises(Failure, match="the store does not list the current release, so nothing is deleted"):
+        upkeep.prune(bucket, 1)
+    assert "pruning" not in current(bucket)
+
+
 def test_while_somebody_prunes_nobody_moves_the_pointer(bucket: Bucket, tmp_path: Path) -> None:
     published(tmp_path, bucket, "First")
     start = pointer.read(bucket)

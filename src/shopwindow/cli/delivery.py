@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ class _Order:
     reason: str
     force: bool
     purgers: Sequence["Purger"]
+    is_site: bool = False
 
 
 @click.command()
@@ -77,6 +78,14 @@ class _Order:
 )
 @click.option("--force", is_flag=True, help="Publish over a newer build, too.")
 @click.option(
+    "--layout",
+    type=click.Choice(["objects", "site"]),
+    default="objects",
+    show_default=True,
+    help="objects: each release whole, under digests; site: the current files under their "
+    "paths, for plain static hosting.",
+)
+@click.option(
     "--purge",
     "ways",
     multiple=True,
@@ -98,6 +107,7 @@ def publish(
     unpin: bool,
     prune: int | None,
     force: bool,
+    layout: str,
     ways: Sequence[str],
     reason: str,
 ) -> None:
@@ -122,7 +132,13 @@ def publish(
         raise click.UsageError(
             "--list, --verify, --rollback, --pin, --unpin and --prune exclude each other"
         )
+    if layout == "site" and any(chosen):
+        raise click.UsageError(
+            "--layout site has only the current files: there is nothing to list, to go back "
+            "to or to prune. `shopwindow rollback` and then --force publish earlier ones"
+        )
     order = _ordered(target, Path(content), Path(out), reason, force, ways)
+    order = replace(order, is_site=layout == "site")
     if listing:
         _list(order)
     elif verify is not None:
@@ -165,8 +181,10 @@ def _ordered(
 def _publish(order: _Order) -> None:
     from shopwindow.delivery.outgoing import outgoing
     from shopwindow.delivery.publishing import publish as publish_release
+    from shopwindow.delivery.site_layout import publish_site
 
-    done = publish_release(
+    send = publish_site if order.is_site else publish_release
+    done = send(
         outgoing(order.out),
         order.bucket,
         reason=order.reason,
@@ -181,7 +199,8 @@ def _publish(order: _Order) -> None:
         outcome = f"not activated: {order.bucket.where} is pinned to {previous}; --unpin ends that"
     else:
         outcome = "it is current already"
-    sent = f"{done.sent:,} objects sent, {done.size / 1024:,.0f} KiB"
+    what = "files" if order.is_site else "objects"
+    sent = f"{done.sent:,} {what} sent, {done.size / 1024:,.0f} KiB"
     click.echo(f"release {done.id[:12]}: {sent}, {outcome}")
     _purge(order)
     if done.pinned:
@@ -190,11 +209,12 @@ def _publish(order: _Order) -> None:
 
 def _purge(order: _Order) -> None:
     """Purge what this run or an earlier one has left, where somebody says how."""
+    from shopwindow.delivery.pointer import OBJECTS, SITE
     from shopwindow.delivery.purging import purge
 
     if not order.purgers:
         return
-    done = purge(order.bucket, order.purgers)
+    done = purge(order.bucket, order.purgers, SITE if order.is_site else OBJECTS)
     if done.releases:
         click.echo(f"{done.urls:,} URLs purged")
 

@@ -72,19 +72,29 @@ class Piece:
 class Outgoing:
     """A release that is to be published.
 
-    ``built``: when it was built (RFC 3339). ``last_built``: when it was built again, at
+    ``folder``: where it lies. ``built``: when it was built (RFC 3339). ``last_built``: when it was built again, at
     the last: content that returns gives the release that exists. ``lines``: its
     manifest. ``files``: the objects of the files below files/, by digest, and ``size``
     their bytes. ``parts``: the pieces of its other files, by name.
     """
 
     id: str
+    folder: Path
     built: str
     last_built: str
     lines: ManifestLines
     files: Mapping[str, Object]
     size: int
     parts: Mapping[str, Sequence[Piece]]
+
+    def path(self, path: str) -> Path:
+        """Return the file at a path below files/."""
+        return self.folder / "files" / path
+
+    def manifest_bytes(self) -> bytes:
+        """Return the bytes of its manifest."""
+        pieces = self.parts[MANIFEST_PART]
+        return b"".join(piece.body for piece in pieces if isinstance(piece.body, bytes))
 
 
 def outgoing(out: Path) -> Outgoing:
@@ -109,10 +119,11 @@ def outgoing(out: Path) -> Outgoing:
     for path, line in listed.files.items():
         digest = manifest.digest_of(line)
         if digest not in files:
-            files[digest] = Object(digest, folder / "files" / path, _headers(line))
+            files[digest] = Object(digest, folder / "files" / path, headers(line))
             size += manifest.size_of(line)
     last_built = _last_built(out, id, note)
-    return Outgoing(id, str(note["built"]), last_built, listed, files, size, parts)
+    built = str(note["built"])
+    return Outgoing(id, folder, built, last_built, listed, files, size, parts)
 
 
 def _pieces(path: Path, digest: str | None) -> list[Piece]:
@@ -140,7 +151,7 @@ def _digest(name: str, listed: ManifestLines, note: Mapping[str, object]) -> str
     return stated or index_note(dict(note), Path(name).stem).get("sha256")
 
 
-def _headers(line: bytes) -> Headers:
+def headers(line: bytes) -> Headers:
     """Return how a file is served: its media type and its lifetime.
 
     An object stands for all files with its bytes. The first of them decides, and what

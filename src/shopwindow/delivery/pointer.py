@@ -24,6 +24,9 @@ HISTORY = 20
 host which asks for the pointer every second reads 4 KB at most.
 """
 
+OBJECTS, SITE = "", "site"
+"""Layouts of a target: objects under their digests, or files under their paths."""
+
 HEADERS = Headers("application/json", "no-cache")
 
 
@@ -35,6 +38,10 @@ class Pointer:
     are RFC 3339. ``unpurged``: ids of the releases that caches may still hold, the
     oldest first. ``pruning``: since when somebody is pruning; empty: nobody is.
     ``history``: the last activations, the oldest first, as in history.jsonl.
+
+    ``layout``: SITE or OBJECTS. Of a site ``begun`` has the ids of releases of which
+    files may lie there beside the current one's, since ``sending``; ``id`` is empty
+    until the first is whole.
     """
 
     id: str
@@ -44,6 +51,9 @@ class Pointer:
     unpurged: tuple[str, ...] = ()
     pruning: str = ""
     history: tuple[Mapping[str, Any], ...] = ()
+    layout: str = OBJECTS
+    begun: tuple[str, ...] = ()
+    sending: str = ""
 
     def moved(
         self, id: str, built: str, activation: Mapping[str, Any], *, pin: bool
@@ -81,23 +91,33 @@ class Read:
     version: Version | None
 
 
-def read(bucket: Bucket) -> Read:
-    """Read the pointer of a target.
+def read(bucket: Bucket, wanted: str = OBJECTS) -> Read:
+    """Read the pointer of a target. ``wanted``: the layout that it must have.
 
-    Raises Failure where it is of a later program, or none; where there is no pointer,
-    but something that no publisher wrote.
+    Raises Failure where it is of a later program, or none; where the target has the
+    other layout; and where there is no pointer, but something else.
     """
     stored = bucket.read(layout.POINTER)
     if stored is None:
-        _require_ours(bucket)
+        _require_ours(bucket, wanted)
         return Read(None, None)
-    return Read(_decode(stored.data, bucket.where), stored.version)
+    present = _decode(stored.data, bucket.where)
+    if present.layout != wanted:
+        remedy = "leave --layout site out" if wanted == SITE else "say --layout site"
+        raise Failure(
+            f"{bucket.where}: was published in another layout; {remedy}, or publish to "
+            "another prefix"
+        )
+    return Read(present, stored.version)
 
 
-def _require_ours(bucket: Bucket) -> None:
+def _require_ours(bucket: Bucket, wanted: str) -> None:
     """Raise Failure where a target without a pointer holds what no publisher wrote."""
-    ours = {layout.OBJECTS.rstrip("/"), layout.RELEASES.rstrip("/"), layout.POINTER}
-    others = [name for name in bucket.folders("") if name not in ours]
+    ours = {
+        OBJECTS: [layout.OBJECTS.rstrip("/"), layout.RELEASES.rstrip("/")],
+        SITE: ["manifests"],
+    }
+    others = [name for name in bucket.folders("") if name not in ours[wanted]]
     if others:
         raise Failure(
             f"{bucket.where}: holds something else ({', '.join(others[:3])}); "
@@ -121,6 +141,9 @@ def _decode(data: bytes, where: str) -> Pointer:
             unpurged=tuple(value.get("unpurged", ())),
             pruning=str(value.get("pruning", "")),
             history=tuple(value["history"]),
+            layout=str(value.get("layout", OBJECTS)),
+            begun=tuple(value.get("begun", ())),
+            sending=str(value.get("sending", "")),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise Failure(
@@ -136,12 +159,15 @@ def _encode(pointer: Pointer) -> bytes:
         "switched": pointer.switched,
         "built": pointer.built,
     }
-    if pointer.pinned:
-        value["pinned"] = True
-    if pointer.unpurged:
-        value["unpurged"] = pointer.unpurged
-    if pointer.pruning:
-        value["pruning"] = pointer.pruning
+    more = {
+        "pinned": pointer.pinned,
+        "unpurged": pointer.unpurged,
+        "pruning": pointer.pruning,
+        "layout": pointer.layout,
+        "begun": pointer.begun,
+        "sending": pointer.sending,
+    }
+    value |= {name: entry for name, entry in more.items() if entry}
     value["history"] = pointer.history
     return orjson.dumps(value) + b"\n"
 

@@ -78,7 +78,7 @@ def publish(
     sent = size = 0
     while True:
         require_nobody_prunes(bucket, start)
-        _require_newer(release, start.pointer, bucket.where, force=force)
+        require_newer(release, start.pointer, bucket.where, force=force)
         created = send(release, bucket, start.pointer, progress)
         sent, size = sent + len(created), size + sum(created)
         present = start.pointer
@@ -133,7 +133,7 @@ def require_nobody_prunes(bucket: Bucket, read: Read) -> None:
         )
 
 
-def _require_newer(
+def require_newer(
     release: Outgoing, present: Pointer | None, where: str, *, force: bool
 ) -> None:
     """Raise Failure where a release is older than what is current at the target."""

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from shopwindow.delivery import pointer, released
+from shopwindow.delivery import pointer, released, site_layout
 from shopwindow.delivery.bucket import Bucket
 from shopwindow.delivery.connections import concurrently
 from shopwindow.problems import Failure, Misuse
@@ -96,16 +96,18 @@ class Purged:
     releases: int
 
 
-def purge(bucket: Bucket, purgers: Sequence[Purger]) -> Purged:
+def purge(
+    bucket: Bucket, purgers: Sequence[Purger], layout: str = pointer.OBJECTS
+) -> Purged:
     """Purge what the activations changed that nobody has purged for yet.
 
-    Raises Failure where a cache does not confirm; then the next run tries all of it.
+    ``layout``: that of the target. Raises Failure where a cache does not confirm; then the next run tries all of it.
     """
-    present = pointer.read(bucket).pointer
+    present = pointer.read(bucket, layout).pointer
     if present is None or not present.unpurged:
         return Purged(0, 0)
     chain = (*present.unpurged, present.id)
-    urls = _differing(bucket, chain)
+    urls = _differing(bucket, chain, layout)
     try:
         if urls:
             for send in purgers:
@@ -115,19 +117,22 @@ def purge(bucket: Bucket, purgers: Sequence[Purger]) -> Purged:
             f"{present.id[:12]} is current, but not everything was purged: {failure}; "
             "the next run tries again"
         ) from None
-    _record(bucket, present.unpurged)
+    _record(bucket, present.unpurged, layout)
     return Purged(len(urls), len(present.unpurged))
 
 
-def _differing(bucket: Bucket, chain: Sequence[str]) -> list[str]:
+def _differing(bucket: Bucket, chain: Sequence[str], layout: str) -> list[str]:
     """Return the URLs that differ between releases that were current one after the
     other, each once.
     """
     chunks: dict[str, bytes] = {}
     manifests = []
     for id in chain:
-        release = released.published(bucket, id)
-        manifests.append(released.lines(bucket, release, chunks).files)
+        if layout == pointer.SITE:
+            manifests.append(site_layout.lines(bucket, id).files)
+        else:
+            release = released.published(bucket, id)
+            manifests.append(released.lines(bucket, release, chunks).files)
     urls = set()
     for old, new in pairwise(manifests):
         for path in old.keys() | new.keys():
@@ -137,13 +142,13 @@ def _differing(bucket: Bucket, chain: Sequence[str]) -> list[str]:
     return sorted(urls)
 
 
-def _record(bucket: Bucket, done: tuple[str, ...]) -> None:
+def _record(bucket: Bucket, done: tuple[str, ...], layout: str) -> None:
     """Take the releases whose URLs are purged from the pointer's list.
 
     Where another run has done so, or has purged more, there is nothing to take.
     """
     while True:
-        read = pointer.read(bucket)
+        read = pointer.read(bucket, layout)
         present = read.pointer
         if present is None or present.unpurged[: len(done)] != done:
             return

@@ -103,6 +103,11 @@ def prune(bucket: Bucket, keep: int) -> Pruned:
             item.key.split("/")[1]: item.modified
             for item in bucket.listing(layout.RELEASES)
         }
+        if present.id not in sent:
+            raise Failure(
+                f"{bucket.where}: the store does not list the current release, so nothing "
+                "is deleted by its listing; look at it, or run it again later"
+            )
         newest = sorted(sent, key=lambda id: (sent[id], id), reverse=True)
         spared = {*newest[:keep], *_spared(present, now)}
         spared |= {id for id in sent if now - sent[id] < SPARED}

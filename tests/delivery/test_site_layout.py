@@ -1,0 +1,153 @@
+"""`--layout site`: the files of the current release under their own paths."""
+
+from pathlib import Path
+
+import obstore
+import orjson
+import pytest
+
+from delivered import current, folder, memory, release
+from releases import manifest, shopwindow, tree
+from shopwindow.delivery import pointer
+from shopwindow.delivery.bucket import Body, Bucket, Headers
+from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import publish
+from shopwindow.delivery.purging import purge
+from shopwindow.delivery.site_layout import manifest_key, publish_site
+from shopwindow.problems import Failure
+
+
+@pytest.fixture(params=["memory", "file"])
+def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Bucket:
+    """A target of each sort that needs no server."""
+    return memory() if request.param == "memory" else folder(tmp_path / "target")
+
+
+def files(bucket: Bucket) -> dict[str, bytes]:
+    """What a static host serves: everything but what publishers keep for themselves."""
+    keys = [listed.key for listed in bucket.listing("") if not listed.key.startswith(("manifests/", "current.json"))]
+    stored = {key: bucket.read(key) for key in keys}
+    return {key: each.data for key, each in stored.items() if each is not None}
+
+
+def of_release(work: Path, id: str) -> dict[str, bytes]:
+    return tree(work / "dist/releases" / id / "files")
+
+
+class Dying:
+    """A target whose publisher dies after so many files."""
+
+    def __init__(self, bucket: Bucket, number: int) -> None:
+        self._bucket, self.number = bucket, number
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._bucket, name)
+
+    def overwrite(self, key: str, body: Body, headers: Headers) -> None:
+        if self.number == 0:
+            raise KeyboardInterrupt
+        self.number -= 1
+        self._bucket.overwrite(key, body, headers)
+
+
+def test_a_site_has_the_files_of_a_release_at_their_paths(bucket: Bucket, tmp_path: Path) -> None:
+    id = release(tmp_path)
+    done = publish_site(outgoing(tmp_path / "dist"), bucket)
+    assert files(bucket) == of_release(tmp_path, id)
+    assert (done.sent, done.activated) == (len(files(bucket)), True)
+    assert (current(bucket)["id"], current(bucket)["layout"]) == (id, "site")
+
+
+def test_files_of_a_site_have_their_media_type_and_lifetime(tmp_path: Path) -> None:
+    bucket = memory()
+    id = release(tmp_path)
+    publish_site(outgoing(tmp_path / "dist"), bucket)
+    for entry in manifest(tmp_path / "dist/releases" / id)["files"]:
+        attributes = obstore.get(bucket._store, bucket._prefix + entry["path"]).attributes
+        sent = (attributes["Content-Type"], attributes["Cache-Control"])
+        assert sent == (entry["mediaType"], f"max-age={entry['lifetime']}")
+
+
+def test_only_changed_files_are_sent_and_the_pointer_comes_last(bucket: Bucket, tmp_path: Path) -> None:
+    first = release(tmp_path)
+    publish_site(outgoing(tmp_path / "dist"), bucket)
+    second = release(tmp_path, "Second")
+    before, after = of_release(tmp_path, first), of_release(tmp_path, second)
+    changed = [path for path in after if after[path] != before.get(path)]
+    with pytest.raises(KeyboardInterrupt):
+        publish_site(outgoing(tmp_path / "dist"), Dying(bucket, len(changed) - 1))  # type: ignore[arg-type] # all else is the same
+    assert (current(bucket)["id"], current(bucket)["begun"]) == (first, [second])
+    done = publish_site(outgoing(tmp_path / "dist"), bucket, force=True)
+    assert (done.sent, 0 < len(changed) < len(after) / 2) == (len(changed), True)
+    assert files(bucket) == after
+    assert current(bucket)["id"] == second
+    assert bucket.read(manifest_key(first)) is None
+    assert publish_site(outgoing(tmp_path / "dist"), bucket).sent == 0
+
+
+def test_after_a_killed_run_another_release_leaves_nothing_of_it(bucket: Bucket, tmp_path: Path) -> None:
+    first = release(tmp_path)
+    publish_site(outgoing(tmp_path / "dist"), bucket)
+    release(tmp_path, "Second")
+    with pytest.raises(KeyboardInterrupt):
+        publish_site(outgoing(tmp_path / "dist"), Dying(bucket, 2))  # type: ignore[arg-type] # all else is the same
+    assert files(bucket) != of_release(tmp_path, first)
+    release(tmp_path, "First")  # as if it was never changed
+    publish_site(outgoing(tmp_path / "dist"), bucket, force=True)
+    assert files(bucket) == of_release(tmp_path, first)
+    assert "begun" not in current(bucket)
+
+
+def test_files_that_a_release_lacks_are_deleted(bucket: Bucket, tmp_path: Path) -> None:
+    release(tmp_path)
+    publish_site(outgoing(tmp_path / "dist"), bucket)
+    id = release(tmp_path, "Second")
+    path = tmp_path / "dist/current/manifest.json"
+    listed = orjson.loads(path.read_bytes())
+    gone = listed["files"][0]["path"]
+    going = outgoing(tmp_path / "dist")
+    del going.lines.files[gone]  # type: ignore[attr-defined] # a dict
+    publish_site(going, bucket)
+    assert files(bucket).keys() == of_release(tmp_path, id).keys() - {gone}
+
+
+def test_while_another_publisher_is_at_work_nothing_is_sent(bucket: Bucket, tmp_path: Path) -> None:
+    release(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        publish_site(outgoing(tmp_path / "dist"), Dying(bucket, 0))  # type: ignore[arg-type] # all else is the same
+    with pytest.raises(Failure, match=r"somebody has been publishing since .*, or with --force where it was killed"):
+        publish_site(outgoing(tmp_path / "dist"), bucket)
+    assert files(bucket) == {}
+
+
+def test_one_layout_is_not_published_over_the_other(bucket: Bucket, tmp_path: Path) -> None:
+    release(tmp_path)
+    publish_site(outgoing(tmp_path / "dist"), bucket)
+    with pytest.raises(Failure, match="was published in another layout; say --layout site, or publish to another"):
+        publish(outgoing(tmp_path / "dist"), bucket)
+    other = memory()
+    publish(outgoing(tmp_path / "dist"), other)
+    with pytest.raises(Failure, match="was published in another layout; leave --layout site out"):
+        publish_site(outgoing(tmp_path / "dist"), other)
+
+
+def test_a_site_is_purged_too(bucket: Bucket, tmp_path: Path) -> None:
+    ids = []
+    for name in ("First", "Second"):
+        ids.append(release(tmp_path, name))
+        publish_site(outgoing(tmp_path / "dist"), bucket, purges=True)
+    first, second = ({e["url"]: e for e in manifest(tmp_path / "dist/releases" / id)["files"]} for id in ids)
+    sent: list[str] = []
+    purge(bucket, [sent.extend], pointer.SITE)
+    assert sent == sorted(url for url in second if first.get(url) != second[url])
+    assert "unpurged" not in current(bucket)
+
+
+def test_the_command_has_no_other_actions_for_a_site(tmp_path: Path) -> None:
+    address = f"file://{tmp_path}/target"
+    id = release(tmp_path)
+    ran = shopwindow("publish", address, "--layout", "site", "--out", tmp_path / "dist")
+    assert (ran.status, ran.out.endswith(", current\n"), " files sent, " in ran.out) == (0, True, True)
+    assert files(folder(tmp_path / "target")) == of_release(tmp_path, id)
+    ran = shopwindow("publish", address, "--layout", "site", "--rollback")
+    assert (ran.status, "--layout site has only the current files" in ran.err) == (2, True)
