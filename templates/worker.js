@@ -15,14 +15,14 @@
 const RULES = {{ table }};
 
 export default {
-  async fetch(request, env, context) {
-    return (await answerOfEdge(request, env, context)) ?? answerOfService(request, env);
+  async fetch(request, env) {
+    return (await answerOfEdge(request, env)) ?? answerOfService(request, env);
   },
 };
 
 // The answer to a request where the edge has one: a file, or a refusal. The others are the service's: it reads every
 // spelling, and knows which origins may read, that files have no dates, and which bodies it refuses.
-async function answerOfEdge(request, env, context) {
+async function answerOfEdge(request, env) {
   const { headers, method } = request;
   if (method !== "GET" && method !== "HEAD") return null;
   if (isOnOrderHost(request) || NOT_OURS.some((name) => headers.has(name))) return null;
@@ -34,7 +34,7 @@ async function answerOfEdge(request, env, context) {
   if (!file) return null;
 
   const name = `${file.stem.replaceAll(RULES.application, application)}.${format}`;
-  const body = await contentOf(env, context, name);
+  const body = await contentOf(env, name);
   return body && fileAnswer(request, body, format, file.cacheControl);
 }
 
@@ -138,10 +138,10 @@ function refusal(headers, { status, bodies }) {
 // -- the store ------------------------------------------------------------------------------------------------------
 
 // The bytes of a release's file; null: there is none, or nobody can say. Then the service answers.
-async function contentOf(env, context, path) {
+async function contentOf(env, path) {
   try {
     if (env.LAYOUT !== "published") return await stored(env, path);
-    const digest = (await digestsOf(env, context)).get(path);
+    const digest = (await digestsOf(env)).get(path);
     return digest ? await stored(env, objectOf(digest)) : null;
   } catch (error) {
     console.error(`${path} cannot be read from the store: ${error}`);
@@ -154,8 +154,8 @@ async function stored(env, name, range) {
   const key = (env.PREFIX ?? "") + name;
   const isUrl = typeof env.STORE === "string";
   if (!isUrl && !env.STORE.fetch) {
-    const found = await env.STORE.get(key, range ? { range } : { type: "arrayBuffer" });
-    return found?.arrayBuffer ? found.arrayBuffer() : found; // R2 returns an object, KV the bytes
+    const object = await env.STORE.get(key, range ? { range } : { type: "arrayBuffer" });
+    return object?.arrayBuffer ? object.arrayBuffer() : object; // R2 has an object of its own, KV the bytes
   }
   const headers = range ? { Range: `bytes=${range.offset}-${range.offset + range.length - 1}` } : {};
   const answer = await (isUrl ? fetch(env.STORE + key, { headers }) : env.STORE.fetch(`http://store/${key}`, { headers }));
@@ -171,27 +171,29 @@ async function stored(env, name, range) {
 // -- what `shopwindow publish` writes -------------------------------------------------------------------------------
 
 const FORMAT = 1; // of releases/<id>/manifest.json
-const POINTER_SECONDS = 10; // an activation is noticed after as many seconds, and the pointer is read as rarely
+const POINTER_SECONDS = 10; // so old what is said to be current may be: an isolate reads the pointer no more often
 
-let release = null; // the current one, as long as this isolate lives: {id, digests, readAt}
+let release = null; // the one that was current at `readAt`, as long as this isolate lives: {id, digests, readAt}
 
-// Path → digest of the current release's files. Who has to wait for them are the first requests of an isolate: later
-// ones are answered from the release that was current, while one of them reads which is.
-async function digestsOf(env, context) {
+// Path → digest of the current release's files. One request waits while it reads which is current; the others go on
+// with the release that was, and so do all while the store does not say.
+async function digestsOf(env) {
   if (release === null) {
-    const id = await currentOf(env);
-    const digests = await digestsOfRelease(env, id);
-    release = { id, digests, readAt: Date.now() };
+    release = await releaseOf(env, await currentOf(env));
   } else if (Date.now() - release.readAt > POINTER_SECONDS * 1000) {
     release.readAt = Date.now();
-    context.waitUntil(follow(env).catch((error) => console.error(`the pointer cannot be followed: ${error}`)));
+    try {
+      const id = await currentOf(env);
+      if (id !== release.id) release = await releaseOf(env, id);
+    } catch (error) {
+      console.error(`which release is current cannot be read from the store: ${error}`);
+    }
   }
   return release.digests;
 }
 
-async function follow(env) {
-  const id = await currentOf(env);
-  if (id !== release.id) release = { id, digests: await digestsOfRelease(env, id), readAt: Date.now() };
+async function releaseOf(env, id) {
+  return { id, digests: await digestsOfRelease(env, id), readAt: Date.now() };
 }
 
 async function currentOf(env) {
