@@ -35,6 +35,7 @@ from shopwindow.content.records import MAX_UNPACKED_BYTES
 from shopwindow.content.remembered import RememberedFiles
 from shopwindow.content.retiring import Retirement, retirement
 from shopwindow.content.revision import commit_of, exported
+from shopwindow.content.rule_pages import Pages, by_name
 from shopwindow.content.schema import Schemas
 from shopwindow.content.uses import (
     Uses,
@@ -396,6 +397,11 @@ def calendar(
         raise Misuse("to", f"{end}: must be after {start or 'now'}")
     kinds = declared(interface, content).interface.kinds
     return calendar_of(documents, kinds, first, last)
+
+
+def rule_pages(interface: Interface) -> Pages:
+    """Return what there is to know about each rule, by its name."""
+    return by_name(interface.pages)
 
 
 def why(

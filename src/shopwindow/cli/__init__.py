@@ -17,6 +17,7 @@ COMMANDS = {
     "new": ("starter", "Begin a document: a file with what it needs."),
     "schemas": ("editor", "Write schemas for an editor."),
     "check": ("content", "Report everything that is wrong with the content."),
+    "rule": ("rule", "Say what a rule of check wants: a mistake and its fix."),
     "show": (
         "content",
         "Print what an app would get, from the content folder as it is.",

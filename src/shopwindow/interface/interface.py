@@ -15,6 +15,7 @@ from shopwindow.content.case import Case
 from shopwindow.content.collections import Collection
 from shopwindow.content.documents import Content
 from shopwindow.content.kinds import Kind
+from shopwindow.content.rule_pages import RulePage
 from shopwindow.content.rules import RuleFindings
 from shopwindow.content.schedule import Clock
 from shopwindow.interface.index import Index
@@ -47,6 +48,8 @@ class Interface:
     them: `prepare_process` calls the functions in ``prepare``, and the derivations in
     ``derived`` are computed from the release.
 
+    ``pages`` are those of the families' rules (content.rule_pages).
+
     ``schemas`` and ``templates`` are folders that are searched before the program's
     own. Templates are those of mails and of nginx. ``families`` are those that add a
     part to the schema of site.yaml, schemas/site/<family>.json in either folder.
@@ -69,6 +72,7 @@ class Interface:
     schemas: Traversable | None = None
     templates: Traversable | None = None
     collections: tuple[Collection, ...] = ()
+    pages: tuple[RulePage, ...] = ()
 
     def prepare_process(self) -> None:
         """Call every function of ``prepare``: once in a process, before it serves."""

@@ -1,0 +1,66 @@
+"""`rule`: what a rule wants and why, a mistake, and the fix."""
+
+import click
+
+from shopwindow import library
+from shopwindow.cli.steps import interface
+from shopwindow.content import rule_pages
+from shopwindow.content.rule_pages import RulePage
+from shopwindow.problems import Misuse, nearest
+
+NAME_WIDTH = 28
+"""Columns of a rule's name in the list: the longest has 27 characters."""
+
+EXAMPLE_INDENT = "    "
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "markdown"]),
+    default="text",
+    show_default=True,
+    help="For a terminal, or as Markdown: all pages make docs/editors/rules.md.",
+)
+def rule(name: str | None, form: str) -> None:
+    """Say what a rule of `check` wants and why, with a mistake and its fix.
+
+    NAME is the rule's, such as time.order; without it, all rules are listed.
+    """
+    pages = library.rule_pages(interface())
+    if name is None:
+        shown = rule_pages.document(pages) if form == "markdown" else _list(pages)
+    elif name in pages:
+        page = pages[name]
+        shown = rule_pages.markdown(page, "#") if form == "markdown" else _page(page)
+    else:
+        close = nearest(name, pages)
+        meant = f"; did you mean {close}?" if close else ""
+        raise Misuse(
+            "", f"no rule is called {name!r}{meant} `shopwindow rule` lists all"
+        )
+    click.echo(shown.rstrip("\n"))
+
+
+def _list(pages: rule_pages.Pages) -> str:
+    return "\n".join(
+        f"{page.name:<{NAME_WIDTH}}{page.title}" for page in pages.values()
+    )
+
+
+def _page(page: RulePage) -> str:
+    """Return a page for a terminal: the name, why, the mistake and the fix."""
+    parts = [f"{click.style(page.name, bold=True)}: {page.title}."]
+    parts += click.wrap_text(page.why, 80).splitlines()
+    if page.wrong or page.right:
+        where = f" in {page.path}" if page.path else ""
+        for word, text, color in (
+            ("Wrong", page.wrong, "red"),
+            ("Right", page.right, "green"),
+        ):
+            parts += ["", f"{word}{where}:" if text else f"{word}{where}: without it"]
+            lines = text.rstrip().splitlines()
+            parts += [click.style(EXAMPLE_INDENT + line, fg=color) for line in lines]
+    return "\n".join(parts)
