@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
 from checkout import ROOT
-from shopwindow.cli import report
+from shopwindow.cli import report, terminal
 from shopwindow.content.editing import Edit
 from shopwindow.content.fixing import Fix
 from shopwindow.problems import Level, Place, Problem, nearest, pointer_text, sentence
@@ -114,36 +115,45 @@ def test_what_is_not_listed_is_counted_in_every_format(more: report.More, words:
 
 def excerpt(folder: Path, content: str | bytes, place: Place, path: str = "a.yaml") -> list[str]:
     (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
-    first, *lines = report.lines([problem(place=place, path=path)], folder, excerpts=True).split("\n")
-    assert first == f"{folder}/{path}:{place.line}:{place.column}: something"
-    return lines
+    first, *lines = laid_out([problem(place=place, path=path)], folder)
+    assert first.startswith(f"{folder}/{path}:{place.line}:{place.column}: error ")
+    return [line for line in lines if " | " in line]
+
+
+def laid_out(problems: list[Problem], folder: Path) -> list[str]:
+    """The lines of the layout, without colors, in a terminal of 80 columns."""
+    return re.sub("\x1b[^m]*m", "", terminal.layout(problems, folder, width=80)).split("\n")
 
 
 EXCERPTS: list[tuple[str, Place, list[str]]] = [
-    ("a: b\nc: word\n", Place(2, 4, 2, 8), ["     2 | c: word", "       |    ^^^^"]),
-    ("c: word", Place(1, 1, 1, 2), ["     1 | c: word", "       | ^"]),
+    ("a: b\nc: word\n", Place(2, 4, 2, 8), ["        2 | c: word", "          |    ^^^^"]),
+    ("c: word", Place(1, 1, 1, 2), ["        1 | c: word", "          | ^"]),
     # an empty value stands behind the colon
-    ("c:\n", Place(1, 3, 1, 3), ["     1 | c:", "       |   ^"]),
+    ("c:\n", Place(1, 3, 1, 3), ["        1 | c:", "          |   ^"]),
     # a value of several lines: to the end of the first
-    ("c: [a,\n  b]\n", Place(1, 4, 2, 5), ["     1 | c: [a,", "       |    ^^^"]),
+    ("c: [a,\n  b]\n", Place(1, 4, 2, 5), ["        1 | c: [a,", "          |    ^^^"]),
     # a tab is as wide as it is above; wide characters take two columns, combining ones none
-    ("\tc:\tword", Place(1, 5, 1, 9), ["     1 | \tc:\tword", "       | \t  \t^^^^"]),
-    ("c: 値段 word", Place(1, 7, 1, 11), ["     1 | c: 値段 word", "       |         ^^^^"]),
-    ("c: 値段", Place(1, 4, 1, 6), ["     1 | c: 値段", "       |    ^^^^"]),
-    ("c: e\u0301é 🎁 x", Place(1, 10, 1, 11), ["     1 | c: e\u0301é 🎁 x", "       |          ^"]),
+    ("\tc:\tword", Place(1, 5, 1, 9), ["        1 | \tc:\tword", "          | \t  \t^^^^"]),
+    ("c: 値段 word", Place(1, 7, 1, 11), ["        1 | c: 値段 word", "          |         ^^^^"]),
+    ("c: 値段", Place(1, 4, 1, 6), ["        1 | c: 値段", "          |    ^^^^"]),
+    ("c: e\u0301é 🎁 x", Place(1, 10, 1, 11), ["        1 | c: e\u0301é 🎁 x", "          |          ^"]),
     # what would move the cursor is not printed
-    ("c: a\x1b[31mb\x00 word", Place(1, 13, 1, 17), ["     1 | c: a�[31mb� word", "       |             ^^^^"]),
-    ("\ufeffc: word\r\nd: e\r\n", Place(1, 4, 1, 8), ["     1 | c: word", "       |    ^^^^"]),
-    ("a: b\r\nc: word\r\n", Place(2, 4, 2, 8), ["     2 | c: word", "       |    ^^^^"]),
-    ("a: b\rc: word\r", Place(2, 4, 2, 8), ["     2 | c: word", "       |    ^^^^"]),
+    ("c: a\x1b[31mb\x00 word", Place(1, 13, 1, 17), ["        1 | c: a�[31mb� word", "          |             ^^^^"]),
+    ("\ufeffc: word\r\nd: e\r\n", Place(1, 4, 1, 8), ["        1 | c: word", "          |    ^^^^"]),
+    ("a: b\r\nc: word\r\n", Place(2, 4, 2, 8), ["        2 | c: word", "          |    ^^^^"]),
+    ("a: b\rc: word\r", Place(2, 4, 2, 8), ["        2 | c: word", "          |    ^^^^"]),
     # of a long line the part around the place
-    ("x" * 500, Place(1, 1, 1, 501), ["     1 | " + "x" * 120 + "…", "       | " + "^" * 120]),
+    ("x" * 500, Place(1, 1, 1, 501), ["        1 | " + "x" * 66 + "…", "          | " + "^" * 66]),
     (
         "x" * 200 + "word" + "y" * 200,
         Place(1, 201, 1, 205),
-        ["     1 | …" + "x" * 60 + "word" + "y" * 56 + "…", "       |  " + " " * 60 + "^^^^"],
+        ["        1 | …" + "x" * 33 + "word" + "y" * 29 + "…", "          |  " + " " * 33 + "^^^^"],
     ),
-    ("x" * 200 + "word", Place(1, 201, 1, 205), ["     1 | …" + "x" * 60 + "word", "       |  " + " " * 60 + "^^^^"]),
+    (
+        "x" * 200 + "word",
+        Place(1, 201, 1, 205),
+        ["        1 | …" + "x" * 33 + "word", "          |  " + " " * 33 + "^^^^"],
+    ),
     # a file that has changed since
     ("c: word", Place(2, 1, 2, 2), []),
     ("c: word", Place(1, 99, 1, 100), []),
@@ -160,20 +170,20 @@ def test_an_excerpt_shows_the_line_and_a_caret_below_the_place(
 
 def test_a_byte_that_is_not_utf_8_is_shown_as_one_character(tmp_path: Path) -> None:
     assert excerpt(tmp_path, "é: caf".encode() + b"\xe9 x", Place(1, 7, 1, 8)) == [
-        "     1 | é: caf� x",
-        "       |       ^",
+        "        1 | é: caf� x",
+        "          |       ^",
     ]
 
 
 def test_the_lines_of_a_feed_end_with_a_line_feed_alone(tmp_path: Path) -> None:
     assert excerpt(tmp_path, '{"a":\r1}\n{"b": 2}\n', Place(2, 7, 2, 8), "a.jsonl") == [
-        '     2 | {"b": 2}',
-        "       |       ^",
+        '        2 | {"b": 2}',
+        "          |       ^",
     ]
 
 
 def test_a_file_that_is_not_there_has_no_excerpt(tmp_path: Path) -> None:
-    assert report.lines([problem(place=Place(1, 1, 1, 2))], tmp_path, excerpts=True).count("\n") == 0
+    assert not any(" | " in line for line in laid_out([problem(place=Place(1, 1, 1, 2))], tmp_path))
 
 
 def test_of_a_huge_line_only_the_beginning_is_read(tmp_path: Path) -> None:
@@ -185,11 +195,11 @@ def test_of_a_huge_line_only_the_beginning_is_read(tmp_path: Path) -> None:
         problem(place=Place(1, 2**29, 1, 2**29 + 1)),
         problem(place=Place(9, 1, 9, 2)),
     ]
-    lines = report.lines(told, tmp_path, excerpts=True).split("\n")
+    lines = laid_out(told, tmp_path)
     shown, caret = lines[1:3]
     assert [line for line in lines if " | " in line] == [shown, caret]
-    assert shown.startswith("     1 | c: word�")
-    assert caret == "       |    ^^^^"
+    assert shown.startswith("        1 | c: word�")
+    assert caret == "          |    ^^^^"
 
 
 @given(
@@ -198,7 +208,8 @@ def test_of_a_huge_line_only_the_beginning_is_read(tmp_path: Path) -> None:
     st.integers(0, 400),
 )
 def test_any_excerpt_is_two_short_lines(line: str, column: int, length: int) -> None:
-    lines = report._excerpt(Place(1, column, 1, column + length), line)
+    colored = terminal._excerpt(Place(1, column, 1, column + length), line, "red", 80)
+    lines = [re.sub("\x1b[^m]*m", "", part) for part in colored]
     assert len(lines) in (0, 2)
     assert all(len(printed) <= 300 for printed in lines)
     assert all(char.isprintable() or char == "\t" for printed in lines for char in printed)

@@ -12,7 +12,7 @@ from jsonschema import Draft7Validator
 
 from releases import SAMPLE, shopwindow, tree
 from shopwindow import library
-from shopwindow.cli.report import lines
+from shopwindow.cli import report, terminal
 from shopwindow.editor.schemas import Association, associations
 from shopwindow.editor.vscode import SCHEMAS, SETTINGS
 from shopwindow.problems import Failure, Misuse
@@ -264,14 +264,14 @@ def test_the_problem_matcher_reads_what_check_prints(shop: Path) -> None:
     event.write_text(event.read_text().replace("finish: 2026-11-23 19:00", "finish: 7pm"))
     tasks = json.loads((shop / ".vscode/tasks.json").read_text())["tasks"]
     at_place, at_file = (re.compile(each["pattern"]["regexp"]) for each in tasks[0]["problemMatcher"])
-    for excerpts in (False, True):
-        problems = library.check(INTERFACE, shop / "content").problems
-        printed = lines(problems, Path("content"), excerpts=excerpts).splitlines()
+    problems = library.check(INTERFACE, shop / "content").problems
+    for printer in (report.text, terminal.layout):
+        printed = re.sub("\x1b[^m]*m", "", printer(problems, Path("content"))).splitlines()
         placed = [match.groups()[:3] for line in printed if (match := at_place.match(line))]
         whole = [match[1] for line in printed if (match := at_file.match(line)) and not at_place.match(line)]
         assert placed == [("content/events/windows-light-up.yaml", "11", "9")]
         assert whole == ["content/sight.yaml"]
-    assert [task["command"] for task in tasks] == ["shopwindow check", "shopwindow build"]
+    assert [task["command"] for task in tasks] == ["shopwindow check --format lines", "shopwindow build"]
 
 
 def test_a_content_folder_may_have_another_name(sample: Path) -> None:
@@ -281,7 +281,7 @@ def test_a_content_folder_may_have_another_name(sample: Path) -> None:
     tasks = json.loads((folder.parent / ".vscode/tasks.json").read_text())["tasks"]
     pattern = tasks[0]["problemMatcher"][0]["pattern"]["regexp"]
     assert settings["yaml.schemas"][f"./{SCHEMAS}/site.json"] == ["my.shop/site.yaml"]
-    assert tasks[0]["command"] == "shopwindow check --content my.shop"
+    assert tasks[0]["command"] == "shopwindow check --format lines --content my.shop"
     assert re.match(pattern, "my.shop/site.yaml:1:2: wrong")
     assert not re.match(pattern, "my-shop/site.yaml:1:2: wrong")
 

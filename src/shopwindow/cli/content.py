@@ -20,6 +20,7 @@ from shopwindow.cli.steps import (
     interface,
     print_placeholders,
     print_problems,
+    print_rules,
     print_soundness,
     progress_bar,
 )
@@ -48,10 +49,11 @@ from shopwindow.problems import Misuse
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json", "github", "sarif"]),
+    type=click.Choice(["text", "lines", "json", "github", "sarif"]),
     default="text",
     show_default=True,
-    help="How problems are printed: for people, as JSON, as GitHub's annotations, or as SARIF.",
+    help="How problems are printed: for people (on a terminal with colors), a line each, as JSON, as "
+    "GitHub's annotations, or as SARIF.",
 )
 @click.option(
     "--fix",
@@ -128,8 +130,10 @@ def check(
         checked = checked_now(steps=progress_bar)
     print_problems(checked, folder, form)
     if checked.problems:
+        if form in ("text", "lines"):
+            print_rules(checked)
         sys.exit(PROBLEMS)
-    if form in ("text", "github"):
+    if form in ("text", "lines", "github"):
         print_placeholders(checked, content)
         print_soundness(checked, content)
     if strict and checked.warnings:

@@ -8,7 +8,6 @@ a problem is about, with carets below the place.
 
 import json
 import os
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from shopwindow.content.fixing import Fix
+from shopwindow.content.rule_pages import Pages, markdown
 from shopwindow.problems import (
     Level,
     Place,
@@ -30,17 +30,6 @@ MAX_ANNOTATIONS = 10
 """GitHub shows this many errors of one step as annotations, as many warnings and as many
 notices, and drops the rest silently.
 """
-
-EXCERPT_LENGTH = 120
-"""Characters of a line that are shown around a place."""
-
-MAX_REPORT_LINE = 1024 * 1024
-"""Characters of a line that is read for an excerpt; a file with a longer one gets no
-more.
-"""
-
-UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
-"""Stands for a character that a terminal might obey."""
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -69,8 +58,8 @@ class More:
 
     def __str__(self) -> str:
         least = "at least " * self.at_least
-        unlisted = [f"{least}{_number(self.count, 'more problem')}"] * bool(self.count)
-        unlisted += [_number(self.warnings, "more warning")] * bool(self.warnings)
+        unlisted = [f"{least}{number(self.count, 'more problem')}"] * bool(self.count)
+        unlisted += [number(self.warnings, "more warning")] * bool(self.warnings)
         return f"and {' and '.join(unlisted)}; --max-problems N lists N of them"
 
 
@@ -81,8 +70,10 @@ Fixes = Mapping[Problem, Fix]
 
 NO_FIXES: Fixes = {}
 
+NO_PAGES: Pages = {}
 
-def _number(count: int, noun: str, plural: str = "s") -> str:
+
+def number(count: int, noun: str, plural: str = "s") -> str:
     return f"{count:,} {noun}{plural * (count != 1)}"
 
 
@@ -92,8 +83,8 @@ def summary(problems: Sequence[Problem], more: More = NO_MORE) -> str:
     errors = listed[Level.ERROR] + more.count
     warnings = listed[Level.WARNING] + more.warnings
     least = "at least " * more.at_least
-    counts = f"{least}{_number(errors, 'problem')}" if errors else "no problems"
-    return f"{counts}, {_number(warnings, 'warning')}" if warnings else counts
+    counts = f"{least}{number(errors, 'problem')}" if errors else "no problems"
+    return f"{counts}, {number(warnings, 'warning')}" if warnings else counts
 
 
 def _marked(problem: Problem) -> str:
@@ -102,104 +93,16 @@ def _marked(problem: Problem) -> str:
     return f"{mark}{sentence(problem)}"
 
 
-def lines(
-    problems: Sequence[Problem],
-    root: Path,
-    more: More = NO_MORE,
-    fixes: Fixes = NO_FIXES,
-    *,
-    excerpts: bool,
-) -> str:
-    """Return a line for each problem; with ``excerpts`` also the line that it is about,
-    carets below the place, and its fix.
-    """
-    sources = _sources(problems, root) if excerpts else {}
-    printed = []
-    for problem in problems:
-        printed.append(f"{where(problem, root)}: {_marked(problem)}")
-        if place := problem.place:
-            line = sources.get((problem.path, place.line))
-            if line is not None:
-                printed += _excerpt(place, line)
-        if excerpts and problem in fixes:
-            printed.append(f"       = fix: {one_line(fixes[problem].title)}")
-    if more:
-        printed.append(str(more))
-    if excerpts and fixes:
-        printed.append(f"check --fix writes {_number(len(fixes), 'fix', 'es')}")
-    return "\n".join(printed)
-
-
-def _sources(problems: Sequence[Problem], root: Path) -> dict[tuple[str, int], str]:
-    """Return the lines that problems are about, by path and number.
-
-    Each file is read once, and only as far as needed. One that cannot be read has no
-    lines.
-    """
-    wanted: dict[str, set[int]] = {}
-    for problem in problems:
-        if problem.place:
-            wanted.setdefault(problem.path, set()).add(problem.place.line)
-    lines: dict[tuple[str, int], str] = {}
-    for path, numbers in wanted.items():
-        ends = "\n" if path.endswith(".jsonl") else None
-        try:
-            with open(
-                root / path, encoding="utf-8-sig", errors="replace", newline=ends
-            ) as file:
-                for number in range(1, max(numbers) + 1):
-                    line = file.readline(MAX_REPORT_LINE)
-                    if line and number in numbers:
-                        lines[path, number] = line.rstrip("\r\n")
-                    if not line or len(line) == MAX_REPORT_LINE:
-                        break
-        except OSError:
-            continue
-    return lines
-
-
-def _excerpt(place: Place, line: str) -> list[str]:
-    """Return the part of a line around a place, and a line of carets below it."""
-    last = place.end_column - 1 if place.end_line == place.line else len(line.rstrip())
-    first = place.column - 1
-    if first > len(line):  # the line was cut, or is another by now
-        return []
-    start = max(0, first - EXCERPT_LENGTH // 2)
-    end = min(len(line), start + EXCERPT_LENGTH)
-    before, after = "…" * (start > 0), "…" * (end < len(line))
-    blanks = " " * len(before) + "".join(
-        "\t" if char == "\t" else " " * _width(char) for char in line[start:first]
-    )
-    carets = "^" * max(1, sum(map(_width, line[first : min(last, end)])))
-    number = f"{place.line:>6} | "
-    shown = "".join(
-        char if char.isprintable() or char == "\t" else UNPRINTABLE
-        for char in line[start:end]
-    )
-    return [
-        number + before + shown + after,
-        " " * (len(number) - 2) + "| " + blanks + carets,
-    ]
-
-
-def _width(char: str) -> int:
-    """Return how many columns of a terminal a character takes (UAX #11)."""
-    if not char.isprintable():
-        return 1  # UNPRINTABLE stands for it
-    if unicodedata.combining(char):
-        return 0
-    is_wide = unicodedata.east_asian_width(char) in "WF"
-    return 2 if is_wide else 1
-
-
 def text(
     problems: Sequence[Problem],
     root: Path,
     more: More = NO_MORE,
     fixes: Fixes = NO_FIXES,
+    pages: Pages = NO_PAGES,
 ) -> str:
     """Return a line for each problem."""
-    return lines(problems, root, more, excerpts=False)
+    printed = [f"{where(problem, root)}: {_marked(problem)}" for problem in problems]
+    return "\n".join([*printed, *([str(more)] if more else [])])
 
 
 def as_json(
@@ -207,6 +110,7 @@ def as_json(
     root: Path,
     more: More = NO_MORE,
     fixes: Fixes = NO_FIXES,
+    pages: Pages = NO_PAGES,
 ) -> str:
     """Return `{"problems": […]}`: lines and columns count from 1, and the end is
     exclusive. `level` tells warnings from problems; `fix` is null where none is certain.
@@ -271,6 +175,7 @@ def github(
     root: Path,
     more: More = NO_MORE,
     fixes: Fixes = NO_FIXES,
+    pages: Pages = NO_PAGES,
 ) -> str:
     """Return workflow commands for annotations: the first ten of each level, then how
     many more there are, as notices: those take no warning's place.
@@ -284,7 +189,7 @@ def github(
             _annotation(problem, root) for problem in of_level[:MAX_ANNOTATIONS]
         ]
         if rest := of_level[MAX_ANNOTATIONS:]:
-            count = _number(len(rest), f"more {noun}")
+            count = number(len(rest), f"more {noun}")
             printed.append(f"::notice title=shopwindow::{count}: see this step's log")
             printed.append(text(rest, root))
     if more:
@@ -326,6 +231,7 @@ def sarif(
     root: Path,
     more: More = NO_MORE,
     fixes: Fixes = NO_FIXES,
+    pages: Pages = NO_PAGES,
 ) -> str:
     """Return a log of SARIF 2.1.0, for code scanning."""
     from importlib.metadata import version
@@ -334,10 +240,7 @@ def sarif(
     driver = {
         "name": "shopwindow",
         "version": version("shopwindow"),
-        "rules": [
-            {"id": rule, "shortDescription": {"text": f"Content check {rule}"}}
-            for rule in rules
-        ],
+        "rules": [_rule(rule, pages) for rule in rules],
     }
     run: dict[str, Any] = {
         "tool": {"driver": driver},
@@ -355,6 +258,15 @@ def sarif(
         run["invocations"] = [invocation]
     log = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, ensure_ascii=False, indent=1)
+
+
+def _rule(name: str, pages: Pages) -> dict[str, Any]:
+    """Return a rule with its page, which code scanning shows beside its results."""
+    page = pages.get(name)
+    if page is None:
+        return {"id": name, "shortDescription": {"text": f"Content check {name}"}}
+    help = {"text": f"{page.title}. {page.why}", "markdown": markdown(page)}
+    return {"id": name, "shortDescription": {"text": page.title}, "help": help}
 
 
 def _result(
@@ -397,6 +309,7 @@ def _region(place: Place) -> dict[str, int]:
 
 REPORT_FORMATS: dict[str, Callable[..., str]] = {
     "text": text,
+    "lines": text,
     "json": as_json,
     "github": github,
     "sarif": sarif,

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from shopwindow import library
-from shopwindow.cli import report
+from shopwindow.cli import report, terminal
 from shopwindow.content.check import MAX_PROBLEMS, Checked
 from shopwindow.content.documents import Documents
 from shopwindow.content.mending import fixes_of
@@ -25,6 +25,9 @@ DEFAULT_DATABASE = "sqlite:///store/shopwindow.sqlite"
 
 LISTED_WARNINGS = 10
 """Warnings that a build prints: what it did has to stand on the same screen."""
+
+LISTED_RULES = 5
+"""Rules that are named below a list of problems: they fit on a line of 80."""
 
 REDRAW_SECONDS = 0.1
 """Between two drawings of a progress bar: often enough to look like motion."""
@@ -205,14 +208,29 @@ def print_problems(checked: Checked, root: Path, form: str) -> None:
     """
     problems, more = _reported(checked)
     fixes = fixes_of(root, checked)
-    if form == "text" and sys.stdout.isatty():
-        printed = report.lines(problems, root, more, fixes, excerpts=True)
-    else:
-        printed = report.REPORT_FORMATS[form](problems, root, more, fixes)
+    pages = library.rule_pages(interface())
+    print_as = report.REPORT_FORMATS[form]
+    if form == "text" and terminal.is_used(sys.stdout):
+        print_as = terminal.layout
+    printed = print_as(problems, root, more, fixes, pages)
     if printed:
         click.echo(printed)
-    if checked.problems and form == "text":
+    if checked.problems and form in ("text", "lines"):
         click.echo(summary(checked), err=True)
+
+
+def print_rules(checked: Checked) -> None:
+    """Name the rules that were broken, which the command `rule` explains.
+
+    On a terminal each problem names its own.
+    """
+    pages = library.rule_pages(interface())
+    broken = dict.fromkeys(one.rule for one in checked.problems if one.rule in pages)
+    if terminal.is_used(sys.stdout) or not broken:
+        return
+    first, others = list(broken)[:LISTED_RULES], len(broken) - LISTED_RULES
+    names = ", ".join(first) + f" and {others} more" * (others > 0)
+    click.echo(f"`shopwindow rule NAME` explains {names}", err=True)
 
 
 def summary(checked: Checked) -> str:

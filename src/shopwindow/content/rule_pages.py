@@ -300,6 +300,21 @@ PAGES = (
         "The value is one that may not stand here",
         "The message says what is allowed.",
     ),
+    _Y(
+        "schema.contains",
+        "The list lacks an entry that it must have",
+        "The message describes it.",
+    ),
+    _Y(
+        "schema.minContains",
+        "The list has too few entries of a sort",
+        "The message describes them.",
+    ),
+    _Y(
+        "schema.maxContains",
+        "The list has too many entries of a sort",
+        "The message describes them.",
+    ),
     _Y("schema.false", "Nothing may stand here", "Delete it."),
     _Y(
         "schema.other",

@@ -107,11 +107,12 @@ def _tasks(content: str) -> dict[str, Any]:
     matchers = [_matcher(pattern, content) for pattern in (at_place, at_file)]
     option = "" if content == USUAL_CONTENT else f" --content {shlex.quote(content)}"
     groups = {"check": "test", "build": "build"}
+    lines = {"check": " --format lines"}
     tasks = [
         {
             "label": f"shopwindow {command}",
             "type": "shell",
-            "command": f"shopwindow {command}{option}",
+            "command": f"shopwindow {command}{lines.get(command, '')}{option}",
             "group": {"kind": group, "isDefault": True},
             "presentation": {"reveal": "silent", "revealProblems": "onProblem"},
             "problemMatcher": matchers,
