@@ -42,6 +42,7 @@ from shopwindow.preview.pages import (
     offers,
     problems,
     releases,
+    rules,
     stores,
 )
 from shopwindow.preview.templates import environment
@@ -96,6 +97,8 @@ PAGES = (
 
 PARTS: tuple[tuple[str, PageOf], ...] = (
     ("/problems/fix", fixes.page),
+    ("/rules", rules.rules),
+    ("/rules/{name}", rules.page),
     ("/documents/{kind}", documents.listing),
     ("/documents/{kind}/{id:path}", documents.card),
 )

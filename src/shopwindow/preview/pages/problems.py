@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from shopwindow.content.rule_pages import by_name
 from shopwindow.preview.pages.fixes import id_of
 from shopwindow.preview.visit import Page, Visit
 from shopwindow.problems import Problem, sentence
@@ -15,7 +16,8 @@ class Shown:
     editor.
 
     ``fix``: what its fix does; empty where it has none, or nothing may be written.
-    ``id`` names it in the fix's form.
+    ``id`` names it in the fix's form. ``page``: the address of its rule's page; empty
+    in an export, or where there is none.
     """
 
     problem: Problem
@@ -24,6 +26,7 @@ class Shown:
     editor: str
     fix: str
     id: str
+    page: str
 
 
 def problems(visit: Visit) -> Page:
@@ -50,6 +53,7 @@ def problems(visit: Visit) -> Page:
 def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
     may_write = bool(visit.form_token)
     fixes = visit.workspace.fixes(visit.snapshot) if may_write else {}
+    pages = {} if visit.is_static else by_name(visit.snapshot.interface.pages)
     for problem in problems:
         line = problem.place.line if problem.place else 0
         column = problem.place.column if problem.place else 1
@@ -58,4 +62,5 @@ def _shown(visit: Visit, problems: Iterable[Problem]) -> Iterator[Shown]:
         editor = f"vscode://file{quote(str(file))}:{max(line, 1)}:{column}"
         title = fixes[problem].title if problem in fixes else ""
         id = id_of(problem)
-        yield Shown(problem, sentence(problem), lines, editor, title, id)
+        page = visit.link(f"/rules/{problem.rule}") if problem.rule in pages else ""
+        yield Shown(problem, sentence(problem), lines, editor, title, id, page)

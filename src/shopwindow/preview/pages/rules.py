@@ -1,0 +1,18 @@
+"""A rule's page: what it wants and why, a mistake, and the fix. Problems lead here."""
+
+from shopwindow.content.rule_pages import by_name
+from shopwindow.preview.visit import Page, Visit
+
+
+def rules(visit: Visit) -> Page:
+    """Return the page that lists all rules."""
+    pages = by_name(visit.snapshot.interface.pages)
+    return Page("rules.html", "Rules", {"rules": list(pages.values())})
+
+
+def page(visit: Visit) -> Page | None:
+    """Return the page of one rule; None where none is called so."""
+    rule = by_name(visit.snapshot.interface.pages).get(visit.values["name"])
+    if rule is None:
+        return None
+    return Page("rule.html", rule.name, {"rule": rule})
