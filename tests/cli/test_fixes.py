@@ -47,7 +47,7 @@ def test_what_is_certain_is_written_and_the_rest_is_reported(wrong: Path) -> Non
     fixed, *rest = ran.out.partition(f"{wrong}/{EVENT}:3:16: ")
     assert fixed == (f"{wrong}/{EVENT}:4:1: write name in place of nmae\n{wrong}/{EVENT}:6:8: write 2026-11-27 06:00\n")
     assert (ran.status, len(rest[1].splitlines())) == (1, 1), ran
-    assert ran.err == "2 fixes in 1 file written\n1 problem\n`shopwindow rule NAME` explains schema.type\n"
+    assert ran.err == "2 fixes in 1 file written\n1 problem\n`shopwindow rule NAME` explains reference\n"
     meant = before[EVENT].replace(b"nmae", b"name").replace(b"27/11/2026", b"2026-11-27")
     assert texts(wrong) == before | {EVENT: meant}
 

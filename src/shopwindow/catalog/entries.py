@@ -5,7 +5,7 @@ what its schema finds, so that rules may look at the parts that are sound; `Reco
 finds a part of a record in its file again, for the place of a problem.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -23,7 +23,7 @@ from shopwindow.content.characters import XML_TEXT, not_xml
 from shopwindow.content.feeds import FeedReport, Unstreamed
 from shopwindow.content.finding import Finding
 from shopwindow.content.kinds import Kind
-from shopwindow.content.lines import EXAMPLES, LineCause, LineFaults, cause
+from shopwindow.content.lines import EXAMPLES, Combination, LineCause, LineFaults, cause
 from shopwindow.content.listing import Source
 from shopwindow.content.records import FeedBlock
 from shopwindow.content.schema import Schemas
@@ -99,6 +99,7 @@ def entries_of(
         yield from _of_yaml(block.source, around, report)
         return
 
+    recognized: Counter[Combination] = Counter()
     kind = block.source.kind
     is_valid = around.schemas.checker(kind.schema)
     for line, text in lines:
@@ -114,8 +115,7 @@ def entries_of(
         findings: tuple[Finding, ...] = ()
         refused = not is_valid(value)
         if refused and (same := faults.of(kind.schema, value)):
-            for common in same.causes:
-                report.add_line(block.source.path, common)
+            recognized[same] += 1
             if same.lines > around.limit:
                 _lose(kind, report)
                 continue
@@ -130,6 +130,9 @@ def entries_of(
             if refused:
                 faults.learn(kind.name, kind.schema, value, findings)
         yield RecordEntry(block.source, value, line, text, None, findings)
+    for combination, count in recognized.items():
+        for common in combination.causes:
+            report.add_line(block.source.path, common, count=count)
 
 
 def _count_unreadable(

@@ -108,8 +108,9 @@ class FeedReport:
         cause: LineCause,
         problems: Iterable[Problem | None] = (),
         most: int = MAX_GROUPS,
+        count: int = 1,
     ) -> None:
-        """Count a line of a feed with what is wrong with it.
+        """Count lines of a feed with what is wrong with them: one, or ``count``.
 
         ``problems``: those of the line, if it is an example. Of more than ``most``
         causes the further ones are only counted, as problems.
@@ -117,11 +118,11 @@ class FeedReport:
         group = self.groups.get(cause)
         if group is None:
             if len(self.groups) >= most:
-                self.more += 1
+                self.more += count
                 return
             group = self.groups[cause] = LineGroup()
         group.problems += [problem for problem in problems if problem is not None]
-        group.lines[path] += 1
+        group.lines[path] += count
 
     def add_unlisted(self, absent: Absent, path: str, count: int = 1) -> None:
         """Count documents that name what is absent.

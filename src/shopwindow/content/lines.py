@@ -133,8 +133,8 @@ what of JSON is broken. The words hold no value of the editor's.
 """
 
 
-@dataclass
-class _Combination:
+@dataclass(eq=False)
+class Combination:
     """Faults that lines have together.
 
     ``unsound``: where rules must not look. ``accepts``: whether a line has no other
@@ -157,7 +157,7 @@ class LineFaults:
     def __init__(self, schemas: Schemas) -> None:
         self._schemas = schemas
         self._explained: Counter[tuple[str, frozenset[LineCause]]] = Counter()
-        self._combinations: dict[str, list[_Combination]] = {}
+        self._combinations: dict[str, list[Combination]] = {}
         self.explained = 0
         """How many lines were explained."""
         self.examples: Counter[LineCause] = Counter()
@@ -165,7 +165,7 @@ class LineFaults:
         self.absent: Counter[Absent] = Counter()
         """How many lines name what does not exist."""
 
-    def of(self, schema: str, value: Json) -> _Combination | None:
+    def of(self, schema: str, value: Json) -> Combination | None:
         """Return the faults of a line that is not valid, if they are known by now."""
         for combination in self._combinations.get(schema, ()):
             if combination.is_of(value):
@@ -193,7 +193,7 @@ class LineFaults:
 
     def _combination(
         self, schema: str, value: Json, faults: Mapping[LineCause, Finding]
-    ) -> _Combination | None:
+    ) -> Combination | None:
         def admits(some: Iterable[LineCause]) -> Callable[[Json], bool] | None:
             ways = [
                 (one.pointer, one.rule.removeprefix("schema."), one.detail)
@@ -210,7 +210,7 @@ class LineFaults:
             return None
         shown = tuple(one for one, finding in faults.items() if not finding.follows)
         unsound = tuple(_unsound(finding) for finding in faults.values())
-        return _Combination(shown, unsound, accepts, lacks_one)
+        return Combination(shown, unsound, accepts, lacks_one)
 
 
 def _unsound(finding: Finding) -> Finding:
