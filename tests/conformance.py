@@ -527,6 +527,17 @@ def sorted_promotions(query: str, **groups: list[Json]) -> Iterator[Case]:
     yield from read(f"v3/promotions/sorted{query}", {"sortedPromotions": found} if found else {}, "response", 600)
 
 
+NO_KEY = (
+    "x-svc-webservice-client-id: is missing, or holds no key that is in use; allowed: the API key of an application"
+)
+CHALLENGE = {"www-authenticate": 'ApiKey header="x-svc-webservice-client-id"'}
+
+
+def details_of(code: str, *details: str) -> list[str]:
+    """What `errorDetail` says: ``details``, or what is always said with a code."""
+    return list(details) or [NO_KEY if code == "no_key" else f"service: {CODES[code][2]}"]
+
+
 CODES = {  # status, errorCode, message
     "invalid": (400, 400, "The request is not valid"),
     "no_key": (401, 401, "The API key is missing or unknown"),
@@ -551,9 +562,10 @@ def refused(
 
 def error(code: str, target: str, *details: str, accept: str = JSON, sent: Mapping[str, str], **more: Any) -> Case:
     status, number, message = CODES[code]
-    value = {"errorCode": number, "message": message, "errorDetail": list(details) or [message], "success": False}
+    value = {"errorCode": number, "message": message, "errorDetail": details_of(code, *details), "success": False}
     body = json_bytes(value) if accept == JSON else xml(value, "response")
-    headers = _headers(body, accept, None, **more.pop("more", {}))
+    challenge = CHALLENGE if code == "no_key" else {}
+    headers = _headers(body, accept, None, **challenge, **more.pop("more", {}))
     kept = {name: text for name, text in sent.items() if text}
     return Case(target, status, body, headers, kept, value=value, root="response", **more)
 
@@ -574,8 +586,9 @@ NO_FEATURE = (
     "must be one of BOPS, BRIDAL, HAS_EVENTS, MATTRESS, FURNITURE_GALLERY, VISITOR_CENTER, PERSONAL_SHOPPER, "
     "RESTAURANT, not"
 )
-ONE_OF_THREE = "one of storeId, storeNumber, locationNumber is required"
-ONE_OF_TWO = "one of storeId, storeNumber is required"
+ONE_OF_THREE = "storeId: one of storeId, storeNumber, locationNumber is required"
+NOT_ADMITTED = "Accept: must admit application/json or application/xml, not"
+ONE_OF_TWO = "storeId: one of storeId, storeNumber is required"
 METHODS = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"
 """Of the whole interface."""
 
@@ -675,7 +688,9 @@ def _events_v1() -> Iterator[Case]:
     yield from invalid(path, ONE_OF_THREE)
     yield from invalid(f"{path}?startDate=2026-12-05", ONE_OF_THREE)
     yield from invalid(f"{path}?storeid=3", ONE_OF_THREE)
-    yield from invalid(f"{path}?storeId=", f"storeId: {NOT_IDS} ''")
+    for nothing in ("storeId=", "storeId", "storeId=&storeNumber=&locationNumber=", "storeId=&storeId="):
+        yield from invalid(f"{path}?{nothing}", ONE_OF_THREE)
+    yield from v1("storeNumber=&storeId=3&startDate=2026-12-05&finishDate=2026-12-05&_fields=&callback=", E30BOSTON)
     yield from invalid(f"{path}?storeId=0", f"storeId: {NOT_IDS} '0'")
     yield from invalid(f"{path}?storeId=-3", f"storeId: {NOT_IDS} '-3'")
     yield from invalid(f"{path}?storeId=3.0", f"storeId: {NOT_IDS} '3.0'")
@@ -695,14 +710,14 @@ def _events_v1() -> Iterator[Case]:
     yield from invalid(f"{path}?storeId=3&startDate=20260203", f"startDate: {NO_DAY} '20260203'")
     yield from invalid(f"{path}?storeId=3&finishDate=0000-01-01", f"finishDate: {NO_DAY} '0000-01-01'")
     yield from invalid(f"{path}?storeId=3&finishDate=12/05/2026", f"finishDate: {NO_DAY} '12/05/2026'")
-    backwards = "finishDate 2026-12-04 is before startDate 2026-12-05"
+    backwards = "finishDate: 2026-12-04 is before startDate 2026-12-05"
     yield from invalid(f"{path}?storeId=3&startDate=2026-12-05&finishDate=2026-12-04", backwards)
     yield from invalid(
-        f"{path}?storeId=x&storeNumber=1&storeNumber=2&startDate=soon&finishDate=&_fields=(&callback=1",
+        f"{path}?storeId=x&storeNumber=1&storeNumber=2&startDate=soon&finishDate=then&_fields=(&callback=1",
         "storeNumber: is given more than once",
         f"storeId: {NOT_IDS} 'x'",
         f"startDate: {NO_DAY} 'soon'",
-        f"finishDate: {NO_DAY} ''",
+        f"finishDate: {NO_DAY} 'then'",
         "_fields: lacks a name at character 1; write names as id,attributes(attribute(name))",
         f"callback: {NO_NAME} '1'",
     )
@@ -740,7 +755,7 @@ def _fields() -> Iterator[Case]:
     )
     write = "write names as id,attributes(attribute(name))"
     broken = {
-        "": f"lacks a name at the end; {write}",
+        " ": f"lacks a name at the end; {write}",
         ",": f"lacks a name at character 1; {write}",
         "id,": f"lacks a name at the end; {write}",
         "id,,name": f"lacks a name at character 4; {write}",
@@ -820,7 +835,7 @@ def _events_v2() -> Iterator[Case]:
         "De 5, 2026",
     ):
         yield from invalid(f"{path}?storeId=3&eventFrom={quote(written)}", f"eventFrom: {NO_DATE} '{written}'")
-    backwards = "eventTo 2026-12-04 is before eventFrom 2026-12-05"
+    backwards = "eventTo: 2026-12-04 is before eventFrom 2026-12-05"
     yield from invalid(f"{path}?storeId=3&eventFrom=Dec%205,%202026&eventTo=Dec%204,%202026", backwards)
     yield from invalid(
         f"{path}?eventFrom=x&eventTo=y", f"eventFrom: {NO_DATE} 'x'", f"eventTo: {NO_DATE} 'y'", ONE_OF_TWO
@@ -871,11 +886,12 @@ def _stores() -> Iterator[Case]:
     yield from invalid(
         f"{path}/{','.join(map(str, range(1, 102)))}", "locationNumber: must be at most 100 numbers, not 101"
     )
-    yield from invalid(f"{path}/2001?feature=bops", f"feature: {NO_FEATURE} 'bops'; did you mean BOPS?")
-    yield from invalid(f"{path}?feature=", f"feature: {NO_FEATURE} ''")
+    yield from located("2001,2002?feature=bops,Restaurant", BOSTON)
+    yield from invalid(f"{path}/2001?feature=bop", f"feature: {NO_FEATURE} 'bop'; did you mean BOPS?")
+    yield from stores("?feature=&latitude=&longitude=&radius=&searchAddress=&_limit=&productId=", BOSTON, NEW_YORK, HARTFORD, HONOLULU)
     yield from invalid(f"{path}?feature=BOPS,POOL", f"feature: {NO_FEATURE} 'POOL'")
     for name in ("_limit", "upcNumber", "productId"):
-        for text in ("0", "-1", "ten", "1,2", "9007199254740992", ""):
+        for text in ("0", "-1", "ten", "1,2", "9007199254740992"):
             yield from invalid(
                 f"{path}?{name}={text}", f"{name}: must be a whole number from 1 to {MAX_ID}, not '{text}'"
             )
@@ -926,18 +942,21 @@ def _places() -> Iterator[Case]:
             f"{path}?searchAddress={quote(text)}", f"searchAddress: no place is known by '{text}'; {ask}"
         )
     yield from invalid(f"{path}?searchAddress={'x' * 200}", f"searchAddress: no place is known by '{'x' * 80}'; {ask}")
-    for length, text in ((0, ""), (0, "%20%20"), (201, "x" * 201), (8000, "x" * 8000)):
+    for length, text in ((0, "%20%20"), (201, "x" * 201), (8000, "x" * 8000)):
         yield from invalid(
             f"{path}?searchAddress={text}", f"searchAddress: must be text of 1 to 200 characters, not of {length}"
         )
     for name, other, most in (("latitude", "longitude=0", 90), ("longitude", "latitude=0", 180)):
-        for text in (f"{most}.1", f"-{most + 1}", "north", "1e1", "", "nan", "1.", ".5", "1,5", "99999999999"):
+        for text in (f"{most}.1", f"-{most + 1}", "north", "1e1", "nan", "1.", ".5", "1,5", "99999999999"):
             yield from invalid(
                 f"{path}?{name}={text}&{other}", f"{name}: must be a number from -{most} to {most}, not '{text}'"
             )
-    yield from invalid(f"{path}?latitude=1", "latitude and longitude must be given together; longitude is missing")
-    yield from invalid(f"{path}?longitude=1", "latitude and longitude must be given together; latitude is missing")
-    for text in ("M0", "M0.000", "M201", "M200.1", "200", "m5", "M", "", "M-1", "M1e2", "K5", "M99999999"):
+    yield from invalid(f"{path}?latitude=1", "longitude: is missing; latitude and longitude must be given together")
+    yield from invalid(f"{path}?longitude=1", "latitude: is missing; latitude and longitude must be given together")
+    yield from invalid(
+        f"{path}?latitude=1&longitude=", "longitude: is missing; latitude and longitude must be given together"
+    )
+    for text in ("M0", "M0.000", "M201", "M200.1", "200", "m5", "M", "M-1", "M1e2", "K5", "M99999999"):
         yield from invalid(f"{path}?radius={text}", f"radius: must be above M0 and at most M200, not '{text}'")
     yield from invalid(
         f"{path}?storeNumber=x&latitude=91&radius=M0&feature=POOL&_limit=0&_fields=,&upcNumber=x&productId=x",
@@ -949,7 +968,7 @@ def _places() -> Iterator[Case]:
         "_fields: lacks a name at character 1; write names as id,attributes(attribute(name))",
         f"upcNumber: must be a whole number from 1 to {MAX_ID}, not 'x'",
         f"productId: must be a whole number from 1 to {MAX_ID}, not 'x'",
-        "latitude and longitude must be given together; longitude is missing",
+        "longitude: is missing; latitude and longitude must be given together",
     )
 
 
@@ -990,23 +1009,21 @@ def _promotions() -> Iterator[Case]:
     yield from promotions(f"{three}?show=coupons&global=N&channel=MOBILE", C11)
     yield from sorted_promotions("", Beauty=[P7], Home=[C5, P7, C11])
     yield from sorted_promotions("/", Beauty=[P7], Home=[C5, P7, C11])
-    yield from sorted_promotions("?channel=SITE", Beauty=[P7], Home=[C5, P7])
+    for site in ("SITE", "site", "Site"):
+        yield from sorted_promotions(f"?channel={site}", Beauty=[P7], Home=[C5, P7])
+    yield from sorted_promotions("?channel=", Beauty=[P7], Home=[C5, P7, C11])
     yield from sorted_promotions("?channel=MOBILE", Beauty=[P7], Home=[P7, C11])
     for path in (two, three):
         yield from invalid(f"{path}?promoid=x", f"promoid: {NOT_IDS} 'x'")
         yield from invalid(f"{path}?global=TRUE", "global: must be one of Y, N, not 'TRUE'")
-        yield from invalid(f"{path}?global=", "global: must be one of Y, N, not ''")
     yield from invalid(f"{two}?sourcecode=X", "sourcecode: must be one of B, Z, D, not 'X'")
-    yield from invalid(f"{two}?type=", "type: must be text of 1 to 200 characters, not of 0")
+    yield from invalid(f"{two}?type=%20", "type: must be text of 1 to 200 characters, not of 0")
     yield from invalid(f"{two}?promo_code={'c' * 300}", "promo_code: must be text of 1 to 200 characters, not of 300")
-    yield from invalid(
-        f"{three}?promotionsourcecode=b", "promotionsourcecode: must be one of B, Z, D, not 'b'; did you mean B?"
-    )
+    yield from invalid(f"{three}?promotionsourcecode=c", "promotionsourcecode: must be one of B, Z, D, not 'c'")
     shown = "show: must be one of promotions, coupons, not"
     yield from invalid(f"{three}?show=coupon", f"{shown} 'coupon'; did you mean coupons?")
-    yield from invalid(f"{three}?show=", f"{shown} ''")
     for name in ("promotype", "promocode", "coupontype", "couponnumber"):
-        yield from invalid(f"{three}?{name}=", f"{name}: must be text of 1 to 200 characters, not of 0")
+        yield from invalid(f"{three}?{name}=+", f"{name}: must be text of 1 to 200 characters, not of 0")
     for path in (three, f"{three}/sorted"):
         yield from invalid(f"{path}?channel=WEB", "channel: must be one of SITE, MOBILE, not 'WEB'")
         yield from invalid(f"{path}?channel=SITE&channel=MOBILE", "channel: is given more than once")
@@ -1026,7 +1043,7 @@ def _keys() -> Iterator[Case]:
 
 
 def _routes() -> Iterator[Case]:
-    fault = "the path is not one of the interface"
+    fault = "path: is not one of the interface"
     unknown: tuple[str, ...] = (
         "",
         "v2",
@@ -1057,7 +1074,7 @@ def _routes() -> Iterator[Case]:
     for target in (*PATHS, *CATALOG_PATHS):
         allow = {"more": {"allow": READABLE}}
         for method in ("POST", "PUT", "DELETE", "PATCH"):
-            wrong = f"the method must be {READABLE}, not {method}"
+            wrong = f"method: must be {READABLE}, not {method}"
             accept = XML if method in ("PUT", "PATCH") else JSON
             sent = {KEY: PHONE, "accept": accept}
             yield error("method", target, wrong, accept=accept, sent=sent, method=method, data=b"", **allow)
@@ -1096,13 +1113,13 @@ def _negotiated() -> Iterator[Case]:
 def _sizes() -> Iterator[Case]:
     yield from promotions(f"v2/promotions?promoid=5&x={'x' * (8192 - 12)}", P5)
     yield from refused(
-        "uri_too_long", f"v2/promotions?promoid=5&x={'x' * (8193 - 12)}", "the query may have at most 8192 bytes"
+        "uri_too_long", f"v2/promotions?promoid=5&x={'x' * (8193 - 12)}", "query: must have at most 8192 bytes, not 8193"
     )
     typed = {"content-type": JSON}
     for length in (1024 * 1024 + 1, 1_500_000):
-        fault = "the body may have at most 1048576 bytes"
+        fault = "body: must have at most 1048576 bytes"
         yield from refused("too_large", "v2/promotions", fault, sent=typed, data=b" " * length)
-    fault = "Content-Type: must be application/json or application/xml"
+    fault = "Content-Type: must be application/json or application/xml; it is missing"
     yield from refused("media_type", "v2/promotions", fault, data=b"{}")
     yield from refused("media_type", "store/v1/events", fault, data=b"x")
 
@@ -1148,7 +1165,6 @@ def _callbacks() -> Iterator[Case]:
         "a()",
         "alert(1)",
         "a[0]",
-        "",
         "caf\u00e9",
         "a;b",
         "<script>",
@@ -1158,10 +1174,27 @@ def _callbacks() -> Iterator[Case]:
         yield error("invalid", f"v2/promotions?callback={quote(name)}", f"callback: {NO_NAME} {shown}", sent=only_json)
     long_name = f"callback: {NO_NAME} '{'c' * 40}'"
     yield error("invalid", f"v2/promotions?callback={'c' * 129}", long_name, sent=only_json)
-    # an error to a valid callback is not wrapped, and keeps its status
-    yield error("invalid", "store/v1/events?callback=cb", ONE_OF_THREE, sent=only_json)
+    # a fault reaches a valid callback, with 200, once there is a key and an operation that has callbacks
+    for accept in ("", JSON, "*/*", "application/javascript", "text/javascript, */*; q=0.01"):
+        sent = {KEY: PHONE, "accept": accept}
+        yield _to_callback("invalid", "store/v1/events?callback=cb", ONE_OF_THREE, sent)
+        yield _to_callback("no_data", "v3/catalog/product/9?callback=cb", "productId: no product has such an id", sent)
+    wrong = {KEY: PHONE, "accept": "application/javascript"}
+    yield error("not_acceptable", "v2/promotions", f"{NOT_ADMITTED} 'application/javascript'", sent=wrong)
+    yield error("not_acceptable", "v2/promotions?callback=", f"{NOT_ADMITTED} 'application/javascript'", sent=wrong)
+    yield error("not_acceptable", "v2/promotions?callback=a-b", f"{NOT_ADMITTED} 'application/javascript'", sent=wrong)
     yield error("no_key", "v2/promotions?callback=cb", sent={"accept": JSON})
-    yield error("no_mapping", "nowhere?callback=cb", "the path is not one of the interface", sent=only_json)
+    yield error("no_mapping", "nowhere?callback=cb", "path: is not one of the interface", sent=only_json)
+
+
+def _to_callback(code: str, target: str, detail: str, sent: Mapping[str, str]) -> Case:
+    """An error as the argument of the callback `cb`."""
+    _, number, message = CODES[code]
+    value = {"errorCode": number, "message": message, "errorDetail": [detail], "success": False}
+    body = b"/**/cb(" + json_bytes(value) + b");"
+    script = {"x-content-type-options": "nosniff"}
+    headers = _headers(body, "application/javascript; charset=utf-8", None, **script)
+    return Case(target, 200, body, headers, {name: text for name, text in sent.items() if text})
 
 
 def _heads() -> Iterator[Case]:
@@ -1247,7 +1280,7 @@ def _origins() -> Iterator[Case]:
             "access-control-allow-methods": METHODS,
             "access-control-allow-headers": (
                 "x-svc-webservice-client-id, Accept, Content-Type, If-None-Match, If-Match, Idempotency-Key,"
-                " X-Request-Id"
+                " X-Request-Id, traceparent"
             ),
             "access-control-max-age": "600",
             "vary": "Origin",
@@ -1260,9 +1293,9 @@ def _origins() -> Iterator[Case]:
         yield Case("v2/promotions", 304, b"", kept, {**sent, "if-none-match": "*"})
         yield from refused("no_key", "v2/promotions", sent={KEY: "", "origin": origin}, more=readable)
         yield from refused("invalid", "store/v1/events", ONE_OF_THREE, sent={"origin": origin}, more=readable)
-        fault = "the path is not one of the interface"
+        fault = "path: is not one of the interface"
         yield from refused("no_mapping", "nowhere", fault, sent={"origin": origin}, more=readable)
-        wrong = f"the method must be {READABLE}, not POST"
+        wrong = f"method: must be {READABLE}, not POST"
         yield from refused(
             "method",
             "v2/promotions",
@@ -1296,8 +1329,8 @@ OUTSIDE = ("", "v2/promotions", "mobile", "mobile/", "mobile/ap", "mobile/apiv2/
 
 def outside() -> Iterator[Case]:
     for target in OUTSIDE:
-        yield from refused("no_mapping", target, "the path is not one of the interface", absolute=True)
-    yield from refused("no_mapping", "mobile/api", "the path is not one of the interface", absolute=True)
+        yield from refused("no_mapping", target, "path: is not one of the interface", absolute=True)
+    yield from refused("no_mapping", "mobile/api", "path: is not one of the interface", absolute=True)
     yield from refused("no_key", "v2/promotions", sent={KEY: ""}, absolute=True)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actions import PHONE, SILENT, TABLET
-from conformance import CODES, JSON, KEY, PAGE, XML, Case, _headers, json_bytes, xml
+from conformance import CHALLENGE, CODES, JSON, KEY, NO_KEY, PAGE, XML, Case, _headers, json_bytes, xml
 
 Json = Any
 LOG, SHARE = "v2/utility/mobilelog", "v3/promotions/share"
@@ -83,9 +83,10 @@ def refused(
 ) -> Iterator[Action]:
     """An action that is refused, in both formats."""
     status, number, message = ALL_CODES[code]
-    value = {"errorCode": number, "message": message, "errorDetail": list(details) or [message], "success": False}
+    value = {"errorCode": number, "message": message, "errorDetail": list(details) or [NO_KEY], "success": False}
+    more = {**(CHALLENGE if code == "no_key" else {}), **(more or {})}
     for accept in (JSON, XML):
-        yield Action(_case(target, method, status, value, "response", accept, data, sent or {}, more or {}))
+        yield Action(_case(target, method, status, value, "response", accept, data, sent or {}, more))
 
 
 # -- the rows ----------------------------------------------------------------------------------------------------
@@ -110,25 +111,26 @@ def table() -> list[Action]:
 
 def _log_by_query() -> Iterator[Action]:
     other = QUERY.replace("It%20broke.", "%0A%7C%00%F0%9F%8D%B0")
-    for query in (QUERY, f"{QUERY}&svcUid=", f"{QUERY}&svcUid=u%7C1&unknown=x", other):
+    for query in (QUERY, QUERY.replace("ERROR", "Error"), f"{QUERY}&svcUid=&timestamp=", f"{QUERY}&svcUid=u%7C1&unknown=x", other):
         yield from done(f"{LOG}?{query}", WRITTEN, ROOT, 1, "GET")
     yield from done(f"{LOG}/?{QUERY}&timestamp=2026-11-24T12:00:00.5-05:00", WRITTEN, ROOT, 1, "GET")
     yield from done(f"{LOG}?{QUERY}".replace("ERROR", "DEBUG"), REFUSED, ROOT, 0, "GET")
     yield from done(f"{LOG}?{QUERY}".replace("ERROR", "DEBUG"), WRITTEN, ROOT, 1, "GET", key=TABLET)
     yield from done(f"{LOG}?{QUERY}", REFUSED, ROOT, 0, "GET", key=SILENT)
-    missing = [f"{name} is required" for name in ("deviceId", "platform", "logLevel", "logMessage")]
+    missing = [f"{name}: is required" for name in ("deviceId", "platform", "logLevel", "logMessage")]
     yield from refused("invalid", LOG, *missing, method="GET")
     for query, detail in (
         (f"{QUERY}&svcUid=a&svcUid=b", "svcUid: is given more than once"),
-        (QUERY.replace("ERROR", "error"), f"logLevel: {LEVELS} 'error'; did you mean ERROR?"),
+        (QUERY.replace("ERROR", "eror"), f"logLevel: {LEVELS} 'eror'; did you mean ERROR?"),
         (QUERY.replace("d-1", "x" * 201), "deviceId: must be text of 1 to 200 characters, not of 201"),
-        (QUERY.replace("iPhone", ""), "platform: must be text of 1 to 40 characters, not of 0"),
+        (QUERY.replace("iPhone", ""), "platform: is required"),
+        (QUERY.replace("iPhone", "i" * 41), "platform: must be text of 1 to 40 characters, not of 41"),
         (f"{QUERY}&timestamp=x", "timestamp: must be an instant, such as 2026-11-27T06:00:00-05:00, not 'x'"),
     ):
         yield from refused("invalid", f"{LOG}?{query}", detail, method="GET")
     allowed = {"allow": "GET, OPTIONS, POST"}
     for method in ("HEAD", "PUT", "PATCH", "DELETE"):
-        words = f"the method must be GET, OPTIONS, POST, not {method}"
+        words = f"method: must be GET, OPTIONS, POST, not {method}"
         yield from refused("method", f"{LOG}?{QUERY}", words, method=method, more=allowed)
     yield from refused("no_key", f"{LOG}?{QUERY}", method="GET", sent={KEY: ""})
 
@@ -185,7 +187,7 @@ def _shares_refused() -> Iterator[Action]:
         sent = {"content-type": XML}
         yield from refused("not_found", SHARE, detail, data=xml({**LETTER, **change}, "share"), sent=sent)
     for change, detail in (
-        ({"promoId": ""}, "one of promoId, couponId is required"),
+        ({"promoId": ""}, "promoId: one of promoId, couponId is required"),
         ({"promoCode": "OTHER"}, "promoCode: is not the code of the promotion"),
         ({"senderName": "a\nb"}, "senderName: must be of characters that print, in one line"),
         (
@@ -196,7 +198,7 @@ def _shares_refused() -> Iterator[Action]:
         yield from refused("invalid", SHARE, detail, data=json_bytes({**LETTER, **change}))
     allowed = {"allow": "OPTIONS, POST"}
     for method in ("GET", "HEAD", "PUT", "DELETE"):
-        words = f"the method must be OPTIONS, POST, not {method}"
+        words = f"method: must be OPTIONS, POST, not {method}"
         yield from refused("method", SHARE, words, method=method, more=allowed)
 
 
@@ -217,10 +219,10 @@ def _bodies(target: str, good: bytes) -> Iterator[Action]:
                 "media_type", target, f"Content-Type: {BOTH} {kind}", data=good, sent={"content-type": kind}
             )
         else:
-            words = "Content-Type: must be application/json or application/xml"
+            words = "Content-Type: must be application/json or application/xml; it is missing"
             yield from refused("media_type", target, words, data=good, sent={"content-type": ""})
     too_large = b" " * MAX_BODY + good
-    yield from refused("too_large", target, f"the body may have at most {MAX_BODY} bytes", data=too_large)
+    yield from refused("too_large", target, f"body: must have at most {MAX_BODY} bytes", data=too_large)
     yield from refused("no_key", target, data=good, sent={KEY: "x" * 24})
     twice = b'{"a": 1, "a": 2}'
     yield from refused("invalid", target, "body: the key 'a' stands in one object twice", data=twice)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance import json_bytes, xml
+from conformance import CHALLENGE, NO_KEY, json_bytes, xml
 from shops import JSON, KEY, ORDERS, PHONE, TABLET, XML
 
 Json = Any
@@ -114,13 +114,18 @@ _CODES = {
 def failed(code: str, method: str, target: str, body: Json, *details: str, **more: Any) -> Step:
     """A step that fails in the general form."""
     status, number, message = _CODES[code]
-    value = {"errorCode": number, "message": message, "errorDetail": list(details) or [message], "success": False}
+    said = list(details) or [NO_KEY]
+    if code == "no_key":
+        more["headers"] = CHALLENGE
+    value = {"errorCode": number, "message": message, "errorDetail": said, "success": False}
     return Step(method, target, body, status, value, **more)
 
 
 def declined(status: int, reason: str, body: Json = None, method: str = "PUT", **more: Any) -> Step:
     """A step that fails in the form of single-use codes."""
     value = {"success": False, "errorMessage": f"Error processing request: {reason}", "errorCode": status}
+    if status == 401:
+        more["headers"] = CHALLENGE
     sent = {"Host": ORDERS, **more.pop("sent", {})}
     return Step(method, more.pop("target", SUPC), body, status, value, sent, **more)
 
@@ -198,7 +203,7 @@ def _codes() -> Iterator[Script]:
     )
     yield Script("codes: failures have the operation's own form", tuple(_declined(a)), {a: LIVE})
     there = {"Host": ORDERS}
-    unmapped = "the path is not one of the interface"
+    unmapped = "path: is not one of the interface"
     yield Script(
         "each host has its operations",
         (
@@ -217,12 +222,11 @@ def _codes() -> Iterator[Script]:
 
 def _declined(code: str) -> Iterator[Step]:
     good = order(code)
-    no_key = "The API key is missing or unknown"
-    yield declined(401, no_key, good, sent={KEY: ""})
-    yield declined(401, no_key, good, sent={KEY: "x" * 24})
-    yield declined(401, no_key, None, "GET", sent={KEY: ""})
+    yield declined(401, NO_KEY, good, sent={KEY: ""})
+    yield declined(401, NO_KEY, good, sent={KEY: "x" * 24})
+    yield declined(401, NO_KEY, None, "GET", sent={KEY: ""})
     for method in ("GET", "POST", "DELETE", "PATCH"):
-        said = f"the method must be OPTIONS, PUT, not {method}"
+        said = f"method: must be OPTIONS, PUT, not {method}"
         yield declined(405, said, None, method, headers={"allow": "OPTIONS, PUT"})
     accepted = "Accept: must admit application/json or application/xml, not 'text/html'"
     yield declined(406, accepted, good, sent={"accept": "text/html"}, only=JSON)
@@ -231,9 +235,9 @@ def _declined(code: str) -> Iterator[Step]:
     yield declined(
         415, f"{allowed} application/json; charset=latin-1", good, sent={"content-type": f"{JSON}; charset=latin-1"}
     )
-    yield declined(415, "Content-Type: must be application/json or application/xml", good, sent={"content-type": ""})
-    yield declined(413, "the body may have at most 1048576 bytes", b" " * 1_048_577)
-    yield declined(414, "the query may have at most 8192 bytes", good, target=f"{SUPC}?{'x' * 8193}")
+    yield declined(415, "Content-Type: must be application/json or application/xml; it is missing", good, sent={"content-type": ""})
+    yield declined(413, "body: must have at most 1048576 bytes", b" " * 1_048_577)
+    yield declined(414, "query: must have at most 8192 bytes, not 8193", good, target=f"{SUPC}?{'x' * 8193}")
     missing = "body: is missing; it holds promoCode, orderNumber, reservationId, status"
     yield declined(400, missing, sent={"content-type": ""})
     yield declined(400, missing, b"")
@@ -305,6 +309,7 @@ def _bags() -> Iterator[Script]:
             Step("HEAD", f"{BAGS}?bagGuid={{guid}}", **bag(1, (1, 5, 2), (2, 7, 1))),
             Step("GET", f"{BAGS}/?bagId={{bag}}&x=1", **bag(1, (1, 5, 2), (2, 7, 1))),
             Step("GET", f"{BAGS}?userId={{user}}&bagOptions=INCLUDE_PRODUCTINFO", **bag(1, (1, 5, 2), (2, 7, 1))),
+            Step("GET", f"{BAGS}?userId={{user}}&bagId=&bagOptions=include_saved_bag", **bag(1, (1, 5, 2), (2, 7, 1))),
             Step("POST", f"{BAGS}?bagGuid={{guid}}", added((5, 1)), **bag(2, (1, 5, 3), (2, 7, 1))),
             Step(
                 "POST",
@@ -355,8 +360,8 @@ def _declined_bags() -> Iterator[Step]:
     now = bag(1, (1, 5, 2), (2, 7, 1))
     yield Step("POST", BAGS, added((5, 2), (7, 1)), **now)
     # which bag
-    yield failed("invalid", "GET", BAGS, None, "one of userId, bagId, bagGuid is required")
-    two = "only one of userId, bagId, bagGuid may be given, not bagId and bagGuid"
+    yield failed("invalid", "GET", BAGS, None, "userId: one of userId, bagId, bagGuid is required")
+    two = "bagId: only one of userId, bagId, bagGuid may be given, not bagId and bagGuid"
     yield failed("invalid", "GET", f"{BAGS}?bagGuid={{guid}}&bagId={{bag}}", None, two)
     yield failed("invalid", "POST", f"{BAGS}?bagGuid={{guid}}&bagId={{bag}}", added((5, 1)), two)
     number = "must be a whole number from 1 to 9007199254740991, not"
@@ -366,7 +371,7 @@ def _declined_bags() -> Iterator[Step]:
     yield failed("invalid", "GET", f"{BAGS}?bagGuid=x", None, guid)
     yield failed("invalid", "PATCH", f"{BAGS}/x/items", changed((1, 5, 1)), guid)
     yield failed("invalid", "DELETE", f"{BAGS}/{{guid}}/items/0", None, f"sequenceNumber: {number} '0'")
-    option = "bagOptions: must be one of INCLUDE_PRODUCTINFO, not 'ALL'"
+    option = "bagOptions: must be one of INCLUDE_PRODUCTINFO, INCLUDE_SAVED_BAG, not 'ALL'"
     yield failed("invalid", "GET", f"{BAGS}?bagGuid={{guid}}&bagOptions=ALL", None, option)
     for name in ("bagGuid={guid}", "bagId={bag}", "userId={user}"):
         none = name.replace("=", ": there is no bag ") + " of this application"
@@ -418,31 +423,31 @@ def _declined_bags() -> Iterator[Step]:
     )
     key = "body: the key 'upcId' stands in one object twice"
     yield failed("invalid", "POST", BAGS, b'{"item":{"upcId":5,"upcId":5,"quantity":1}}', key, only=JSON)
-    comment = b"<item><!-- --><upcId>5</upcId><quantity>1</quantity></item>"
-    yield failed("invalid", "POST", BAGS, comment, "body: <item> holds a comment or a processing instruction", only=XML)
+    lang = b'<item xml:lang="en"><upcId>5</upcId><quantity>1</quantity></item>'
+    yield failed("invalid", "POST", BAGS, lang, "body: <item> has attributes, which are not allowed", only=XML)
     mixed = b"<item>x<upcId>5</upcId><quantity>1</quantity></item>"
     yield failed("invalid", "POST", BAGS, mixed, "body: <item> holds text beside elements", only=XML)
     methods = "GET, HEAD, OPTIONS, POST"
     allow = {"headers": {"allow": methods}}
-    yield failed("method", "PUT", BAGS, added((5, 1)), f"the method must be {methods}, not PUT", **allow)
-    yield failed("method", "DELETE", BAGS, None, f"the method must be {methods}, not DELETE", **allow)
+    yield failed("method", "PUT", BAGS, added((5, 1)), f"method: must be {methods}, not PUT", **allow)
+    yield failed("method", "DELETE", BAGS, None, f"method: must be {methods}, not DELETE", **allow)
     yield failed(
-        "method", "GET", ITEMS, None, "the method must be OPTIONS, PATCH, not GET", headers={"allow": "OPTIONS, PATCH"}
+        "method", "GET", ITEMS, None, "method: must be OPTIONS, PATCH, not GET", headers={"allow": "OPTIONS, PATCH"}
     )
     yield failed(
         "method",
         "POST",
         f"{ITEMS}/1",
         None,
-        "the method must be DELETE, OPTIONS, not POST",
+        "method: must be DELETE, OPTIONS, not POST",
         headers={"allow": "DELETE, OPTIONS"},
     )
     plain = "Content-Type: must be application/json or application/xml, in UTF-8, not text/plain"
     yield failed("media_type", "PATCH", ITEMS, changed((1, 5, 1)), plain, sent={"content-type": "text/plain"})
-    yield failed("too_large", "POST", BAGS, b" " * 1_048_577, "the body may have at most 1048576 bytes")
+    yield failed("too_large", "POST", BAGS, b" " * 1_048_577, "body: must have at most 1048576 bytes")
     accept = "Accept: must admit application/json or application/xml, not 'text/html'"
     yield failed("not_acceptable", "POST", BAGS, added((5, 1)), accept, sent={"accept": "text/html"}, only=JSON)
-    unmapped = "the path is not one of the interface"
+    unmapped = "path: is not one of the interface"
     yield failed("no_mapping", "PATCH", f"{ITEMS}/1/2", changed((1, 5, 1)), unmapped)
     yield Step("GET", f"{BAGS}?bagGuid={{guid}}", **now)
 

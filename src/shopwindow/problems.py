@@ -90,12 +90,18 @@ class Problem:
         return (self.path, line, column, self.rule, self.found)
 
 
+SERVICE = "service"
+"""Where a fault lies that is not the request's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a request.
+    """One thing wrong with a request, or with the service that should answer it.
 
-    ``where`` is a parameter's name or a property's path, or empty for the request as a
-    whole. ``message`` says what was sent and what is allowed.
+    ``where`` is the name of a parameter or header, a property's path, the part of a
+    request (`path`, `method`, `query`, `body`, `rate`), or SERVICE. It is empty only
+    where an operation has its own form of failures. ``message`` says what was sent and
+    what is allowed.
     """
 
     where: str

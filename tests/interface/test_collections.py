@@ -145,8 +145,8 @@ def test_ids_that_do_not_exist_are_404_with_409(served: Serving, id: str) -> Non
     assert (status, value["errorCode"]) == (404, 409)
 
 
-def test_an_empty_or_overlong_filter_is_refused_with_what_is_allowed(served: Serving) -> None:
-    for query in ("placement=", "placement=home,", "placement=" + "x" * 101):
+def test_an_empty_item_of_a_filter_and_an_overlong_one_are_refused_with_what_is_allowed(served: Serving) -> None:
+    for query in ("placement=+", "placement=home,", "placement=" + "x" * 101):
         status, value, _ = get(served, f"v1/banners?{query}")
         assert status == 400
         assert "texts of 1 to 100 characters" in value["errorDetail"][0]

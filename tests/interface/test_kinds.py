@@ -111,8 +111,8 @@ REFUSED: list[tuple[ParameterKind, str]] = [
         for text in ("", ",", "1,", "0", "00", "-1", "+1", "1.5", "1e3", "0x1", "1_000", "\u0661", "9007199254740992")
     ),
     (Ids(2), "1,2,3"),
-    *((WORDS, text) for text in ("", "bops", "BOPS,", "BOPS;BRIDAL", "POOL")),
-    *((Word(("Y", "N")), text) for text in ("", "y", "Y,N", " Y")),
+    *((WORDS, text) for text in ("", "bop", "BOPS,", "BOPS;BRIDAL", "POOL")),
+    *((Word(("Y", "N")), text) for text in ("", "yes", "Y,N", " Y")),
     *(
         (Day(), text)
         for text in (

@@ -116,13 +116,13 @@ def test_a_bag_is_found_by_its_guid_its_number_and_its_user(shop: Shopping) -> N
 
 @pytest.mark.parametrize("query", ["", "?", "?bagOptions=INCLUDE_PRODUCTINFO", "?bagguid=1"])
 def test_a_bag_must_be_named(shop: Shopping, query: str) -> None:
-    assert refused(shop, "GET", BAGS + query) == ("invalid", ["one of userId, bagId, bagGuid is required"])
+    assert refused(shop, "GET", BAGS + query) == ("invalid", ["userId: one of userId, bagId, bagGuid is required"])
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_bag_is_named_in_one_way_only(shop: Shopping, method: str) -> None:
     body = items((5, 1)) if method == "POST" else None
-    two = "only one of userId, bagId, bagGuid may be given, not userId and bagId"
+    two = "userId: only one of userId, bagId, bagGuid may be given, not userId and bagId"
     assert refused(shop, method, f"{BAGS}?bagId=1&userId=2", body) == ("invalid", [two])
     three = f"{two.partition(', not')[0]}, not userId and bagId and bagGuid"
     assert refused(shop, method, f"{BAGS}?bagId=1&userId=2&bagGuid={uuid4()}", body) == ("invalid", [three])

@@ -267,22 +267,22 @@ def test_the_address_is_the_last_that_a_believed_proxy_forwarded(
 
 GOOD = {"promoCode": "CODE-0001", **ORDER}
 FAILURES: dict[str, tuple[str, str, Json, dict[str, str], int, str]] = {
-    "no key": ("PUT", SUPC, GOOD, {"x-svc-webservice-client-id": ""}, 401, "The API key is missing or unknown"),
+    "no key": ("PUT", SUPC, GOOD, {"x-svc-webservice-client-id": ""}, 401, "x-svc-webservice-client-id: is missing, or holds no key that is in use"),
     "no key, another method": (
         "GET",
         SUPC,
         None,
         {"x-svc-webservice-client-id": "x"},
         401,
-        "The API key is missing or unknown",
+        "x-svc-webservice-client-id: is missing, or holds no key that is in use",
     ),
-    "method": ("POST", SUPC, GOOD, {}, 405, "the method must be OPTIONS, PUT, not POST"),
-    "method, slash": ("DELETE", f"{SUPC}/", None, {}, 405, "the method must be OPTIONS, PUT, not DELETE"),
+    "method": ("POST", SUPC, GOOD, {}, 405, "method: must be OPTIONS, PUT, not POST"),
+    "method, slash": ("DELETE", f"{SUPC}/", None, {}, 405, "method: must be OPTIONS, PUT, not DELETE"),
     "no body": ("PUT", SUPC, None, {}, 400, "body: is missing; it holds promoCode, orderNumber, reservationId, status"),
     "an empty body": ("PUT", SUPC, {}, {}, 400, "promoCode: is missing; orderNumber: is missing; reservationId: is"),
     "media type": ("PUT", SUPC, GOOD, {"content-type": "text/plain"}, 415, "Content-Type: must be application/json"),
-    "too large": ("PUT", SUPC, b" " * 1_048_577, {}, 413, "the body may have at most 1048576 bytes"),
-    "address": ("PUT", f"{SUPC}?{'x' * 8193}", GOOD, {}, 414, "the query may have at most 8192 bytes"),
+    "too large": ("PUT", SUPC, b" " * 1_048_577, {}, 413, "body: must have at most 1048576 bytes"),
+    "address": ("PUT", f"{SUPC}?{'x' * 8193}", GOOD, {}, 414, "query: must have at most 8192 bytes, not 8193"),
     "no JSON": ("PUT", SUPC, b"{", {}, 400, "body: no JSON"),
     "no order": ("PUT", SUPC, {"promoCode": "A"}, {}, 400, "orderNumber: is missing; reservationId: is missing"),
     "status": ("PUT", SUPC, {**GOOD, "status": "USED"}, {}, 400, "status: 'USED' is not one of the allowed values"),

@@ -158,7 +158,7 @@ TYPES = (
     "application/json; charset=utf-16",
     "application/json; charset=latin-1",
     "application/json; Charset=ISO-8859-1",
-    "text/xml",
+    "text/xml2",
     "application/json,application/xml",
 )
 

@@ -74,7 +74,7 @@ def test_an_address_is_refused_what_is_beyond_its_limit_and_others_are_not(shop:
     answers = [write(shop) for _ in range(7)]
     assert [answer.status for answer in answers] == [200] * 5 + [429] * 2
     refused = answers[-1]
-    assert reasons(refused) == (429, [f"at most 5 {what} from one address in 10 minutes"])
+    assert reasons(refused) == (429, [f"rate: at most 5 {what} from one address in 10 minutes"])
     assert 110 <= int(refused.headers["retry-after"]) <= 120
     assert write(shop, "192.0.2.2").status == 200
 
@@ -84,7 +84,7 @@ def test_an_application_is_refused_what_is_beyond_its_limit_wherever_it_comes_fr
     write = WRITES[what]
     statuses = [write(shop, f"192.0.2.{number}").status for number in range(10)]
     assert statuses == [200] * 8 + [429] * 2
-    assert reasons(write(shop, "192.0.2.77")) == (429, [f"at most 8 {what} of one application in 60 minutes"])
+    assert reasons(write(shop, "192.0.2.77")) == (429, [f"rate: at most 8 {what} of one application in 60 minutes"])
     assert write(shop, "192.0.2.78", TABLET).status == 200
 
 
@@ -102,7 +102,7 @@ def test_a_network_of_ipv6_is_one_address_and_a_site_has_eight_times_as_much(
     statuses = [opt_in(shop, f"2001:db8:0:{number:x}::1").status for number in range(1, 20)]
     assert statuses == [200] * 14 + [429] * 5
     assert opt_in(shop, "2001:db8:1::1").status == 200
-    assert reasons(opt_in(shop, "2001:db8:0:77::1"))[1] == ["at most 16 opt-ins from one network in 10 minutes"]
+    assert reasons(opt_in(shop, "2001:db8:0:77::1"))[1] == ["rate: at most 16 opt-ins from one network in 10 minutes"]
 
 
 def test_an_address_is_what_it_stands_for() -> None:

@@ -175,10 +175,10 @@ def request_id(server: Server, given: str | None, path: str = EVENTS) -> str:
         return response.headers["X-Request-Id"] or ""
 
 
-SANE = ["12345678", "7d444840-9dc0-11d1-b245-5ffdce74fad2", "Root=1-67891233-abcdef012345678912345678", "a" * 128]
+SANE = ["7", "req-1.2_3", "7d444840-9dc0-11d1-b245-5ffdce74fad2", "Root=1-67891233-abcdef012345678912345678", "a" * 128]
 NOT_SANE = [
     "",
-    "1234567",
+    "_underscore",
     "a" * 129,
     "with blank in it",
     'a"quoted"one',

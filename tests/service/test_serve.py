@@ -155,7 +155,7 @@ def test_before_there_is_a_release_the_answer_is_503_and_then_it_serves(tmp_path
     body = {
         "errorCode": 202,
         "message": "The service is not available",
-        "errorDetail": ["no release is being served yet"],
+        "errorDetail": ["service: no release is being served yet"],
         "success": False,
     }
     headers = {"cache-control": "no-store", "vary": "Accept, Accept-Encoding, x-svc-webservice-client-id"}
@@ -333,7 +333,7 @@ def test_a_fault_of_ours_is_told_without_details_and_counted(
     spoilt = as_content({**as_value(loaded.content), "promotions": [{"promoId": 12}]})  # what no check lets through
     serving = replace(loaded, content=spoilt)
     came = called(application(lambda request: serving), "/v2/promotions", {**KEY, "accept": "application/xml"})
-    body = {"errorCode": 500, "message": "The service failed", "errorDetail": ["The service failed"], "success": False}
+    body = {"errorCode": 500, "message": "The service failed", "errorDetail": ["service: The service failed"], "success": False}
     assert (came.status, came.body) == (500, xml(body, "response"))
     assert (came.headers["cache-control"], "KeyError" in capfd.readouterr().err) == ("no-store", True)
 

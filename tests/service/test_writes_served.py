@@ -124,7 +124,7 @@ def test_a_server_that_does_not_migrate_says_so_until_somebody_does(engine: Engi
     with gunicorn(tmp_path / "server", out, SHOPWINDOW_DATABASE=engine.url) as server:
         answers = [post(server), post(server, headers={"Idempotency-Key": "k"})]
         told = [(each.status, each.headers["retry-after"], json.loads(each.body)["errorDetail"]) for each in answers]
-        assert told == [(503, "1", ["the database is not ready for this service"])] * 2
+        assert told == [(503, "1", ["service: the database is not ready for this service"])] * 2
         lines = [json.loads(line) for line in server.err.read_text().splitlines() if line.startswith("{")]
         advice = "`shopwindow migrate` brings the database to this program's form"
         said = [line for line in lines if line["message"].endswith(advice) and line["requestId"]]

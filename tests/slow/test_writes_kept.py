@@ -82,7 +82,7 @@ def test_a_store_that_cannot_grow_is_a_503_and_a_metric_until_it_can(out: Path, 
         resource.prlimit(worker, resource.RLIMIT_FSIZE, ((tmp_path / "store.sqlite-wal").stat().st_size, unlimited[1]))
         refused = [post(server, f"refused {number}") for number in range(5)]
         assert {(answer.status, answer.headers.get("retry-after")) for answer in refused} == {(503, "1")}
-        assert json.loads(refused[0].body)["errorDetail"] == ["the database cannot be written to now"]
+        assert json.loads(refused[0].body)["errorDetail"] == ["service: the database cannot be written to now"]
         resource.prlimit(worker, resource.RLIMIT_FSIZE, unlimited)
         assert within(20, lambda: post(server, "after").status == 200)
         assert metric(server, "shopwindow_database_failures_total") >= 5

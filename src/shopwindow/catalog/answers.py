@@ -32,15 +32,15 @@ on what is live and not on when the request came (wire-shapes 1).
 def of(content: Content) -> Catalog:
     """Return the catalog of the release. Raises Refusal if it has none."""
     if content.index("catalog") is None:
-        raise nothing("there is no catalog")
+        raise nothing("path", "there is no catalog, so nothing is here")
     catalog: Catalog = content.index("catalog")
     return catalog
 
 
-def nothing(detail: str, where: str = "") -> Refusal:
+def nothing(where: str, detail: str) -> Refusal:
     """Return the refusal for what does not exist (wire-shapes 1).
 
-    ``where`` is the parameter that named it, or empty.
+    ``where`` is the parameter that named it.
     """
     return Refusal("no_data", (Fault(where, detail),))
 

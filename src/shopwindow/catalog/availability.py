@@ -53,7 +53,7 @@ def by_product(content: Content, call: Call) -> Json:
     """
     products = of(content).products(call["productId"])
     if not products:
-        raise nothing("no product has such an id", "productId")
+        raise nothing("productId", "no product has such an id")
     sold = [
         (products[id], upc)
         for id in sorted(products)
@@ -78,7 +78,7 @@ def by_upc(content: Content, call: Call) -> Json:
         of_bar_code = [pair for pair in entries if texts.get(pair[1]["upc"]) == number]
         sold += of_bar_code or [pair for pair in entries if pair[1]["sku"] == number]
     if not sold:
-        raise nothing("no UPC has a number that was asked for", "upcId")
+        raise nothing("upcId", "no UPC has a number that was asked for")
     return _answer(content, call, sold)
 
 
@@ -168,7 +168,7 @@ def _store_by_number(content: Content, number: int | None) -> Json | None:
         return None
     store = content.document("store", "locationNumber", number)
     if store is None:
-        raise nothing(f"no store has the number {number}", "locationNumber")
+        raise nothing("locationNumber", f"no store has the number {number}")
     return store
 
 

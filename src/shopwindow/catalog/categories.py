@@ -52,7 +52,11 @@ def index(content: Content, call: Call) -> Json:
     depth.
     """
     id = call["category"]
-    top = of(content).roots() if id is None else (_named(content, (id,))[0]["id"],)
+    top = (
+        of(content).roots()
+        if id is None
+        else (_named(content, "category", (id,))[0]["id"],)
+    )
     nodes = _nodes(content, top, call["depth"])
     return envelope(content, 0, 0, len(nodes)) | ({"category": nodes} if nodes else {})
 
@@ -71,11 +75,11 @@ def _existing(content: Content, ids: Iterable[int]) -> list[Json]:
     return [category for id in ids if (category := catalog.category(id)) is not None]
 
 
-def _named(content: Content, ids: Iterable[int]) -> list[Json]:
+def _named(content: Content, parameter: str, ids: Iterable[int]) -> list[Json]:
     """Return those categories of a request that exist. Raises Refusal if none does."""
     existing = _existing(content, ids)
     if not existing:
-        raise nothing("no category has an id that was asked for")
+        raise nothing(parameter, "no category has an id that was asked for")
     return existing
 
 
@@ -111,7 +115,7 @@ def category(content: Content, call: Call) -> Json:
         facets="facet" in call["show"],
         products="product" in call["show"],
     )
-    documents = _named(content, call["categoryId"])
+    documents = _named(content, "categoryId", call["categoryId"])
     rendered = [_category(content, document, query) for document in documents]
     return envelope(content, 0, 0, len(rendered)) | {"category": rendered}
 
@@ -175,7 +179,7 @@ def _list(products: list[Json]) -> Json:
 
 def browse_products(content: Content, call: Call) -> Json:
     """Return a page of the products of each category and of all below it."""
-    documents = _named(content, call["categoryId"])
+    documents = _named(content, "categoryId", call["categoryId"])
     query = ProductQuery(
         filters=call.others(),
         price=call["PRICE"] or (),
@@ -254,7 +258,9 @@ def _values(facet: Facet) -> list[Json]:
 
 def brand_index(content: Content, call: Call) -> Json:
     """Return the brands of the products in some categories, by name."""
-    ids = [category["id"] for category in _named(content, call["categoryId"])]
+    ids = [
+        category["id"] for category in _named(content, "categoryId", call["categoryId"])
+    ]
     brands = of(content).brands(ids, call["refcatid"])
     rendered = [{"brandName": name, "brandURL": url} for name, url in brands]
     return {"brandIndex": rendered} if rendered else {}

@@ -10,7 +10,7 @@ products in order of id, and an error beside them for each number that leads to 
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shopwindow.catalog.answers import (
     IMAGE_QUALITY,
@@ -55,6 +55,7 @@ from shopwindow.interface.operation import (
     Operation,
     Parameter,
 )
+from shopwindow.problems import Fault
 from shopwindow.retail.articles import products_of_upcs
 
 ProductsById = Mapping[int, Json]
@@ -79,20 +80,29 @@ def index(content: Content, call: Call) -> Json:
 class _NumberKind:
     """What the numbers of a request are, and how an error says that one leads nowhere.
 
-    ``key`` is the error's property that has the number.
+    ``parameter`` is what the request calls them. ``key`` is the error's property that
+    has the number.
     """
 
+    parameter: str
     key: str
     no_product: str
     not_this_one: str
 
 
 _BY_ID = _NumberKind(
-    "product", "no product has such an id", "no product has the id {number}"
+    "productId",
+    "product",
+    "no product has such an id",
+    "no product has the id {number}",
 )
 _BY_UPC = _NumberKind(
-    "upc", "no UPC has a number that was asked for", "no UPC has the number {number}"
+    "upc",
+    "upc",
+    "no UPC has a number that was asked for",
+    "no UPC has the number {number}",
 )
+_BY_UPC_ID = replace(_BY_UPC, parameter="upcId")
 
 
 def _response(
@@ -112,7 +122,7 @@ def _response(
     Source of the shape: wire-shapes 2.
     """
     if not products:
-        raise nothing(kind.no_product)
+        raise nothing(kind.parameter, kind.no_product)
     response: Json = {"product": [products[id] for id in sorted(products)]}
     errors = [_error(kind, number) for number in numbers if number not in existing]
     if errors:
@@ -122,10 +132,11 @@ def _response(
 
 def _error(kind: _NumberKind, number: int) -> Json:
     code = ERROR_CODES["no_data"]
+    message = kind.not_this_one.format(number=number)
     return {
         "errorCode": code.error_code,
         "message": code.message,
-        "errorDetail": [kind.not_this_one.format(number=number)],
+        "errorDetail": [str(Fault(kind.parameter, message))],
         "success": False,
         kind.key: number,
     }
@@ -217,7 +228,7 @@ def details_v4_by_upc(content: Content, call: Call) -> Json:
     id_of_upc = products_of_upcs(content, selection.ids, or_skus=True)
     ids = sorted(set(id_of_upc.values()))
     products = _version_4(content, ids, selection.mask)
-    return _response(products, _BY_UPC, selection.ids, id_of_upc)
+    return _response(products, _BY_UPC_ID, selection.ids, id_of_upc)
 
 
 def _version_4(

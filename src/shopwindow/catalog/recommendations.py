@@ -31,7 +31,7 @@ def recommendations(content: Content, call: Call) -> Json:
     catalog = of(content)
     existing = catalog.products(ids)
     if not existing:
-        raise nothing("no product has such an id", "productId")
+        raise nothing("productId", "no product has such an id")
 
     most = call["maxprods"]
     number = most + len(ids)  # as many as ``ids`` may be left out below

@@ -42,7 +42,7 @@ def reviews(content: Content, call: Call) -> Json:
     catalog, id = of(content), call["productId"]
     product = catalog.products((id,)).get(id)
     if product is None:
-        raise nothing("no product has such an id", "productId")
+        raise nothing("productId", "no product has such an id")
 
     number = (
         call["numOfReviews"] or call["numberOfReviewsRequested"] or REVIEWS_PER_PAGE

@@ -29,7 +29,7 @@ _WITH_SCHEMAS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _WITH_SCHEMA = frozenset({"items", "additionalProperties", "propertyNames", "not"})
 """Keywords whose values are schemas: in an object, in a list, or one alone."""
 
-_LEFT_OUT = frozenset({"x-allowed", "x-any-character", "x-single"})
+_LEFT_OUT = frozenset({"x-allowed", "x-any-character", "x-ignored", "x-single"})
 """Keywords that steer messages about content, and how the service reads a body."""
 
 _OF_VALUES = frozenset({"enum", "const"})

@@ -29,7 +29,13 @@ import orjson
 
 from shopwindow.content.documents import Content
 from shopwindow.content.schema import Schemas
-from shopwindow.interface.answer import API_KEY_HEADER, cache_control, refuse, vary
+from shopwindow.interface.answer import (
+    API_KEY_HEADER,
+    cache_control,
+    no_key,
+    refuse,
+    vary,
+)
 from shopwindow.interface.call import Call, make
 from shopwindow.interface.formats import JSON, RESPONSE_FORMATS, negotiate
 from shopwindow.interface.interface import Interface
@@ -76,20 +82,20 @@ cache busters take less, and the service refuses a query that is too long.
 """
 
 _REFUSALS = (
-    Refusal("no_key"),
+    no_key(),
     Refusal(
         "invalid",
-        (Fault("", "the request line or a header is malformed or too large"),),
+        (Fault("head", "the request line or a header is malformed or too large"),),
     ),
-    Refusal("too_large"),
-    Refusal("uri_too_long"),
-    Refusal("too_many"),
+    Refusal("too_large", (Fault("body", "is larger than this host takes"),)),
+    Refusal("uri_too_long", (Fault("path", "is longer than this host takes"),)),
+    Refusal("too_many", (Fault("rate", "this host takes no more for now"),)),
     Refusal("internal"),
     Refusal("bad_gateway"),
     Refusal("unavailable"),
     Refusal("timeout"),
 )
-"""What an edge answers by itself. Without a fault the detail is the code's message."""
+"""What an edge answers by itself. The others are the host's own faults."""
 
 _ID_PATTERN = "[1-9][0-9]{0,15}"
 """An id: MAX_ID has 16 digits."""

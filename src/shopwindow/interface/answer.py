@@ -18,9 +18,9 @@ from shopwindow.content.schema import Schemas
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
 from shopwindow.interface.fields import Mask, select
-from shopwindow.interface.formats import Format, sayable
+from shopwindow.interface.formats import SCRIPTS, Format, sayable
 from shopwindow.interface.operation import FromContent, Operation, Outcome
-from shopwindow.problems import Refusal
+from shopwindow.problems import SERVICE, Fault, Refusal
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ ERROR_CODES = {
 }
 API_KEY_HEADER = "x-svc-webservice-client-id"
 VARY = ("Accept", "Accept-Encoding", API_KEY_HEADER)
+CHALLENGE = ("WWW-Authenticate", f'ApiKey header="{API_KEY_HEADER}"')
+"""What a 401 must say (RFC 9110 §11.6.1). No scheme is registered for keys in a header;
+this one names the header.
+"""
 ERROR_SCHEMA = "responses/error.json"
 FAILURE_SCHEMA = "responses/supc_failure.json"
 
@@ -122,19 +126,26 @@ def _respond(
         value = _masked(value, call.operation.items, mask)
     body = call.format.encode(value, schemas.shape(call.operation.schema))
     if callback := arguments.get("callback"):
-        # Without a charset, a browser assumes the encoding of the page.
-        script = f"{JAVASCRIPT}; charset=utf-8"
-        return Response(
-            200,
-            script,
-            _jsonp(callback, body),
-            lifetime,
-            (("X-Content-Type-Options", "nosniff"),),
-        )
+        return _script(callback, body, lifetime)
     return Response(200, call.format.media_type, body, lifetime)
 
 
-JAVASCRIPT = "application/javascript"
+JAVASCRIPT = SCRIPTS[0]
+
+
+def _script(
+    callback: str,
+    body: bytes,
+    lifetime: int | None,
+    headers: tuple[tuple[str, str], ...] = (),
+) -> Response:
+    """Return JSON as a script that calls a function with it. Its status is 200: a
+    browser runs no script of another status.
+    """
+    # Without a charset, a browser assumes the encoding of the page.
+    media_type = f"{JAVASCRIPT}; charset=utf-8"
+    headers = (("X-Content-Type-Options", "nosniff"), *headers)
+    return Response(200, media_type, _jsonp(callback, body), lifetime, headers)
 
 
 def _jsonp(callback: str, body: bytes) -> bytes:
@@ -166,14 +177,17 @@ def refuse(
     format: Format,
     schemas: Schemas,
     operation: Operation | None = None,
+    callback: str | None = None,
 ) -> Response:
     """Encode a Refusal.
 
     ``operation``: the one that was called, whose own form of failures is used where it
-    has one. None: it is unknown, and the general error form is used.
+    has one. None: it is unknown, and the general error form is used. ``callback``: the
+    function that gets the Refusal, in JSON; then the status is 200.
     """
     code = ERROR_CODES[refusal.code]
-    details = [sayable(str(fault)) for fault in refusal.faults] or [code.message]
+    faults = refusal.faults or (Fault(SERVICE, code.message),)
+    details = [sayable(str(fault)) for fault in faults]
     if operation is not None and operation.own_failures:
         return _refuse_in_own_form(code, details, format, schemas, refusal.headers)
     value = {
@@ -183,6 +197,8 @@ def refuse(
         "success": False,
     }
     body = format.encode(value, schemas.shape(ERROR_SCHEMA))
+    if callback:
+        return _script(callback, body, None, refusal.headers)
     return Response(code.status, format.media_type, body, headers=refusal.headers)
 
 
@@ -207,6 +223,15 @@ def _refuse_in_own_form(
     }
     body = format.encode(value, schemas.shape(FAILURE_SCHEMA))
     return Response(status, format.media_type, body, headers=headers)
+
+
+def no_key() -> Refusal:
+    """Return the Refusal of a request without a valid API key, the same for every path."""
+    fault = Fault(
+        API_KEY_HEADER,
+        "is missing, or holds no key that is in use; allowed: the API key of an application",
+    )
+    return Refusal("no_key", (fault,), (CHALLENGE,))
 
 
 @cache

@@ -3,16 +3,21 @@
 The order is route, Accept, parameters, the rules between them, body. An unknown path,
 an Accept without JSON and XML, or a body's wrong Content-Type refuses the request at
 once. Faults of parameters and of the body are collected, so that a client sees all of
-them in one refusal.
+them in one refusal. Each names the parameter, header or property that it is about.
+
+A parameter of the query without a text, as in `zipCode=`, is absent: forms and URL
+builders send every field, filled in or not.
 """
 
+from dataclasses import replace
 from urllib.parse import parse_qsl
 
+from shopwindow.content.documents import Content
 from shopwindow.interface.body import Bodies, body_format, read
 from shopwindow.interface.call import Call, Request, of_ordered
 from shopwindow.interface.formats import JSON, MEDIA_TYPES, Format, negotiate
 from shopwindow.interface.interface import Interface
-from shopwindow.interface.operation import Operation
+from shopwindow.interface.operation import CALLBACK, Operation
 from shopwindow.interface.routes import Routed
 from shopwindow.problems import Fault, Refusal
 
@@ -23,18 +28,23 @@ def bind(
     interface: Interface,
     routed: Routed | None = None,
     bodies: Bodies | None = None,
+    content: Content | None = None,
 ) -> Call:
     """Return the one Call that a request asks for, whichever way it is spelled.
 
     Binding the canonical request of a Call (``call.request()``) returns an equal Call.
     ``application``: whose API key was sent. ``routed``: the result of ``route``, where
     it was called already. ``bodies``: what is needed to read a body; without it, no
-    body is read. Raises Refusal, with every fault.
+    body is read. ``content``: knows which of `Operation.others` exist; without it, all
+    of them do. Raises Refusal, with every fault.
     """
     operation, texts = routed or interface.routes.route(request)
-    format = _acceptable(request)
+    format = _acceptable(request, operation)
     faults: list[Fault] = []
     texts = texts | _query(operation, request.query, faults)
+    ignored = _unknown_others(operation, texts, content) if content else ()
+    for name in ignored:
+        del texts[name]
 
     arguments = {}
     for name in operation.ordered(texts):
@@ -44,9 +54,7 @@ def bind(
             faults.append(Fault(name, str(error)))
 
     faults += [
-        Fault("", fault)
-        for rule in operation.rules
-        if (fault := rule.fault(texts, arguments))
+        fault for rule in operation.rules if (fault := rule.fault(texts, arguments))
     ]
     if "callback" in arguments and format is not JSON:
         faults.append(
@@ -61,9 +69,10 @@ def bind(
         body = read(request, operation, bodies, faults)
     if faults:
         raise Refusal("invalid", tuple(faults))
-    return of_ordered(
+    call = of_ordered(
         operation, format, arguments, application, body, request.headers.get("if-match")
     )
+    return replace(call, ignored=ignored) if ignored else call
 
 
 def admit(request: Request, operation: Operation) -> None:
@@ -72,15 +81,35 @@ def admit(request: Request, operation: Operation) -> None:
     So nobody waits for a body only to refuse it. Accept must admit JSON or XML, and the
     Content-Type of a body that the operation reads must be one of them.
     """
-    _acceptable(request)
+    _acceptable(request, operation)
     has_type = "content-type" in request.headers and not operation.body_optional
     if operation.body and (request.length or has_type):
         body_format(request.headers.get("content-type"))
 
 
-def _acceptable(request: Request) -> Format:
-    """Return the format that a request asks for. Raises Refusal."""
-    format = negotiate(request.headers.get("accept"))
+def callback_of(operation: Operation, query: str) -> str | None:
+    """Return the valid `callback` that a query names; None without one.
+
+    None is returned for an operation that has no such parameter, too.
+    """
+    if CALLBACK.name not in operation.named or CALLBACK.name not in query:
+        return None
+    texts = [text for name, text in _pairs(query) if name == CALLBACK.name and text]
+    try:
+        return CALLBACK.kind.parse(texts[0]) if len(texts) == 1 else None
+    except ValueError:
+        return None
+
+
+def _acceptable(request: Request, operation: Operation) -> Format:
+    """Return the format that a request asks for. Raises Refusal.
+
+    With a callback the answer is a script, so a header that admits scripts is met.
+    """
+    accept = request.headers.get("accept")
+    format = negotiate(accept)
+    if format is not JSON and callback_of(operation, request.query):
+        format = negotiate(accept, script=True)
     if format is None:
         accept = request.headers["accept"][:100]
         raise Refusal(
@@ -93,17 +122,31 @@ def _acceptable(request: Request) -> Format:
 def _query(operation: Operation, query: str, faults: list[Fault]) -> dict[str, str]:
     """Return the texts of the operation's parameters in a query.
 
-    A parameter that stands there twice is a fault; one of another name is ignored.
+    A parameter that stands there twice is a fault; one of another name is ignored, and
+    so is one without a text.
     """
     texts: dict[str, str] = {}
     listed = operation.in_query
     for name, text in _pairs(query):
-        if name not in listed and not operation.knows(name):
+        if not text or (name not in listed and not operation.knows(name)):
             continue
         if name in texts:
             faults.append(Fault(name, "is given more than once"))
         texts[name] = text
     return texts
+
+
+def _unknown_others(
+    operation: Operation, texts: dict[str, str], content: Content
+) -> tuple[str, ...]:
+    """Return the names of parameters that only `Operation.others` admits, and that the
+    content does not know.
+    """
+    others = operation.others
+    if others is None:
+        return ()
+    unlisted = [name for name in texts if name not in operation.named]
+    return tuple(name for name in unlisted if not others.exists(content, name))
 
 
 def _pairs(query: str) -> list[tuple[str, str]]:

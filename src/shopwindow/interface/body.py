@@ -29,10 +29,11 @@ from shopwindow.interface.call import Request
 from shopwindow.interface.formats import (
     JSON,
     MEDIA_TYPES,
-    RESPONSE_FORMATS,
+    REQUEST_FORMATS,
     Format,
     Undecodable,
 )
+from shopwindow.interface.kinds import in_any_case
 from shopwindow.interface.operation import Cookie, Operation
 from shopwindow.problems import Fault, Pointer, Refusal, pointer_text
 
@@ -95,7 +96,8 @@ def read(
         faults.append(excess)
         return None
     if operation.cookie:
-        value = {**_cookie(operation.cookie, request, bodies.content), **value}
+        by_cookie = _cookie(operation.cookie, request, bodies.content)
+        value |= {name: text for name, text in by_cookie.items() if not value.get(name)}
     if not value and not request.body:
         faults.append(
             Fault("body", f"is missing; it holds {', '.join(shape.properties)}")
@@ -227,8 +229,7 @@ def body_format(content_type: str | None) -> Format:
     """
     media_type, _, rest = (content_type or "").partition(";")
     media_type = media_type.strip().lower()
-    formats = {format.media_type: format for format in RESPONSE_FORMATS}
-    format = formats.get(media_type)
+    format = REQUEST_FORMATS.get(media_type)
     charset = rest.lower().partition("charset=")[2].partition(";")[0].strip(' "')
     if format is None or charset not in ("", "utf-8", "utf8"):
         shown = (content_type or "nothing")[:100]
@@ -274,14 +275,20 @@ def coerced(value: Json, shape: Shape | None) -> Json:
 
     The schema's keywords say which: ``x-textual``: an integer that may come as text;
     ``x-numeric``: text that may come as a whole number; ``x-single``: an array whose
-    only item may stand alone. Any other value stays as it is, for the schema to check.
+    only item may stand alone; ``enum``: words in any case. A property with
+    ``x-ignored`` is left out, and so is an empty text that is not required. Any other
+    value stays as it is, for the schema to check.
     """
     if shape is None:
         return value
     if shape.keyword("x-single") and isinstance(value, dict):
         value = [value]
     if isinstance(value, dict):
-        return {key: coerced(item, shape.property(key)) for key, item in value.items()}
+        return {
+            key: coerced(item, shape.property(key))
+            for key, item in value.items()
+            if not _is_absent(key, item, shape)
+        }
     if isinstance(value, list):
         return [coerced(item, shape.items) for item in value]
     if (
@@ -297,7 +304,19 @@ def coerced(value: Json, shape: Shape | None) -> Json:
         and not isinstance(value, bool)
     ):
         return str(value)
+    if isinstance(value, str):
+        words = [word for word in shape.keyword("enum") or () if isinstance(word, str)]
+        return in_any_case(value, words) or value
     return value
+
+
+def _is_absent(name: str, value: Json, shape: Shape) -> bool:
+    """Return whether a property of an object counts as if it were not there."""
+    place = shape.property(name)
+    if place is None:  # the check names what is not known here
+        return False
+    is_empty = value == "" and name not in shape.required
+    return is_empty or bool(place.keyword("x-ignored"))
 
 
 def _cookie(cookie: Cookie, request: Request, content: Content) -> dict[str, Json]:

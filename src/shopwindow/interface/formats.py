@@ -24,6 +24,11 @@ GENERAL_ROOT = "response"
 Path = tuple[str, ...]
 """Keys from the root of a value to its items, as Operation.items has them."""
 
+_XSI = "{http://www.w3.org/2001/XMLSchema-instance}"
+"""The namespace of attributes by which libraries note an element's type, or that it is
+nil, as lxml writes it before their names.
+"""
+
 _XML_SPACE = " \t\r\n"
 """White space of XML 1.0 §2.3."""
 
@@ -77,6 +82,18 @@ def _from_json(
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise Undecodable(f"no JSON: {error}") from None
+
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def _request_from_json(data: bytes, shape: Shape) -> Json:
+    """Return the value of a request's JSON body.
+
+    A byte order mark before it means nothing (RFC 8259 §8.1); writers of Windows put it
+    there.
+    """
+    return _from_json(data.removeprefix(_BYTE_ORDER_MARK), shape)
 
 
 # -- XML -------------------------------------------------------------------------------
@@ -174,9 +191,10 @@ def _request_from_xml(data: bytes, shape: Shape) -> Json:
     """Return the value of a request's XML body.
 
     The root element is the schema's only property, or an element of any name that
-    contains all properties.
+    contains all properties. Comments, processing instructions and attributes of `xsi`
+    mean nothing (wire shapes §1): libraries add them by themselves.
     """
-    root, names = _tree(data), shape.properties
+    root, names = _tree(data, strict=False), shape.properties
     inner = shape.property(names[0]) if len(names) == 1 else None
     if inner is None or _local(root.tag) != names[0]:
         return _read(root, shape, (), None, strict=False)
@@ -189,11 +207,12 @@ def _request_from_xml(data: bytes, shape: Shape) -> Json:
     return {names[0]: [_read(root, inner.items, (), None, strict=False)]}
 
 
-def _tree(data: bytes) -> Any:
+def _tree(data: bytes, *, strict: bool = True) -> Any:
     """Parse XML and return its root element.
 
-    Raises Undecodable where the text is no XML, has a document type declaration, or has
-    a comment or a processing instruction beside the root.
+    With ``strict`` False, comments and processing instructions are left out. Raises
+    Undecodable where the text is no XML, has a document type declaration, or has a
+    comment or a processing instruction beside the root.
     """
     from lxml import etree
 
@@ -204,6 +223,8 @@ def _tree(data: bytes) -> Any:
         no_network=True,
         huge_tree=False,
         remove_blank_text=False,
+        remove_comments=not strict,
+        remove_pis=not strict,
     )
     try:
         root: Any = etree.fromstring(data, parser)
@@ -232,10 +253,13 @@ def _read(
     """Return the value of an element by its shape.
 
     ``items`` is what remains of the path to the items; once it is empty, ``mask``
-    applies. With ``strict`` False, text that is not of the shape's type stays text, and
-    no empty array is added.
+    applies. With ``strict`` False, text that is not of the shape's type stays text, no
+    empty array is added, and attributes of `xsi` are ignored.
     """
-    if element.attrib:
+    attributes = element.attrib
+    if attributes and not strict:
+        attributes = [name for name in attributes if not name.startswith(_XSI)]
+    if attributes:
         raise Undecodable(f"<{element.tag}> has attributes, which are not allowed")
     if shape.type == "object":
         return _read_object(element, shape, items, mask, strict=strict)
@@ -317,10 +341,19 @@ def _add_empty_arrays(
             value[name] = []
 
 
-JSON = Format("json", "application/json", _json, _from_json, _from_json)
+JSON = Format("json", "application/json", _json, _from_json, _request_from_json)
 XML = Format("xml", "application/xml", _xml, _from_xml, _request_from_xml)
 RESPONSE_FORMATS = (JSON, XML)
 MEDIA_TYPES = " or ".join(format.media_type for format in RESPONSE_FORMATS)
+SCRIPTS = ("application/javascript", "text/javascript", "application/x-javascript")
+"""What clients call JSON that is the argument of a function: the first is sent. RFC 9239
+has all three.
+"""
+REQUEST_FORMATS: Mapping[str, Format] = {
+    **{format.media_type: format for format in RESPONSE_FORMATS},
+    "text/xml": XML,  # RFC 7303 §9.2: an alias
+}
+"""The formats of bodies by their media types."""
 
 # -- for people to read ----------------------------------------------------------------
 
@@ -362,26 +395,30 @@ _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}", re.ASCII)
 
 
 @lru_cache(maxsize=256)
-def negotiate(accept: str | None) -> Format | None:
+def negotiate(accept: str | None, *, script: bool = False) -> Format | None:
     """Return the format that an Accept header prefers (RFC 9110 §12.5.1).
 
     It is JSON where the header is missing, malformed or `*/*`, or weighs both formats
-    equally. Returns None where the header admits neither.
+    equally. Returns None where the header admits neither. ``script``: the answer calls
+    a function with its JSON, so a range that admits scripts admits JSON.
     """
     ranges = _ranges(accept)
     if not ranges:
         return JSON
     best: tuple[float, Format] | None = None
     for candidate in RESPONSE_FORMATS:
-        quality = _quality(candidate, ranges)
+        quality = _quality(candidate.media_type, ranges)
+        if script and candidate is JSON:
+            of_scripts = [_quality(media_type, ranges) for media_type in SCRIPTS]
+            quality = max(quality, *of_scripts)
         if quality > 0 and (best is None or quality > best[0]):
             best = (quality, candidate)
     return best[1] if best else None
 
 
-def _quality(candidate: Format, ranges: list[tuple[str, str, float]]) -> float:
-    """Return the weight of the most specific range that matches a format."""
-    kind, _, subtype = candidate.media_type.partition("/")
+def _quality(media_type: str, ranges: list[tuple[str, str, float]]) -> float:
+    """Return the weight of the most specific range that matches a media type."""
+    kind, _, subtype = media_type.partition("/")
     matching: list[tuple[int, float]] = []
     for range_kind, range_subtype, quality in ranges:
         if range_kind in ("*", kind) and range_subtype in ("*", subtype):

@@ -6,7 +6,7 @@ lead to one Call, one file and one cache entry.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, ClassVar, Protocol
@@ -36,6 +36,40 @@ class ParameterKind(Protocol):
     def schema(self) -> Schema: ...
 
 
+def list_items(text: str) -> list[str]:
+    """Split a list at its commas, except those within parentheses.
+
+    So `Black (Matte, Gloss),White` has two items. Where parentheses do not match, they
+    are plain characters, and every comma separates.
+    """
+    items, depth, start = [], 0, 0
+    for place, character in enumerate(text):
+        if character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+            if depth < 0:
+                return text.split(",")
+        elif character == "," and not depth:
+            items.append(text[start:place])
+            start = place + 1
+    return text.split(",") if depth else [*items, text[start:]]
+
+
+def list_order(item: str) -> tuple[bool, str]:
+    """Return a key by which the items of a list are sorted before they are joined.
+
+    An item that closes more parentheses than it opens comes first. Otherwise `(b` and
+    `a)` would be joined to `(b,a)`, which `list_items` does not split.
+    """
+    depth = 0
+    for character in item:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False, item
+    return True, item
+
+
 _ID_DIGITS = 16
 """Decimal digits of MAX_ID."""
 
@@ -57,7 +91,7 @@ class Ids:
 
     def parse(self, text: str) -> tuple[int, ...]:
         ids = set()
-        for part in text.split(","):
+        for part in list_items(text):
             match = _ID.fullmatch(part)
             if match is None or int(match[1]) > MAX_ID:
                 raise ValueError(
@@ -84,8 +118,9 @@ class Ids:
 class Texts:
     """Any texts, separated by commas.
 
-    The value is sorted and has each text once, so that it has one canonical text. No
-    text can contain a comma, and spaces around a text are not part of it. ``limit`` is
+    The value is sorted and has each text once, so that it has one canonical text. A
+    text has commas within parentheses only (`list_items`), and spaces around it are not
+    part of it. ``limit`` is
     the largest number of texts, as many as ids (wire shapes §1); ``maximum`` is that of
     the characters of each. Both are small so that a URL holds all of them,
     percent-encoded.
@@ -95,7 +130,7 @@ class Texts:
     maximum: int = 100
 
     def parse(self, text: str) -> tuple[str, ...]:
-        parts = {part.strip() for part in text.split(",")}
+        parts = {part.strip() for part in list_items(text)}
         for part in sorted(parts):
             if not 1 <= len(part) <= self.maximum:
                 raise ValueError(
@@ -103,7 +138,7 @@ class Texts:
                 )
         if len(parts) > self.limit:
             raise ValueError(f"must be at most {self.limit} texts, not {len(parts)}")
-        return tuple(sorted(parts))
+        return tuple(sorted(parts, key=list_order))
 
     def format(self, value: tuple[str, ...]) -> str:
         return ",".join(value)
@@ -119,7 +154,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Words:
-    """Some of a few words, separated by commas.
+    """Some of a few words in any case, separated by commas.
 
     The value has each word once, in the order of ``choices``.
     """
@@ -127,7 +162,7 @@ class Words:
     choices: tuple[str, ...]
 
     def parse(self, text: str) -> tuple[str, ...]:
-        chosen = {_choice(part.strip(), self.choices) for part in text.split(",")}
+        chosen = {_choice(part.strip(), self.choices) for part in list_items(text)}
         return tuple(word for word in self.choices if word in chosen)
 
     def format(self, value: tuple[str, ...]) -> str:
@@ -143,12 +178,18 @@ class Words:
 
 @dataclass(frozen=True)
 class Word:
-    """One of a few words."""
+    """One of a few words, in any case.
+
+    ``aliases``: other spellings that clients send, each with the word that it stands
+    for. They are understood, and not documented.
+    """
 
     choices: tuple[str, ...]
+    aliases: tuple[tuple[str, str], ...] = ()
 
     def parse(self, text: str) -> str:
-        return _choice(text, self.choices)
+        word = dict(self.aliases).get(text.casefold(), text)
+        return _choice(word, self.choices)
 
     def format(self, value: str) -> str:
         return value
@@ -478,11 +519,18 @@ class Callback:
 
 
 def _choice(word: str, choices: tuple[str, ...]) -> str:
-    """Return the word if it is one of the choices. Raises ValueError."""
-    if word not in choices:
+    """Return the choice that is the word, whatever its case. Raises ValueError."""
+    choice = in_any_case(word, choices)
+    if choice is None:
         suggestion = nearest(word, choices)
         hint = f"; did you mean {suggestion}?" if suggestion else ""
         raise ValueError(
             f"must be one of {', '.join(choices)}, not {word[:40]!r}{hint}"
         )
-    return word
+    return choice
+
+
+def in_any_case(word: str, choices: Iterable[str]) -> str | None:
+    """Return the choice that a word is, or is but for its case; None where it is none."""
+    folded = word.casefold()
+    return next((choice for choice in choices if choice.casefold() == folded), None)

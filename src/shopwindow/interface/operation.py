@@ -9,7 +9,7 @@ Call belongs to an operation.
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,7 +23,7 @@ from shopwindow.interface.kinds import Callback, FieldMask, ParameterKind
 from shopwindow.interface.request import SAFE, Request, quoted
 from shopwindow.interface.running import Running
 from shopwindow.interface.table import Tables
-from shopwindow.problems import Refusal
+from shopwindow.problems import Fault, Refusal
 
 Arguments = Mapping[str, Any]
 """Parameter name → value, as the parameter's kind parses it."""
@@ -62,13 +62,15 @@ class Others:
     """Parameters of the query that nobody can list, such as filters by facet.
 
     ``names``: a pattern that their whole names match. ``example``: the name of one, and
-    its text as a client writes it.
+    its text as a client writes it. ``exists``: whether the content knows a name; one
+    that it does not know is ignored, as unknown parameters are.
     """
 
     names: str
     kind: ParameterKind
     about: str
     example: tuple[str, str]
+    exists: Callable[[Content, str], bool] = lambda content, name: True
 
     def admit(self, name: str) -> bool:
         return re.fullmatch(self.names, name, re.ASCII) is not None
@@ -145,16 +147,17 @@ class AnyOf:
 
     names: tuple[str, ...]
 
-    def fault(self, present: Collection[str], arguments: Arguments) -> str:
-        """Return what is wrong; empty where nothing is.
+    def fault(self, present: Collection[str], arguments: Arguments) -> Fault | None:
+        """Return what is wrong, at one of the parameters; None where nothing is.
 
         ``present``: the names that the request has. ``arguments``: the values of those
         whose text could be parsed.
         """
         if any(name in present for name in self.names):
-            return ""
-        names = ", ".join(self.names)
-        return f"{'' if len(self.names) == 1 else 'one of '}{names} is required"
+            return None
+        first, *others = self.names
+        alternatives = f"one of {', '.join(self.names)} " if others else ""
+        return Fault(first, f"{alternatives}is required")
 
 
 @dataclass(frozen=True)
@@ -163,12 +166,13 @@ class Together:
 
     names: tuple[str, ...]
 
-    def fault(self, present: Collection[str], arguments: Arguments) -> str:
+    def fault(self, present: Collection[str], arguments: Arguments) -> Fault | None:
         """Return what is wrong, as `AnyOf.fault` does."""
         missing = [name for name in self.names if name not in present]
         if not missing or len(missing) == len(self.names):
-            return ""
-        return f"{' and '.join(self.names)} must be given together; {', '.join(missing)} is missing"
+            return None
+        together = " and ".join(self.names)
+        return Fault(missing[0], f"is missing; {together} must be given together")
 
 
 @dataclass(frozen=True)
@@ -178,12 +182,12 @@ class Ordered:
     start: str
     finish: str
 
-    def fault(self, present: Collection[str], arguments: Arguments) -> str:
+    def fault(self, present: Collection[str], arguments: Arguments) -> Fault | None:
         """Return what is wrong, as `AnyOf.fault` does."""
         start, finish = arguments.get(self.start), arguments.get(self.finish)
         if start is None or finish is None or start <= finish:
-            return ""
-        return f"{self.finish} {finish} is before {self.start} {start}"
+            return None
+        return Fault(self.finish, f"{finish} is before {self.start} {start}")
 
 
 @dataclass(frozen=True)
@@ -193,13 +197,16 @@ class OnlyOne:
     names: tuple[str, ...]
     required: bool = True
 
-    def fault(self, present: Collection[str], arguments: Arguments) -> str:
+    def fault(self, present: Collection[str], arguments: Arguments) -> Fault | None:
         """Return what is wrong, as `AnyOf.fault` does."""
         names = ", ".join(self.names)
         sent = [name for name in self.names if name in present]
         if len(sent) > 1:
-            return f"only one of {names} may be given, not {' and '.join(sent)}"
-        return f"one of {names} is required" if self.required and not sent else ""
+            several = " and ".join(sent)
+            return Fault(sent[0], f"only one of {names} may be given, not {several}")
+        if self.required and not sent:
+            return Fault(self.names[0], f"one of {names} is required")
+        return None
 
 
 ParameterRule = AnyOf | Together | Ordered | OnlyOne
@@ -408,6 +415,8 @@ class Call:
     others, by name. So two Calls that mean the same are equal. ``application``: whose
     API key was sent, where the response depends on it. ``body``: checked, every value
     of its schema's one type. ``if_match``: that header (RFC 9110 §13.1.1).
+    ``ignored``: names in the request that look like `Operation.others` and are none; the
+    log has them. They do not tell Calls apart.
     """
 
     operation: Operation
@@ -416,6 +425,7 @@ class Call:
     application: str | None = None
     body: Json = None
     if_match: str | None = None
+    ignored: tuple[str, ...] = field(default=(), compare=False)
 
     def __getitem__(self, name: str) -> Any:
         """Return an argument, or the parameter's default."""

@@ -12,6 +12,13 @@ from shopwindow.problems import Fault, Refusal
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 """Every method that an operation may have."""
 
+
+def no_mapping() -> Refusal:
+    """Return the Refusal of a path that no operation has."""
+    fault = Fault("path", "is not one of the interface")
+    return Refusal("no_mapping", (fault,))
+
+
 Routed = tuple[Operation, dict[str, str]]
 """An operation, and the texts of its path's parameters."""
 
@@ -67,9 +74,7 @@ class Routes:
         """
         matching = self.of(request.path.removesuffix("/"), order_host)
         if not matching:
-            raise Refusal(
-                "no_mapping", (Fault("", "the path is not one of the interface"),)
-            )
+            raise no_mapping()
         for operation, texts in matching:
             if request.method in operation.methods:
                 return operation, texts
@@ -78,7 +83,7 @@ class Routes:
         for operation, _ in matching:
             allowed.update(operation.methods)
         methods = ", ".join(sorted(allowed))
-        fault = Fault("", f"the method must be {methods}, not {request.method}")
+        fault = Fault("method", f"must be {methods}, not {request.method}")
         raise Refusal("method", (fault,), (("Allow", methods),))
 
     def owner(

@@ -60,7 +60,9 @@ def articles_of(content: Content) -> Articles:
     """Return the articles of a release. Raises Refusal where it has none."""
     articles: Articles | None = content.index(CATALOG_INDEX)
     if articles is None:
-        raise Refusal("no_data", (Fault("", "there is no catalog"),))
+        raise Refusal(
+            "no_data", (Fault("path", "there is no catalog, so nothing is here"),)
+        )
     return articles
 
 

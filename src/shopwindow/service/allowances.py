@@ -63,7 +63,9 @@ class Charge(NamedTuple):
     def refusal(self, wait: int) -> Refusal:
         """Return the Refusal of who has to wait so many seconds (RFC 6585 §4)."""
         words = f"at most {self.rate.most} {self.words} in {self.rate.minutes} minutes"
-        return Refusal("too_many", (Fault("", words),), (("Retry-After", str(wait)),))
+        return Refusal(
+            "too_many", (Fault("rate", words),), (("Retry-After", str(wait)),)
+        )
 
 
 def charges_of(

@@ -20,21 +20,23 @@ from collections.abc import Mapping
 
 from shopwindow.interface.answer import (
     API_KEY_HEADER,
+    ERROR_CODES,
     VARY,
     Response,
     answer,
     cache_control,
+    no_key,
     refuse,
     respond_to_action,
 )
-from shopwindow.interface.bind import admit, bind
+from shopwindow.interface.bind import admit, bind, callback_of
 from shopwindow.interface.body import Bodies
 from shopwindow.interface.call import Call, Request
 from shopwindow.interface.formats import JSON, MEDIA_TYPES, Format, negotiate
 from shopwindow.interface.operation import FromContent, Operation
-from shopwindow.interface.routes import METHODS
+from shopwindow.interface.routes import METHODS, no_mapping
 from shopwindow.interface.validators import etag
-from shopwindow.problems import Failure, Fault, Refusal
+from shopwindow.problems import SERVICE, Failure, Fault, Refusal
 from shopwindow.service import journal, requestid
 from shopwindow.service.database.database import RETRY_AFTER
 from shopwindow.service.running import Backstage
@@ -68,6 +70,7 @@ ALLOWED_HEADERS = ", ".join(
         "If-Match",
         "Idempotency-Key",
         requestid.HEADER,
+        requestid.TRACEPARENT,
     )
 )
 """Headers that a page's script may send: all that the service reads of a request."""
@@ -154,7 +157,9 @@ def _exchange(
 
 def _no_release(format: Format) -> Response:
     """Return the 503 of a service that has no release yet."""
-    refusal = Refusal("unavailable", (Fault("", "no release is being served yet"),))
+    refusal = Refusal(
+        "unavailable", (Fault(SERVICE, "no release is being served yet"),)
+    )
     return _with_common_headers(
         refuse(refusal, format, shipped_schemas()), ", ".join(VARY)
     )
@@ -199,7 +204,7 @@ def _admit_and_answer(
         )
         operation, texts = serving.interface.routes.route(inner, order_host=order_host)
         if not admitted:
-            raise Refusal("no_key")
+            raise no_key()
         _check_sizes(request)
         admit(inner, operation)
         if backstage is None:
@@ -212,27 +217,49 @@ def _admit_and_answer(
             serving.interface,
             (operation, texts),
             Bodies(serving.schemas, serving.content),
+            serving.content,
         )
         response = _with_common_headers(
             _response(call, inner, serving, backstage), serving.vary
         )
-        result = Exchange(response, operation.name, application)
+        result = Exchange(response, operation.name, application, ignored=call.ignored)
         if is_read and isinstance(operation.source, FromContent):
             serving.cache.add(cache_key, result)
         return result
     except Refusal as raised:
         # Without a key nobody learns whether a path exists, or what is wrong with it.
-        refusal = raised if admitted else Refusal("no_key")
+        refusal = raised if admitted else no_key()
     except Exception as error:
         # Our own fault: the log gets all of it, and the client no details.
         refusal = _refusal_for(error, serving)
 
-    response = _with_common_headers(
-        refuse(refusal, format, serving.schemas, operation or owner), serving.vary
+    callback = None
+    if operation and admitted:
+        callback = _callback_for_refusal(request, operation)
+    refused = refuse(
+        refusal,
+        JSON if callback else format,
+        serving.schemas,
+        operation or owner,
+        callback,
     )
     return Exchange(
-        response, operation.name if operation and admitted else "none", application
+        _with_common_headers(refused, serving.vary),
+        operation.name if operation and admitted else "none",
+        application,
+        refused=ERROR_CODES[refusal.code].status if callback else None,
     )
+
+
+def _callback_for_refusal(request: Request, operation: Operation) -> str | None:
+    """Return the function that gets a refusal, because a page waits for it.
+
+    Its name must be valid, and Accept must admit a script; a client that asks for XML
+    gets the refusal in XML.
+    """
+    if negotiate(request.headers.get("accept"), script=True) is not JSON:
+        return None
+    return callback_of(operation, request.query)
 
 
 def _refusal_for(error: Exception, serving: Serving) -> Refusal:
@@ -241,7 +268,9 @@ def _refusal_for(error: Exception, serving: Serving) -> Refusal:
     if is_damaged(error):
         serving.report_damage(str(error))
         return Refusal(
-            "unavailable", (Fault("", "the catalog cannot be read now"),), RETRY_AFTER
+            "unavailable",
+            (Fault(SERVICE, "the catalog cannot be read now"),),
+            RETRY_AFTER,
         )
     if isinstance(error, Failure):  # the operator's, in words for them: no traceback
         journal.error("setup", str(error))
@@ -288,7 +317,7 @@ def _below_base_url(request: Request, serving: Serving) -> tuple[Request, bool]:
             inner.path.removesuffix("/"), order_host
         ):
             return inner, order_host
-    raise Refusal("no_mapping", (Fault("", "the path is not one of the interface"),))
+    raise no_mapping()
 
 
 def _check_sizes(request: Request) -> None:
@@ -296,14 +325,19 @@ def _check_sizes(request: Request) -> None:
     if len(request.query.encode()) > MAX_QUERY:
         raise Refusal(
             "uri_too_long",
-            (Fault("", f"the query may have at most {MAX_QUERY} bytes"),),
+            (
+                Fault(
+                    "query",
+                    f"must have at most {MAX_QUERY} bytes, not {len(request.query.encode())}",
+                ),
+            ),
         )
     if request.length > MAX_BODY:
-        raise Refusal(
-            "too_large", (Fault("", f"the body may have at most {MAX_BODY} bytes"),)
-        )
+        allowed = f"must have at most {MAX_BODY} bytes"
+        raise Refusal("too_large", (Fault("body", allowed),))
     if request.length and not request.headers.get("content-type"):
-        raise Refusal("media_type", (Fault("Content-Type", f"must be {MEDIA_TYPES}"),))
+        missing = f"must be {MEDIA_TYPES}; it is missing"
+        raise Refusal("media_type", (Fault("Content-Type", missing),))
 
 
 def _check_body_complete(request: Request) -> None:

@@ -121,6 +121,8 @@ class Intake:
         id = requestid.of(request.headers.get(_REQUEST_ID))
         # for this request alone: Granian runs each request in a task of its own
         journal.request_id.set(id)
+        trace = requestid.trace_of(request.headers.get(requestid.TRACEPARENT))
+        journal.traceparent.set(trace)
         if probe.is_probe(request.headers.get(_PROBE)):
             response = (await self._in_thread(front.answer_probe)).response
             await _send(response, request.method, headers_of(response, id), send)
@@ -128,9 +130,9 @@ class Intake:
 
         result = front.at_once(request)
         if result is None and unread and request.method in BODY_METHODS:
-            result, unread = await self._with_body(request, id, receive)
+            result, unread = await self._with_body(request, id, trace, receive)
         elif result is None:
-            result = await self._in_thread(partial(front.answer, request, id))
+            result = await self._in_thread(partial(front.answer, request, id, trace))
 
         headers = headers_of(result.response, id)
         lingers = False
@@ -146,7 +148,7 @@ class Intake:
             await _linger(receive)
 
     async def _with_body(
-        self, request: Request, id: str, receive: Receive
+        self, request: Request, id: str, trace: str | None, receive: Receive
     ) -> tuple[Exchange, bool]:
         """Receive the body of a request and answer it.
 
@@ -165,7 +167,7 @@ class Intake:
                     is_last = not message.get("more_body", False)
                     if len(body) > MAX_BODY:
                         too_large = request._replace(length=len(body))
-                        refusal = partial(self._front.answer, too_large, id)
+                        refusal = partial(self._front.answer, too_large, id, trace)
                         return await self._in_thread(refusal), not is_last
                     if len(body) > LARGE and not is_large:
                         if self._large_held >= LARGE_HELD:
@@ -174,7 +176,7 @@ class Intake:
                         self._large_held += 1
 
             complete = request._replace(length=len(body), body=bytes(body))
-            work = partial(self._front.answer, complete, id)
+            work = partial(self._front.answer, complete, id, trace)
             del body  # or a large body would be in memory twice
             if not is_large:
                 return await self._in_thread(work), False

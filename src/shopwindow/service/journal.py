@@ -5,7 +5,8 @@ cannot be written (a full disk, a reader that has gone) is lost. Writing one nev
 raises, so nobody fails because of a line.
 
 `request_id` is the id of the request that the current thread answers. Each line and
-traceback has it, as the response has it in X-Request-Id.
+traceback has it, as the response has it in X-Request-Id. Beside it stands the
+`traceparent` of the request, if it has one.
 """
 
 import os
@@ -34,6 +35,10 @@ and a line that is cut is not JSON.
 request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 """The id of the request that the current thread or task answers; None between requests.
 """
+
+
+traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
+"""The trace that this request is a part of (service.requestid); None without one."""
 
 
 def info(event: str, message: str, **fields: Any) -> None:
@@ -77,6 +82,9 @@ def encoded(level: Level, event: str, fields: Mapping[str, Any]) -> bytes:
     id = request_id.get()
     if id is not None:
         value["requestId"] = id
+    trace = traceparent.get()
+    if trace is not None:
+        value["traceparent"] = trace
     for name, field in fields.items():
         value[name] = _text(field) if isinstance(field, str) else field
     return orjson.dumps(value, default=str, option=orjson.OPT_APPEND_NEWLINE)

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from shopwindow.interface.running import LogKeeping
-from shopwindow.problems import Fault, Refusal
+from shopwindow.problems import SERVICE, Fault, Refusal
 from shopwindow.service import journal, metrics
 
 CURRENT_LOG, LOCK = "mobile.log", "mobile.lock"
@@ -33,7 +33,7 @@ _TAIL = 64 * 1024
 have.
 """
 
-_CANNOT_WRITE = (Fault("", "the mobile log cannot be written to now"),)
+_CANNOT_WRITE = (Fault(SERVICE, "the mobile log cannot be written to now"),)
 
 _LOG_RETRY_AFTER = (("Retry-After", "5"),)
 """Seconds. A fault of a disk, such as too little room, rarely passes sooner."""

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from threading import Event, Lock, Thread
-from typing import ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
 import orjson
 from prometheus_client import Counter, Histogram
@@ -188,13 +188,32 @@ FLUSH_NOTES = 256
 flushes, and with more notes the client of that thread would notice.
 """
 
+MAX_IGNORED = 10
+"""Names of ignored parameters in a line. A name has 100 characters at most, so the line
+stays well below PIPE_BUF.
+"""
+
 REPORT_FLUSHES = 10
 """Flushes between two reports of a worker's figures: one second."""
 
-Note = tuple[int, str, str, str | None, int, int, float, str | None]
-"""When the response was sent (nanoseconds since 1970), method, operation, application,
-status, bytes of the body, seconds, request id.
-"""
+
+class Note(NamedTuple):
+    """A request that was answered."""
+
+    at: int
+    """When the response was sent, in nanoseconds since 1970."""
+    method: str
+    operation: str
+    application: str | None
+    status: int
+    refused: int | None
+    ignored: tuple[str, ...]
+    """These five are as Exchange has them."""
+    size: int
+    """Bytes of the body that was sent."""
+    seconds: float
+    request_id: str | None
+    traceparent: str | None
 
 
 class Metrics:
@@ -234,15 +253,18 @@ class Metrics:
     def note(self, result: Exchange, method: str, seconds: float) -> None:
         """Note a request that was answered in so many seconds."""
         response = result.response
-        note = (
+        note = Note(
             time.time_ns(),
             method,
             result.operation,
             result.application,
             response.status,
+            result.refused,
+            result.ignored,
             len(response.body),
             seconds,
             journal.request_id.get(),
+            journal.traceparent.get(),
         )
         self._notes.append(note)
         if len(self._notes) >= FLUSH_NOTES:
@@ -315,19 +337,25 @@ class Metrics:
         _put(b"".join(lines))
 
     def _line(self, note: Note) -> bytes:
-        at, method, operation, application, status, size, seconds, request_id = note
-        line = {
-            "time": self._time(at),
+        method = note.method
+        line: dict[str, Any] = {
+            "time": self._time(note.at),
             "level": "info",
             "event": "request",
-            "requestId": request_id,
+            "requestId": note.request_id,
             "method": method if len(method) < 16 and method.isascii() else "other",
-            "operation": operation,
-            "application": application,
-            "status": status,
-            "bytes": size,
-            "ms": round(seconds * 1_000_000) / 1000,
+            "operation": note.operation,
+            "application": note.application,
+            "status": note.status,
+            "bytes": note.size,
+            "ms": round(note.seconds * 1_000_000) / 1000,
         }
+        if note.traceparent:
+            line["traceparent"] = note.traceparent
+        if note.ignored:
+            line["ignored"] = note.ignored[:MAX_IGNORED]
+        if note.refused:
+            line["refused"] = note.refused
         return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE)
 
     def _time(self, at: int) -> str:
@@ -359,9 +387,11 @@ def _others_are_alive() -> bool:
 def _count(notes: Iterable[Note]) -> None:
     counts: Tally[tuple[str, int]] = Tally()
     durations: dict[str, list[float]] = {}
-    for _, _, operation, _, status, _, seconds, _ in notes:
-        counts[operation, status] += 1
-        durations.setdefault(operation, []).append(seconds)
+    for note in notes:
+        # a refusal is one, though a callback gets it with 200
+        status = note.refused or note.status
+        counts[note.operation, status] += 1
+        durations.setdefault(note.operation, []).append(note.seconds)
     for (operation, status), number in counts.items():
         REQUESTS.labels(operation, str(status)).inc(number)
     for operation, values in durations.items():

@@ -52,6 +52,10 @@ class Exchange(NamedTuple):
     """The operation's name; `none` where no operation was reached."""
     application: str | None = None
     """The client application's name; None without a valid API key."""
+    ignored: tuple[str, ...] = ()
+    """Names of parameters that look like filters and are none."""
+    refused: int | None = None
+    """The status of a refusal that was sent with 200, to a callback."""
 
 
 CacheKey = tuple[str, str, str | None, str | None]

@@ -107,6 +107,8 @@ class Front:
         started = time.perf_counter()
         id = requestid.of(environ.get(requestid.ENVIRON))
         journal.request_id.set(id)
+        trace = requestid.trace_of(environ.get(requestid.TRACEPARENT_ENVIRON))
+        journal.traceparent.set(trace)
         if probe.is_probe(environ.get(probe.ENVIRON)):
             result = self.answer_probe()
             start_response(
@@ -142,9 +144,13 @@ class Front:
         """Refuse a request for how it arrived (exchange.refuse_arrival)."""
         return refuse_arrival(code, fault, request, self.serving({}))
 
-    def answer(self, request: Request, id: str) -> Exchange:
-        """Answer a request whose body has been received, in the current thread."""
+    def answer(self, request: Request, id: str, trace: str | None) -> Exchange:
+        """Answer a request whose body has been received, in the current thread.
+
+        ``id`` and ``trace`` are as in service.requestid.
+        """
         journal.request_id.set(id)
+        journal.traceparent.set(trace)
         self.begin()
         try:
             return exchange(request, self.serving({}), self.backstage)

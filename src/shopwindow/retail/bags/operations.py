@@ -44,7 +44,10 @@ BAG_SELECTORS = ("userId", "bagId", "bagGuid")
 """The parameters that name a bag; a request has one of them at most."""
 
 PRODUCT_INFO = "INCLUDE_PRODUCTINFO"
-"""The one value of `bagOptions` (interface 4.8)."""
+"""The value of `bagOptions` that adds each item's product (wire-shapes 5)."""
+
+SAVED_BAG = "INCLUDE_SAVED_BAG"
+"""Another value that clients send. Nobody has a saved bag here, so it adds nothing."""
 
 # -- the four operations ---------------------------------------------------------------
 
@@ -288,8 +291,8 @@ _SELECTOR_PARAMETERS = (
 )
 _OPTIONS = Parameter(
     "bagOptions",
-    Words((PRODUCT_INFO,)),
-    "What to tell beside: of each item its product.",
+    Words((PRODUCT_INFO, SAVED_BAG)),
+    "What to tell beside: of each item its product. There are no saved bags to include.",
 )
 
 

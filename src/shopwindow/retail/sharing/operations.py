@@ -143,7 +143,7 @@ def _people(body: Mapping[str, str], most: int) -> _People:
     except ValueError as error:
         faults.append(Fault("recipientEmailAddress", str(error)))
     if "promoId" not in body and "couponId" not in body:
-        faults.append(Fault("", "one of promoId, couponId is required"))
+        faults.append(Fault("promoId", "one of promoId, couponId is required"))
     if faults:
         raise Refusal("invalid", tuple(faults))
     return _People(sender, name, recipients)

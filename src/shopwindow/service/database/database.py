@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from shopwindow.interface.table import Result, Tables
-from shopwindow.problems import Fault, Refusal
+from shopwindow.problems import SERVICE, Fault, Refusal
 from shopwindow.service.database.migrate import HOW_TO_MIGRATE, missing, reached
 from shopwindow.service.database.tables import TablesByName
 
@@ -170,4 +170,4 @@ def unavailable(reason: str) -> Refusal:
     """Return the refusal of a request that the client may repeat soon: no database can
     be used now.
     """
-    return Refusal("unavailable", (Fault("", reason),), RETRY_AFTER)
+    return Refusal("unavailable", (Fault(SERVICE, reason),), RETRY_AFTER)
