@@ -102,6 +102,11 @@ sub vcl_recv {
     unset req.http.X-Shopwindow-File;
     unset req.http.X-Shopwindow-Variant;
 
+    # The client's own id of a request where it is sane, as the service judges it; else Varnish's.
+    if (req.http.X-Request-Id !~ "^[A-Za-z0-9][A-Za-z0-9._:=+/@-]{0,127}$") {
+        set req.http.X-Request-Id = req.xid;
+    }
+
     # The service answers no parts; Varnish would cut them out of its answers.
     unset req.http.Range;
 
@@ -176,8 +181,12 @@ sub vcl_hash {
     return (lookup);
 }
 
-# A read that has a body is the service's to judge; Varnish's own rules would drop the body.
+# A read that has a body is the service's to judge; Varnish's own rules would drop the body. What Varnish stores for
+# everybody it compresses itself: the service would do it by the coding that Varnish asks for.
 sub vcl_backend_fetch {
+    if (bereq.http.X-Shopwindow-File) {
+        unset bereq.http.Accept-Encoding;
+    }
     return (fetch);
 }
 
@@ -214,6 +223,7 @@ sub vcl_deliver {
         }
         set resp.http.Vary = {{ rules.vary | text }};
     }
+    set resp.http.X-Request-Id = req.http.X-Request-Id;
     unset resp.http.Accept-Ranges;
     unset resp.http.X-Varnish;
     return (deliver);
@@ -237,9 +247,11 @@ sub vcl_purge {
 sub vcl_synth {
     unset resp.http.X-Varnish;
     set resp.http.Cache-Control = "no-store";
+    set resp.http.X-Request-Id = req.http.X-Request-Id;
 {% if rules.key_header %}
     if (resp.status == 401) {
         set resp.http.Vary = {{ rules.vary | text }};
+        set resp.http.WWW-Authenticate = {{ rules.challenge | text }};
 {{ failure("        ", "resp", "req", errors["no_key"]) }}        return (deliver);
     }
 {% endif %}

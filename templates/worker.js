@@ -121,7 +121,8 @@ function withoutUnread(target, names) {
 async function fileAnswer(request, body, format, cacheControl) {
   const digest = new DataView(await crypto.subtle.digest("SHA-256", body));
   const tag = `"${(digest.getUint32(0) >>> 1).toString(16)}-${body.byteLength.toString(16)}"`;
-  const headers = { "Cache-Control": cacheControl, ETag: tag, Vary: RULES.vary };
+  const id = requestIdOf(request.headers);
+  const headers = { "Cache-Control": cacheControl, ETag: tag, Vary: RULES.vary, "X-Request-Id": id };
   const tags = (request.headers.get("If-None-Match") ?? "").split(",").map((each) => each.trim().replace(/^W\//, ""));
   if (tags.includes(tag) || tags.includes("*")) return new Response(null, { status: 304, headers });
   return new Response(body, { headers: { ...headers, "Content-Type": RULES.mediaTypes[format] } });
@@ -131,8 +132,20 @@ function refusal(headers, { status, bodies }) {
   const format = formatOf(headers) ?? RULES.format;
   return new Response(bodies[format], {
     status,
-    headers: { "Cache-Control": "no-store", "Content-Type": RULES.mediaTypes[format], Vary: RULES.vary },
+    headers: {
+      "Cache-Control": "no-store",
+      "Content-Type": RULES.mediaTypes[format],
+      Vary: RULES.vary,
+      "X-Request-Id": requestIdOf(headers),
+      ...(status === 401 ? { "WWW-Authenticate": RULES.challenge } : {}),
+    },
   });
+}
+
+// The client's own id of a request where it is sane, as the service judges it; else a new one.
+function requestIdOf(headers) {
+  const id = headers.get("X-Request-Id") ?? "";
+  return /^[A-Za-z0-9][A-Za-z0-9._:=+/@-]{0,127}$/.test(id) ? id : crypto.randomUUID();
 }
 
 // -- the store ------------------------------------------------------------------------------------------------------

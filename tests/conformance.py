@@ -888,7 +888,9 @@ def _stores() -> Iterator[Case]:
     )
     yield from located("2001,2002?feature=bops,Restaurant", BOSTON)
     yield from invalid(f"{path}/2001?feature=bop", f"feature: {NO_FEATURE} 'bop'; did you mean BOPS?")
-    yield from stores("?feature=&latitude=&longitude=&radius=&searchAddress=&_limit=&productId=", BOSTON, NEW_YORK, HARTFORD, HONOLULU)
+    yield from stores(
+        "?feature=&latitude=&longitude=&radius=&searchAddress=&_limit=&productId=", BOSTON, NEW_YORK, HARTFORD, HONOLULU
+    )
     yield from invalid(f"{path}?feature=BOPS,POOL", f"feature: {NO_FEATURE} 'POOL'")
     for name in ("_limit", "upcNumber", "productId"):
         for text in ("0", "-1", "ten", "1,2", "9007199254740992"):
@@ -1009,8 +1011,8 @@ def _promotions() -> Iterator[Case]:
     yield from promotions(f"{three}?show=coupons&global=N&channel=MOBILE", C11)
     yield from sorted_promotions("", Beauty=[P7], Home=[C5, P7, C11])
     yield from sorted_promotions("/", Beauty=[P7], Home=[C5, P7, C11])
-    for site in ("SITE", "site", "Site"):
-        yield from sorted_promotions(f"?channel={site}", Beauty=[P7], Home=[C5, P7])
+    for channel in ("SITE", "site", "Site"):
+        yield from sorted_promotions(f"?channel={channel}", Beauty=[P7], Home=[C5, P7])
     yield from sorted_promotions("?channel=", Beauty=[P7], Home=[C5, P7, C11])
     yield from sorted_promotions("?channel=MOBILE", Beauty=[P7], Home=[P7, C11])
     for path in (two, three):
@@ -1113,7 +1115,9 @@ def _negotiated() -> Iterator[Case]:
 def _sizes() -> Iterator[Case]:
     yield from promotions(f"v2/promotions?promoid=5&x={'x' * (8192 - 12)}", P5)
     yield from refused(
-        "uri_too_long", f"v2/promotions?promoid=5&x={'x' * (8193 - 12)}", "query: must have at most 8192 bytes, not 8193"
+        "uri_too_long",
+        f"v2/promotions?promoid=5&x={'x' * (8193 - 12)}",
+        "query: must have at most 8192 bytes, not 8193",
     )
     typed = {"content-type": JSON}
     for length in (1024 * 1024 + 1, 1_500_000):

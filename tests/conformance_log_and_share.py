@@ -111,7 +111,13 @@ def table() -> list[Action]:
 
 def _log_by_query() -> Iterator[Action]:
     other = QUERY.replace("It%20broke.", "%0A%7C%00%F0%9F%8D%B0")
-    for query in (QUERY, QUERY.replace("ERROR", "Error"), f"{QUERY}&svcUid=&timestamp=", f"{QUERY}&svcUid=u%7C1&unknown=x", other):
+    for query in (
+        QUERY,
+        QUERY.replace("ERROR", "Error"),
+        f"{QUERY}&svcUid=&timestamp=",
+        f"{QUERY}&svcUid=u%7C1&unknown=x",
+        other,
+    ):
         yield from done(f"{LOG}?{query}", WRITTEN, ROOT, 1, "GET")
     yield from done(f"{LOG}/?{QUERY}&timestamp=2026-11-24T12:00:00.5-05:00", WRITTEN, ROOT, 1, "GET")
     yield from done(f"{LOG}?{QUERY}".replace("ERROR", "DEBUG"), REFUSED, ROOT, 0, "GET")

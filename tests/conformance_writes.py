@@ -235,7 +235,9 @@ def _declined(code: str) -> Iterator[Step]:
     yield declined(
         415, f"{allowed} application/json; charset=latin-1", good, sent={"content-type": f"{JSON}; charset=latin-1"}
     )
-    yield declined(415, "Content-Type: must be application/json or application/xml; it is missing", good, sent={"content-type": ""})
+    yield declined(
+        415, "Content-Type: must be application/json or application/xml; it is missing", good, sent={"content-type": ""}
+    )
     yield declined(413, "body: must have at most 1048576 bytes", b" " * 1_048_577)
     yield declined(414, "query: must have at most 8192 bytes, not 8193", good, target=f"{SUPC}?{'x' * 8193}")
     missing = "body: is missing; it holds promoCode, orderNumber, reservationId, status"

@@ -263,7 +263,11 @@ def bodies_of(shape: Shape) -> st.SearchStrategy[Any]:
     """Values that a schema admits, every place of its one type."""
     told = shape.keyword
     if shape.type == "object":
-        parts = {name: bodies_of(place) for name in shape.properties if (place := shape.property(name)) and not place.keyword("x-ignored")}
+        parts = {
+            name: bodies_of(place)
+            for name in shape.properties
+            if (place := shape.property(name)) and not place.keyword("x-ignored")
+        }
         required = {name: parts.pop(name) for name in shape.required}
         return st.fixed_dictionaries(required, optional=parts)
     if shape.type == "array":

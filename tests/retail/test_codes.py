@@ -267,7 +267,14 @@ def test_the_address_is_the_last_that_a_believed_proxy_forwarded(
 
 GOOD = {"promoCode": "CODE-0001", **ORDER}
 FAILURES: dict[str, tuple[str, str, Json, dict[str, str], int, str]] = {
-    "no key": ("PUT", SUPC, GOOD, {"x-svc-webservice-client-id": ""}, 401, "x-svc-webservice-client-id: is missing, or holds no key that is in use"),
+    "no key": (
+        "PUT",
+        SUPC,
+        GOOD,
+        {"x-svc-webservice-client-id": ""},
+        401,
+        "x-svc-webservice-client-id: is missing, or holds no key that is in use",
+    ),
     "no key, another method": (
         "GET",
         SUPC,

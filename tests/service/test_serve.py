@@ -333,7 +333,12 @@ def test_a_fault_of_ours_is_told_without_details_and_counted(
     spoilt = as_content({**as_value(loaded.content), "promotions": [{"promoId": 12}]})  # what no check lets through
     serving = replace(loaded, content=spoilt)
     came = called(application(lambda request: serving), "/v2/promotions", {**KEY, "accept": "application/xml"})
-    body = {"errorCode": 500, "message": "The service failed", "errorDetail": ["service: The service failed"], "success": False}
+    body = {
+        "errorCode": 500,
+        "message": "The service failed",
+        "errorDetail": ["service: The service failed"],
+        "success": False,
+    }
     assert (came.status, came.body) == (500, xml(body, "response"))
     assert (came.headers["cache-control"], "KeyError" in capfd.readouterr().err) == ("no-store", True)
 

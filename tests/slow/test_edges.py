@@ -54,6 +54,7 @@ COMPARED = (
     "retry-after",
     "x-content-type-options",
     "location",
+    "www-authenticate",
     "set-cookie",
 )
 

@@ -31,6 +31,7 @@ from shopwindow.content.documents import Content
 from shopwindow.content.schema import Schemas
 from shopwindow.interface.answer import (
     API_KEY_HEADER,
+    CHALLENGE,
     cache_control,
     no_key,
     refuse,
@@ -153,8 +154,8 @@ class Rules:
     """All that an edge must know.
 
     ``base_path`` begins with a slash or is empty. ``order_host`` is empty where it is
-    the base host. ``key_header`` is the header with the API key; empty where the
-    interface needs no key.
+    the base host. ``key_header`` is the header with the API key, and ``challenge`` the
+    WWW-Authenticate of a 401; both are empty where the interface needs no key.
 
     Three fields are pairs. ``media_types``: a format's name and its media type.
     ``accepts``: a value of Accept and the name of the format that it gets.
@@ -169,6 +170,7 @@ class Rules:
     base_path: str
     order_host: str
     key_header: str
+    challenge: str
     vary: str
     media_types: tuple[tuple[str, str], ...]
     accepts: tuple[tuple[str, str], ...]
@@ -196,6 +198,7 @@ def rules(interface: Interface, content: Content, schemas: Schemas) -> Rules:
         base_path=base.path,
         order_host=order_host if order_host != base_host else "",
         key_header=API_KEY_HEADER if needs_key else "",
+        challenge=CHALLENGE[1] if needs_key else "",
         vary=vary(content),
         media_types=tuple(
             (format.name, format.media_type) for format in RESPONSE_FORMATS

@@ -38,6 +38,7 @@ def _table(rules: Rules) -> dict[str, Any]:
     base = re.escape(f"{rules.base_path}/")
     return {
         "keyHeader": rules.key_header,
+        "challenge": rules.challenge,
         "orderHost": rules.order_host,
         "vary": rules.vary,
         "application": APPLICATION,
