@@ -32,7 +32,7 @@ from shopwindow.problems import Failure
 from shopwindow.release.intact import require_intact
 from shopwindow.release.publish import Releases
 from shopwindow.service.exchange import MAX_BODY
-from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, load
+from shopwindow.service.serving import CacheKey, Exchange, ResponseCache, formats_of, load
 from shopwindow.service.watch import Watch
 from shopwindow.service.wsgi import MAX_UNWANTED, application
 from shopwindow.shop import INTERFACE
@@ -179,24 +179,23 @@ def answered(size: int) -> Exchange:
 
 def test_a_cache_stays_within_its_limit_by_dropping_the_oldest() -> None:
     cache, limit = ResponseCache(100_000), 100_000
-    keys: list[CacheKey] = [(PROMOTIONS, f"promoid={number}", None, "phone") for number in range(100)]
+    keys = [CacheKey(PROMOTIONS, f"promoid={number}", "json json", "phone") for number in range(100)]
     for key in keys:
         cache.add(key, answered(2000))
     known = [key for key in keys if cache.get(key)]
     assert (known, limit * 0.7 < len(known) * 2000 < limit) == (keys[-len(known) :], True)
-    cache.add((PROMOTIONS, "", None, "phone"), answered(limit // 16))
+    last = CacheKey(PROMOTIONS, "", "json json", "phone")
+    cache.add(last, answered(limit // 16))
     assert [key for key in keys if cache.get(key)] == known
-    assert cache.get((PROMOTIONS, "", None, "phone")) is None
+    assert cache.get(last) is None
 
 
-def test_a_cached_response_is_looked_up_by_the_format_that_accept_asks_for() -> None:
-    cache, told = ResponseCache(100_000), {"json": answered(1), "xml": answered(2)}
-    for format, each in told.items():
-        cache.add((PROMOTIONS, "", f"application/{format}", "phone"), each)
-    accepts = {None: "json", "*/*": "json", f"application/json;x={'y' * 15_000}": "json", "text/html": None}
-    accepts |= {"application/xml, application/json;q=0.5": "xml", "application/*;q=0.1, application/xml;q=0.2": "xml"}
-    found = {accept: cache.get((PROMOTIONS, "", accept, "phone")) for accept in accepts}
-    assert found == {accept: told[format] if format else None for accept, format in accepts.items()}
+def test_a_cached_response_is_looked_up_by_the_formats_that_accept_asks_for() -> None:
+    accepts = {None: "json json", "*/*": "json json", f"application/json;x={'y' * 15_000}": "json json"}
+    accepts |= {"text/html": "- -", "application/xml, application/json;q=0.5": "xml xml"}
+    accepts |= {"application/*;q=0.1, application/xml;q=0.2": "xml xml", "text/javascript": "- json"}
+    accepts |= {"text/javascript, application/xml;q=0.5": "xml json"}
+    assert {accept: formats_of(accept) for accept in accepts} == accepts
 
 
 # -- the end -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,9 @@ A client without a key learns nothing: it gets the same 401 for every path, whet
 not the path exists.
 
 Responses from content are cached (serving.ResponseCache) and looked up before the
-route.
+route. Every response is compressed by what the client accepts (codings), a cached one
+before it is stored: so the cache holds what was sent, and no form that nobody asked
+for.
 """
 
 import sqlite3
@@ -38,9 +40,16 @@ from shopwindow.interface.routes import METHODS, no_mapping
 from shopwindow.interface.validators import etag
 from shopwindow.problems import SERVICE, Failure, Fault, Refusal
 from shopwindow.service import journal, requestid
+from shopwindow.service.codings import Accepted, accepted, encoded, is_coded, plain_tag
 from shopwindow.service.database.database import RETRY_AFTER
 from shopwindow.service.running import Backstage
-from shopwindow.service.serving import Exchange, Serving, shipped_schemas
+from shopwindow.service.serving import (
+    CacheKey,
+    Exchange,
+    Serving,
+    formats_of,
+    shipped_schemas,
+)
 
 MAX_QUERY = 8 * 1024
 """Bytes of a query. RFC 9112 §3 recommends that everybody support request lines of
@@ -175,10 +184,11 @@ def _admit_and_answer(
     """
     application = serving.clients.application(request.headers.get(API_KEY_HEADER))
     order_host = serving.on_order_host(request.headers.get("host"))
-    cache_key = (
+    accept = accepted(request.headers.get("accept-encoding"))
+    cache_key = CacheKey(
         request.path,
         request.query,
-        request.headers.get("accept"),
+        formats_of(request.headers.get("accept")),
         application,
     )
 
@@ -190,7 +200,7 @@ def _admit_and_answer(
         request.method in ("GET", "HEAD") and not request.length and not order_host
     )
     if admitted and is_read:
-        cached = serving.cache.get(cache_key)
+        cached = _from_cache(serving, cache_key, accept, may_work=backstage is not None)
         if cached:
             return cached
 
@@ -224,8 +234,8 @@ def _admit_and_answer(
         )
         result = Exchange(response, operation.name, application, ignored=call.ignored)
         if is_read and isinstance(operation.source, FromContent):
-            serving.cache.add(cache_key, result)
-        return result
+            return _into_cache(serving, cache_key, result, accept)
+        return result._replace(response=encoded(response, accept))
     except Refusal as raised:
         # Without a key nobody learns whether a path exists, or what is wrong with it.
         refusal = raised if admitted else no_key()
@@ -244,11 +254,41 @@ def _admit_and_answer(
         callback,
     )
     return Exchange(
-        _with_common_headers(refused, serving.vary),
+        encoded(_with_common_headers(refused, serving.vary), accept),
         operation.name if operation and admitted else "none",
         application,
         refused=ERROR_CODES[refusal.code].status if callback else None,
     )
+
+
+def _from_cache(
+    serving: Serving, key: CacheKey, accept: Accepted, *, may_work: bool
+) -> Exchange | None:
+    """Return a cached response in the form that the client accepts, or None.
+
+    ``may_work``: compress it if only the body as it is is there. The event loop may not.
+    """
+    coded = serving.cache.get(_in_form(key, accept)) if accept.coding else None
+    if coded:
+        return coded
+    plain = serving.cache.get(key)
+    if plain is None or not is_coded(plain.response, accept):
+        return plain
+    return _into_cache(serving, key, plain, accept) if may_work else None
+
+
+def _into_cache(
+    serving: Serving, key: CacheKey, plain: Exchange, accept: Accepted
+) -> Exchange:
+    """Store a response in the form that the client accepts, and return it."""
+    coded = plain._replace(response=encoded(plain.response, accept))
+    is_plain = coded.response is plain.response
+    serving.cache.add(key if is_plain else _in_form(key, accept), coded)
+    return coded
+
+
+def _in_form(key: CacheKey, accept: Accepted) -> CacheKey:
+    return key._replace(coding=accept.coding.name if accept.coding else "")
 
 
 def _callback_for_refusal(request: Request, operation: Operation) -> str | None:
@@ -369,7 +409,8 @@ def _with_common_headers(response: Response, varies: str) -> Response:
 
 
 def _not_modified(response: Response, request: Request) -> Response:
-    """Return 304 where the client has this response already (RFC 9110 §13.1.2).
+    """Return 304 where the client has this response already, in any form (RFC 9110
+    §13.1.2).
 
     A response that no cache may store stays as it is: a bag's ETag stands for the state
     of the bag, not for the prices, the format and the options of this response.
@@ -377,12 +418,14 @@ def _not_modified(response: Response, request: Request) -> Response:
     condition = request.headers.get("if-none-match")
     if condition is None or response.status != 200 or response.lifetime is None:
         return response
-    tag = dict(response.headers)["ETag"]
-    tags = [part.strip().removeprefix("W/") for part in condition.split(",")]
+    tag = plain_tag(dict(response.headers)["ETag"])
+    tags = [plain_tag(part) for part in condition.split(",")]
     if "*" not in tags and tag not in tags:
         return response
     headers = tuple(
-        (name, value) for name, value in response.headers if name != "Content-Type"
+        (name, value)
+        for name, value in response.headers
+        if name not in ("Content-Type", "Content-Encoding")
     )
     return response._replace(status=304, body=b"", headers=headers)
 

@@ -58,12 +58,32 @@ class Exchange(NamedTuple):
     """The status of a refusal that was sent with 200, to a callback."""
 
 
-CacheKey = tuple[str, str, str | None, str | None]
-"""Path, query, Accept and application: all that a response from content depends on."""
+class CacheKey(NamedTuple):
+    """All that a response from content depends on, with the form in which it is sent.
+
+    ``formats`` is what counts of Accept: two headers with equal formats get the same.
+    ``coding`` is the name of a content coding; empty: the body as it is.
+    """
+
+    path: str
+    query: str
+    formats: str
+    application: str | None
+    coding: str = ""
+
+
+@lru_cache(maxsize=256)
+def formats_of(accept: str | None) -> str:
+    """Return what counts of an Accept header: the formats that it gets, without and with
+    a callback.
+    """
+    formats = negotiate(accept), negotiate(accept, script=True)
+    return " ".join(format.name if format else "-" for format in formats)
 
 
 class ResponseCache:
-    """Responses of one release, by what was requested.
+    """Responses of one release, by what was requested, each in the forms that clients
+    were sent.
 
     Above ``limit`` bytes the oldest entries are dropped; 0 stores nothing. Reading
     needs no lock: a dictionary's ``get`` is atomic.
@@ -79,14 +99,13 @@ class ResponseCache:
         """Return the response to an equal request, or None if there is none in the
         cache.
         """
-        return self._entries.get(_normalized(key))
+        return self._entries.get(key)
 
     def add(self, key: CacheKey, result: Exchange) -> None:
         """Store a response, unless it alone would take a sixteenth of the cache."""
         if not self._limit:
             return
 
-        key = _normalized(key)
         size = _entry_size(key, result)
         if size > self._limit // 16:
             return
@@ -100,20 +119,10 @@ class ResponseCache:
                 self._size -= _entry_size(oldest, self._entries.pop(oldest))
 
 
-def _normalized(key: CacheKey) -> CacheKey:
-    """Return the key with the format in place of Accept: nothing else of that header
-    counts.
-    """
-    path, query, accept, application = key
-    format = negotiate(accept)
-    return path, query, format.name if format else None, application
-
-
 def _entry_size(key: CacheKey, result: Exchange) -> int:
     """Return the bytes that an entry takes, about."""
-    path, query, _, _ = key
     body = result.response.body
-    return len(body) + sys.getsizeof(path) + sys.getsizeof(query) + ENTRY_BYTES
+    return len(body) + sys.getsizeof(key.path) + sys.getsizeof(key.query) + ENTRY_BYTES
 
 
 ReportDamage = Callable[[str], None]

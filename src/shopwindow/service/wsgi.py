@@ -50,6 +50,7 @@ FindServing = Callable[[Environ], Serving | None]
 
 _HEADER_NAMES = {
     "HTTP_ACCEPT": "accept",
+    "HTTP_ACCEPT_ENCODING": "accept-encoding",
     "HTTP_X_SVC_WEBSERVICE_CLIENT_ID": "x-svc-webservice-client-id",
     "HTTP_IF_NONE_MATCH": "if-none-match",
     "HTTP_ORIGIN": "origin",

@@ -1,0 +1,163 @@
+"""Content codings: an answer is compressed by what the client accepts (RFC 9110 §8.4).
+
+How this works. `accepted` reads Accept-Encoding, and `encoded` compresses a response.
+The codings stand in the order of `CODINGS` where a client weighs several equally. A
+library that is not installed leaves its coding out; gzip is always there.
+
+The levels are those above which a step costs much and gains little. Measured over 20
+answers of search, browse and stores, 40 kB on average:
+
+    gzip 6    7.2 % of the bytes, 0.25 ms of processor time
+    br 5      6.4 %, 0.38 ms (level 9: 6.2 %, 4.3 ms)
+    zstd 5    7.2 %, 0.17 ms (level 12: 6.5 %, 1.1 ms)
+
+A body that holds a secret beside what a stranger chose could be guessed from its
+compressed size (BREACH). No body holds one: an API key is never in an answer.
+"""
+
+import gzip
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+from shopwindow.interface.answer import Response
+
+LEAST_BYTES = 1024
+"""Bytes of a body that is worth compressing. Fewer fit into one packet as they are, and
+nginx and Varnish, as we configure them, begin here too.
+"""
+
+_BODILESS = (204, 304)
+
+
+class Coding(NamedTuple):
+    """A content coding.
+
+    ``name``: in Accept-Encoding. ``suffix``: what the ETag ends with, because each form
+    of a response has a tag of its own (RFC 9110 §8.8.3.3).
+    """
+
+    name: str
+    suffix: str
+    compress: Callable[[bytes], bytes]
+
+
+def _gzip(body: bytes) -> bytes:
+    return gzip.compress(body, 6, mtime=0)  # equal bodies have equal bytes
+
+
+def _brotli(body: bytes) -> bytes:
+    brotli: Any = import_module("brotli")
+    compressed: bytes = brotli.compress(body, quality=5)
+    return compressed
+
+
+def _zstandard(body: bytes) -> bytes:
+    zstandard: Any = import_module("zstandard")
+    # no compressor is shared, because two threads may not use one at a time
+    compressed: bytes = zstandard.ZstdCompressor(level=5).compress(body)
+    return compressed
+
+
+CODINGS = tuple(
+    coding
+    for library, coding in (
+        ("zstandard", Coding("zstd", "-zstd", _zstandard)),
+        ("brotli", Coding("br", "-br", _brotli)),
+        ("gzip", Coding("gzip", "-gz", _gzip)),
+    )
+    if find_spec(library)
+)
+"""The codings that this process knows, the cheapest first."""
+
+
+class Accepted(NamedTuple):
+    """What a client accepts.
+
+    ``coding``: what it gets; None: the body as it is. ``always``: also below
+    LEAST_BYTES, since it refuses a body as it is (`identity;q=0`).
+    """
+
+    coding: Coding | None
+    always: bool = False
+
+
+_ELEMENT = re.compile(
+    r"\s*(?P<name>[!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*"
+    r"(?:;\s*q\s*=\s*(?P<quality>0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)\s*)?",
+    re.IGNORECASE | re.ASCII,
+)
+"""A coding with its weight (RFC 9110 §12.5.3)."""
+
+
+@lru_cache(maxsize=256)
+def accepted(header: str | None) -> Accepted:
+    """Return what an Accept-Encoding header accepts.
+
+    Without the header, with an empty one and with a malformed one that is the body as
+    it is. It is the last choice unless the header weighs it above the codings.
+    """
+    weights: dict[str, float] = {}
+    for element in filter(str.strip, (header or "").split(",")):
+        match = _ELEMENT.fullmatch(element)
+        if match is None:
+            return Accepted(None)
+        name = match["name"].lower().removeprefix("x-")  # x-gzip is gzip
+        weights[name] = float(match["quality"] or 1)
+
+    others = weights.get("*", 0.0)
+    best: tuple[float, Coding] | None = None
+    for coding in CODINGS:
+        weight = weights.get(coding.name, others)
+        if weight > 0 and (best is None or weight > best[0]):
+            best = weight, coding
+    if best is None or weights.get("identity", 0.0) > best[0]:
+        return Accepted(None)
+    refuses_identity = weights.get("identity", others if "*" in weights else 1.0) == 0
+    return Accepted(best[1], refuses_identity)
+
+
+def is_coded(response: Response, accept: Accepted) -> bool:
+    """Return whether `encoded` compresses a response."""
+    if accept.coding is None or not response.body or response.status in _BODILESS:
+        return False
+    return accept.always or len(response.body) >= LEAST_BYTES
+
+
+def encoded(response: Response, accept: Accepted) -> Response:
+    """Return a response as the client accepts it: compressed, if that is worth it.
+
+    The ETag of what caches may store ends with the coding's suffix. That of a bag is
+    the tag of its state, whatever the form, and stays.
+    """
+    coding = accept.coding
+    if coding is None or not is_coded(response, accept):
+        return response
+    headers = [
+        (name, _tagged(value, coding.suffix))
+        if name == "ETag" and response.lifetime is not None
+        else (name, value)
+        for name, value in response.headers
+    ]
+    return response._replace(
+        body=coding.compress(response.body),
+        headers=(*headers, ("Content-Encoding", coding.name)),
+    )
+
+
+def plain_tag(tag: str) -> str:
+    """Return the ETag that a response has as it is, by the one that it has in any form.
+
+    A weak tag, as edges make it when they compress, means the same here.
+    """
+    tag = tag.strip().removeprefix("W/")
+    for coding in CODINGS:
+        tag = tag.replace(f'{coding.suffix}"', '"')
+    return tag
+
+
+def _tagged(tag: str, suffix: str) -> str:
+    return f'{tag[:-1]}{suffix}"'
