@@ -200,7 +200,14 @@ SET = plain(
 )
 GONE = plain(103, "Withdrawn Pump", "SHOE", "Anne Field", "gone.jpg", 12, regular(20), available=False)
 LAMP_ELEMENT = plain(104, "Desk Lamp", "LAMP", "Lumen", "lamp.jpg", 2, regular(25.5), available=False)
-AVAILABLE, UNAVAILABLE = {"availability": {"available": True}}, {"availability": {"available": False}}
+AVAILABLE = {"availability": {"available": True, "instoreeligible": True}}
+UNAVAILABLE = {"availability": {"available": False, "instoreeligible": True}}
+AT_NO_STORE = {"availability": {"available": False, "instoreeligible": False}}
+
+
+def in_detail(element: Json, description: str) -> Json:
+    """An element as product detail has it."""
+    return {**element, "summary": {**element["summary"], "description": description}}
 
 
 def vase(number: int) -> Json:
@@ -270,7 +277,8 @@ PUMP_REBATE = {
         {"rebateid": 2, "description": "$5 back", "url": f"{SHOP}/rebate/2"},
     ]
 }
-PUMP_3 = {**PUMP, "attribute": PUMP_ATTRIBUTE, **AVAILABLE, "upc": PUMP_UPC, "rebate": PUMP_REBATE}
+PUMP_3 = in_detail(PUMP, "A pump of patent leather <shiny>.")
+PUMP_3 = {**PUMP_3, "attribute": PUMP_ATTRIBUTE, **AVAILABLE, "upc": PUMP_UPC, "rebate": PUMP_REBATE}
 PUMP_PROMOTION = [
     {
         "promotionid": 5,
@@ -796,6 +804,9 @@ def _browse() -> Iterator[Case]:
         "bestseller": (FLAT, PUMP, SET),
         "bestseller&sortorder=desc": (PUMP, FLAT, SET),
         "newarrival": (PUMP, FLAT, SET),
+        "newarrivals": (PUMP, FLAT, SET),
+        "NewArrivals&sortorder=ASC": (PUMP, FLAT, SET),
+        "PRICE&sortorder=Desc": (PUMP, FLAT, SET),
         "newarrival&sortorder=asc": (PUMP, FLAT, SET),
     }
     for order, found in orders.items():
@@ -818,7 +829,25 @@ def _browse() -> Iterator[Case]:
         "PRICE=[0%20TO%2049.99]": (FLAT, SET),
         "PRICE=[0TO49.99,50TO99.99]": (FLAT, PUMP, SET),
         "PRICE=0TO50&BRAND=Zo%C3%AB": (SET,),
-        "WIDTH=M": (),  # no facet of this catalog
+        "WIDTH=M": (FLAT, PUMP, SET),  # no facet of this catalog, so it is ignored
+        "WIDTH=M&COLOR=RED&GENDER=[]": (PUMP,),
+        "COLOR=&BRAND=&PRICE=&CATEGORY=&UPC_BOPS_PURCHASABLE=": (FLAT, PUMP, SET),
+        # by category, by its id or name; those below it count
+        "CATEGORY=12": (FLAT, PUMP),
+        "CATEGORY=[121]": (PUMP,),
+        "CATEGORY=[121,2,9]": (PUMP,),
+        "CATEGORY=shoes+%26+BOOTS": (FLAT, PUMP),
+        "CATEGORY=[Home,x]": (),
+        "CATEGORY=9": (),
+        "CATEGORY=12&BRAND=Anne%20Field&PRICE=[*TO50]": (FLAT,),
+        # what can be picked up at a store; 2003 and 2004 are none where anything can be
+        "UPC_BOPS_PURCHASABLE=2001": (PUMP,),
+        "UPC_BOPS_PURCHASABLE=[2002]": (PUMP,),
+        "UPC_BOPS_PURCHASABLE=[2001,2003]": (PUMP,),
+        "UPC_BOPS_PURCHASABLE=2003": (),
+        "UPC_BOPS_PURCHASABLE=[2004,9]": (),
+        "UPC_BOPS_PURCHASABLE=true": (),
+        "UPC_BOPS_PURCHASABLE=2001&BRAND=Zo%C3%AB": (),
     }
     for query, found in filters.items():
         yield from browse(f"1?show=product&{query}", page(women, len(found), None, *found))
@@ -827,6 +856,19 @@ def _browse() -> Iterator[Case]:
         prices(("0", "49.99", 1)),
     ]
     yield from browse("1?BRAND=Zo%C3%AB", page(women, 1, counted, SET))
+    pumps = [
+        facet("BRAND", "Brand", ("Anne Field", 1)),
+        facet("COLOR", "Color", ("BLACK", 1), ("RED", 1)),
+        facet("SIZE", "Size", ("8", 1), ("8.5", 1)),
+        prices(("50", "99.99", 1)),
+    ]
+    for filter in (
+        "CATEGORY=121",
+        "UPC_BOPS_PURCHASABLE=2001",
+        "NEW=1&UPC_BOPS_PURCHASABLE=2001&CATEGORY=Shoes%20%26%20Boots",
+    ):
+        yield from browse(f"1?{filter}", page(women, 1, pumps, PUMP))
+    yield from browse("2?show=product&UPC_BOPS_PURCHASABLE=2001", page(home, 0, None))  # not the lamp
     # images
     wide = {**SET, "image": [{**primary("set.jpg"), "imageurl": f"{IMAGES}/set.jpg?wid=300&qlt=80"}]}
     yield from browse("1?show=product&BRAND=Zo%C3%AB&imagewidth=300&imagequality=80", page(women, 1, None, wide))
@@ -861,7 +903,20 @@ def _browse() -> Iterator[Case]:
         yield from invalid(f"{base}?resultsperpage={text}", number("resultsperpage", 96, text))
     yield from invalid(f"{base}?currentpage=0", number("currentpage", MAX, "0"))
     yield from invalid(f"{base}?imagewidth=5001", number("imagewidth", 5000, "5001"))
-    yield from invalid(f"{base}?imagequality=101", number("imagequality", 100, "101"))
+    for text in ("0", "-1", "0.0", "x", "1e2", "."):
+        yield from invalid(f"{base}?imagequality={text}", f"imagequality: must be a number above 0, not '{text}'")
+    for text, quality in (
+        ("100", 100),
+        ("101", 100),
+        ("180", 100),
+        ("9" * 99, 100),
+        ("80.9", 80),
+        (".5", 1),
+        ("007", 7),
+    ):
+        shown = [{**primary("set.jpg"), "imageurl": f"{IMAGES}/set.jpg?wid=164&qlt={quality}"}]
+        of_quality = page(women, 1, None, {**SET, "image": shown})
+        yield from browse(f"1?show=product&BRAND=Zo%C3%AB&imagequality={text}", of_quality)
     yield from invalid(f"{base}?upcimagewidth=0", number("upcimagewidth", 5000, "0"))
     yield from invalid(f"{base}?swatchimagewidth=x", number("swatchimagewidth", 5000, "x"))
     sorts = "sortby: must be one of price, customerrating, name, bestseller, newarrival, not"
@@ -889,6 +944,14 @@ def _brands() -> Iterator[Case]:
     yield from answered(f"{path}/1?refcatid=9", {})
     yield from unknown(f"{path}/9", f"categoryId: {NO_CATEGORY}")
     yield from invalid(f"{path}/1?refcatid=x", number("refcatid", MAX, "x"))
+    # without ids in the path: the brands of one category
+    for target in ("?refcatid=1", "/?refcatid=1", "?refcatid=001&x=1"):
+        yield from answered(f"{path}{target}", {"brandIndex": [anne, zoe]})
+    yield from answered(f"{path}?refcatid=121", {"brandIndex": [anne]})
+    yield from answered(f"{path}?refcatid=11", {})
+    yield from unknown(f"{path}?refcatid=9", f"refcatid: {NO_CATEGORY}")
+    for target in ("", "/", "?refcatid="):
+        yield from invalid(f"{path}{target}", "refcatid: is required")
 
 
 def _product_index() -> Iterator[Case]:
@@ -905,6 +968,16 @@ def _product_index() -> Iterator[Case]:
     yield from answered(f"{path}?since=2026-11-22T01:00:00%2B01:00", listed(101, *undated))
     yield from answered(f"{path}?since=2026-11-22T01:00:00+01:00", listed(101, *undated))
     yield from answered(f"{path}?since=2027-01-01", listed(*undated))
+    # by category, those below it too
+    for target in ("?category=1", "?category=1,9", "?category=12,1,121", "?category=1&since="):
+        yield from answered(f"{path}{target}", listed(100, 101, 102))
+    yield from answered(f"{path}?category=121", listed(100))
+    yield from answered(f"{path}?category=121,2", listed(100, *undated))
+    yield from answered(f"{path}?category=11", listed())
+    yield from answered(f"{path}?category=1&since=2026-11-21", listed(101))
+    yield from answered(f"{path}?category=&since=2027-01-01", listed(*undated))
+    yield from unknown(f"{path}?category=9", f"category: {NO_CATEGORY}")
+    yield from invalid(f"{path}?category=x", f"category: {NOT_IDS} 'x'")
     for text in (
         "yesterday",
         "2026-02-30",
@@ -930,7 +1003,9 @@ def _version_3() -> Iterator[Case]:
             key: number,
         }
 
-    flat, gone, lamp = {**FLAT, **AVAILABLE}, {**GONE, **UNAVAILABLE}, {**LAMP_ELEMENT, **UNAVAILABLE}
+    flat = {**in_detail(FLAT, "A flat shoe."), **AVAILABLE}
+    gone = {**in_detail(GONE, "It was a pump."), **UNAVAILABLE}
+    lamp = {**in_detail(LAMP_ELEMENT, "A lamp."), **AT_NO_STORE}
     lamp_upc = {
         "upcnumber": LAMP,
         "upcdetails": {
@@ -951,7 +1026,7 @@ def _version_3() -> Iterator[Case]:
         {"product": [PUMP_3, flat], "errors": [lost("product", "product", 7), lost("product", "product", 9)]},
     )
     shown: dict[str, Json] = {
-        "summary": {"summary": PUMP_SUMMARY, "badges": PUMP_BADGES},
+        "summary": {"summary": PUMP_3["summary"], "badges": PUMP_BADGES},
         "price": {"price": PUMP_PRICE, "finalPrice": PUMP_FINAL},
         "attribute": {"attribute": PUMP_ATTRIBUTE},
         "promotion": {"promotion": PUMP_PROMOTION},
@@ -981,7 +1056,7 @@ def _version_3() -> Iterator[Case]:
         yield from answered(f"{path}?upc={upc}", {"product": [PUMP_3]})
     yield from answered(
         f"{path}?upc={LAMP},{RED}&show=availability",
-        {"product": [{"id": 100, **AVAILABLE}, {"id": 104, **UNAVAILABLE}]},
+        {"product": [{"id": 100, **AVAILABLE}, {"id": 104, **AT_NO_STORE}]},
     )
     yield from answered(
         f"{path}?upc={RED},5&show=availability&imagewidth=x",
@@ -1007,7 +1082,7 @@ def _version_3() -> Iterator[Case]:
     yield from invalid(f"{path}/100?show=prices", f"{words} 'prices'; did you mean price?")
     yield from invalid(f"{path}/100?numOfReviews=101", number("numOfReviews", 100, "101"))
     yield from invalid(f"{path}/100?imagewidth=0", number("imagewidth", 5000, "0"))
-    yield from invalid(f"{path}/100?imagequality=0", number("imagequality", 100, "0"))
+    yield from invalid(f"{path}/100?imagequality=0", "imagequality: must be a number above 0, not '0'")
     yield from invalid(f"{path}/100?upcimagewidth=x", number("upcimagewidth", 5000, "x"))
     yield from invalid(f"{path}/100?swatchimagewidth=-1", number("swatchimagewidth", 5000, "-1"))
 
@@ -1058,6 +1133,11 @@ def _version_4() -> Iterator[Case]:
         "reviews": {"Reviews": PUMP_4_REVIEWS},
         "rebates": {"rebates": PUMP_4_REBATES},
         "promotions": {"promotions": PUMP_4_PROMOTIONS},
+        "categoryids": {"categoryIds": [121, 12]},
+        "upcs(upcnumber),categoryids(id)": {
+            "upcs": [{"upcnumber": RED}, {"upcnumber": BLACK}, {"upcnumber": OLD}],
+            "categoryIds": [121, 12],
+        },
         "Promotions,REBATES": {"rebates": PUMP_4_REBATES, "promotions": PUMP_4_PROMOTIONS},
         "productdetails(price,summary),upcs(upcdetails),productcategory,reviews,rebates,promotions": {
             "productDetails": brief,
@@ -1109,7 +1189,7 @@ def _version_4() -> Iterator[Case]:
 
 
 _KINDS = ("rootcategory", "homecategory")
-_WORDS = "productdetails, upcs, productcategory, reviews, rebates, promotions"
+_WORDS = "productdetails, upcs, productcategory, reviews, rebates, promotions, categoryids"
 
 
 def _beside() -> Iterator[Case]:
@@ -1266,6 +1346,11 @@ def _search() -> Iterator[Case]:
         ("BRAND=Anne%20Field&PRICE=[*TO50]", (FLAT,)),
         ("COLOR=[RED,BLACK]", (PUMP,)),
         ("SIZE=9", ()),
+        ("SPECIAL_OFFERS=[Sale]", (FLAT, PUMP, SET)),
+        ("CATEGORY=12", (FLAT, PUMP)),
+        ("CATEGORY=[Home]", ()),
+        ("UPC_BOPS_PURCHASABLE=2002", (PUMP,)),
+        ("UPC_BOPS_PURCHASABLE=2003&CATEGORY=12", ()),
         ("PRICE=[0TO29.99]", ()),
     )
     for query, found in narrowed:
@@ -1281,7 +1366,6 @@ def _search() -> Iterator[Case]:
     )
     yield from invalid(path, "searchphrase: is required")
     yield from invalid(f"{path}?searchphrase=", "searchphrase: is required")
-    yield from invalid(f"{path}?searchphrase=+", "searchphrase: must be text of 1 to 1000 characters, not of 0")
     yield from invalid(f"{path}?searchphrase=+", "searchphrase: must be text of 1 to 1000 characters, not of 0")
     yield from invalid(
         f"{path}?searchphrase={'a' * 1001}", "searchphrase: must be text of 1 to 1000 characters, not of 1001"
@@ -1375,6 +1459,28 @@ def _pickup() -> Iterator[Case]:
     }
     for query, found in near.items():
         yield from answered(f"{path}?{query}", picked(all, found))
+    # selectors
+    both = picked(all, NEAR_BOSTON)
+    numbers = {"upcs": [{"upcNumber": upc} for upc in all]}
+    chosen = {
+        "(stores)": {"stores": both["stores"]},
+        "(upcs)": {"upcs": both["upcs"]},
+        "(upcs(upcdetails,storedata))": {"upcs": both["upcs"]},
+        "(UPCs(storeData))": {"upcs": both["upcs"]},
+        "(upcs(upcdetails))": numbers,
+        "(upcs(upcdetails),stores)": {**numbers, "stores": both["stores"]},
+        "(stores,upcs(storedata,upcdetails))": both,
+        ",101(upcs,stores)": both,
+    }
+    for selector, value in chosen.items():
+        for written in (selector, quote(selector, safe="")):
+            yield from answered(f"{path}{written}?{here}", value)
+        if selector.startswith("("):
+            target = f"v4/catalog/bops/upc/{RED},{BLACK},{OLD}{selector}"
+            yield from answered(f"{target}?{here}", value)
+    words = "productId: may select upcs, stores, not"
+    yield from invalid(f"{path}(store)?{here}", f"{words} 'store'; did you mean stores?")
+    yield from invalid(f"{path}(upcs?{here}", "productId: lacks a closing parenthesis at the end")
     for target in ("product/100,101", "product/101,100,100,9", "upc/36000291452,12345678905,4006381333931"):
         yield from answered(f"v4/catalog/bops/{target}?{here}", picked(all, NEAR_BOSTON))
     yield from answered(f"v4/catalog/bops/product/104?{here}", picked((LAMP,), NEAR_BOSTON))

@@ -58,7 +58,7 @@ def index(folder: Path, *products: Document, **more: Any) -> OpenedCatalog:
 
 # -- arbitrary catalogs, and plain answers -----------------------------------------------------------------------
 
-TREE = [category(1), category(2, parent=1), category(3, parent=1), category(4, parent=2), category(5)]
+TREE = [category(1), category(2, parent=1), category(3, parent=1), category(4, "lights", parent=2), category(5)]
 ABOVE = {1: {1}, 2: {1, 2}, 3: {1, 3}, 4: {1, 2, 4}, 5: {5}}
 WORDS = ("wool", "linen", "shirt", "scarf", "lamp", "oak", "table")
 NAMES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
@@ -102,8 +102,10 @@ def _product(draw: st.DrawFn, id: int) -> Document:
 
 
 FILTERS = st.dictionaries(
-    st.sampled_from(("BRAND", "COLOR", "SIZE", "MATERIAL")),
-    st.lists(st.sampled_from(("Ash", "Birch", "RED", "BLUE", "S", "Teak", "Nothing")), min_size=1).map(tuple),
+    st.sampled_from(("BRAND", "COLOR", "SIZE", "MATERIAL", "CATEGORY")),
+    st.lists(
+        st.sampled_from(("Ash", "Birch", "RED", "BLUE", "S", "Teak", "Nothing", "3", "04", "Lights")), min_size=1
+    ).map(tuple),
     max_size=3,
 )
 ENDS = st.one_of(st.none(), PRICES)
@@ -127,6 +129,9 @@ def values(document: Document, facet: str) -> set[str]:
     """What a product has of a facet."""
     if facet == "BRAND":
         return {document["brand"]}
+    if facet == "CATEGORY":
+        above = set().union(*(ABOVE[id] for id in document["categories"]))
+        return {*map(str, above), *(["04", "Lights"] if 4 in above else [])}
     if facet in ("COLOR", "SIZE"):
         return {each["normal"] for each in document["colors" if facet == "COLOR" else "sizes"]}
     return set(document["attributes"]["Material"])
@@ -139,9 +144,12 @@ def passes(document: Document, question: ProductQuery, but: str = "") -> bool:
         (low is None or cents >= round(low * 100)) and (high is None or cents <= round(high * 100))
         for low, high in question.price
     ]
-    return all(
-        bool(values(document, name) & set(wanted)) for name, wanted in question.filters.items() if name != but
-    ) and (but == "PRICE" or not within or any(within))
+    in_category = "CATEGORY" not in question.filters or values(document, "CATEGORY") & {*question.filters["CATEGORY"]}
+    return (
+        bool(in_category)
+        and all(bool(values(document, name) & set(wanted)) for name, wanted in question.filters.items() if name != but)
+        and (but == "PRICE" or not within or any(within))
+    )
 
 
 def facets(documents: Sequence[Document], question: ProductQuery) -> tuple[Facet, ...]:

@@ -1,6 +1,7 @@
 """The index against a plain program over the documents: lists, facets, filters, availability."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -84,10 +85,10 @@ def test_paging_to_the_end_visits_each_product_once(
 ) -> None:
     with TemporaryDirectory() as folder:
         found = index(Path(folder), *documents, categories=TREE)
-        size, filters, price, phrase = question.perpage, question.filters, question.price, " ".join(words)
+        size, phrase = question.perpage, " ".join(words)
 
         def asked(number: int) -> list[Page]:
-            page = ProductQuery(filters, price, question.sort, number, size, facets=False)
+            page = replace(question, page=number, facets=False)
             return [found.search(phrase, page), found.browse(1, page)]
 
         for place, first in enumerate(asked(1)):

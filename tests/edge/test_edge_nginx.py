@@ -151,7 +151,8 @@ def error(rules: Rules, code: str, format: str = "json", status: int | None = No
     told = next(error for error in (rules.own_errors if own else rules.errors) if error.code == code)
     body = dict(told.bodies)[format].encode()
     headers = {"content-type": f"application/{format}", "content-length": str(len(body)), **NO_STORE}
-    return Answer(status or told.status, headers, body)
+    challenge = {"www-authenticate": rules.challenge} if code == "no_key" else {}
+    return Answer(status or told.status, {**headers, **challenge}, body)
 
 
 # -- the rules ---------------------------------------------------------------------------------------------------
@@ -549,13 +550,20 @@ def test_what_is_not_the_edges_to_answer_goes_to_the_service(
 
 
 def test_the_service_is_told_who_asks_and_whom(edge: Edge) -> None:
-    asked = {"Accept": "text/html", "Host": f"{HOST}:8443", "X_Forwarded_For": "192.0.2.1", "Cookie": "supc=1"}
+    asked = {
+        "X-Request-Id": "r-1",
+        "Accept": "text/html",
+        "Host": f"{HOST}:8443",
+        "X_Forwarded_For": "192.0.2.1",
+        "Cookie": "supc=1",
+    }
     headers = edge("/v2/promotions", "POST", b"x" * 1_900_000, **asked)
     assert headers.told["length"] == 1_900_000
     assert headers.told["headers"] == {
         "host": f"{HOST}:8443",
         "x-forwarded-for": f"192.0.2.1, {nginx.ADDRESS}",
         "x-forwarded-proto": "http",
+        "x-request-id": "r-1",
         "content-length": "1900000",
         "accept": "text/html",
         "cookie": "supc=1",
@@ -769,7 +777,7 @@ def test_the_order_host_goes_to_the_service_and_what_nginx_refuses_has_the_form_
         for format in ("json", "xml"):
             lines = (f"Host: {layout.host}", f"Accept: application/{format}", "Content-Length: 2097153", "", "")
             sent = "\r\n".join((f"PUT {path} HTTP/1.1", *lines)).encode()
-            assert ask_raw(edge.port, sent) == own(413, "The body is too large", format)
+            assert ask_raw(edge.port, sent) == own(413, "body: is larger than this host takes", format)
         base = urlsplit(layout.base_url).path
         other = (f"Host: {urlsplit(layout.base_url).hostname}", "Content-Length: 2097153", "", "")
         sent = "\r\n".join((f"PUT {base}/v2/x HTTP/1.1", *other)).encode()
@@ -784,7 +792,7 @@ def test_on_a_host_of_its_own_a_malformed_request_has_that_form_too(
         for line in ("X\x01: y", "Transfer-Encoding: x", f"X: {'a' * 20_000}"):
             sent = "\r\n".join((f"PUT {SUPC} HTTP/1.1", f"Host: {layout.host}", line, "", "")).encode()
             assert ask_raw(edge.port, sent) == own(
-                400, "the request line or a header is malformed or too large", "json"
+                400, "head: the request line or a header is malformed or too large", "json"
             )
 
 

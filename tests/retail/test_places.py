@@ -47,6 +47,17 @@ KNOWN, ALONE = gazetteer(ZipCodes()), gazetteer(None)
 BOSTON, BACK_BAY, NEW_YORK, BROOKLYN = (42.36, -71.06), (42.3492, -71.0768), (40.75, -73.99), (40.65, -73.95)
 HOLTSVILLE, CHICAGO, HONOLULU = (40.8154, -73.0451), (41.86, -87.7), (21.31, -157.84)
 FOUND: dict[str, tuple[Point, float]] = {
+    # general areas, which towns have their names from
+    "New England": ((42.5, -71.5), 0.1),
+    " the NEW-ENGLAND area, USA": ((42.5, -71.5), 0.1),
+    "New England, ND": ((46.5, -102.9), 10),
+    "Midwest, Wyoming": ((43.41, -106.28), 10),
+    "Bay Area": ((37.7, -122.2), 0.1),
+    "San Francisco Bay Area": ((37.7, -122.2), 0.1),
+    "Tri-State Area": (NEW_YORK, 5),
+    "Greater Boston": (BOSTON, 5),
+    "the greater Chicago metropolitan area": (CHICAGO, 10),
+    "Boston, MA area": (BOSTON, 5),
     # zip codes, with a leading zero, with four more digits, in an address
     "02116": (BACK_BAY, 0.1),
     "02116-1234": (BACK_BAY, 0.1),

@@ -7,12 +7,12 @@ wire-shapes 2).
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from shopwindow.catalog.answers import nothing, of
-from shopwindow.catalog.parameters import ZipCode
+from shopwindow.catalog.answers import PICK_UP, nothing, of
+from shopwindow.catalog.parameters import IdsSelected, Selection, ZipCode
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
-from shopwindow.interface.kinds import Count, Ids, Number, Text
+from shopwindow.interface.kinds import Count, Number, Text
 from shopwindow.interface.operation import (
     CALLBACK,
     AnyOf,
@@ -34,9 +34,6 @@ MAX_DISTANCE, MAX_STORES = 200.0, 15
 (interface 4.9).
 """
 
-PICK_UP = "BOPS"
-"""The feature of a store where online orders are picked up."""
-
 Near = tuple[float, Json]
 """A store after its distance in miles."""
 
@@ -51,7 +48,8 @@ def by_product(content: Content, call: Call) -> Json:
 
     Raises Refusal if none of the products exists.
     """
-    products = of(content).products(call["productId"])
+    selection: Selection = call["productId"]
+    products = of(content).products(selection.ids)
     if not products:
         raise nothing("productId", "no product has such an id")
     sold = [
@@ -59,7 +57,7 @@ def by_product(content: Content, call: Call) -> Json:
         for id in sorted(products)
         for upc in products[id].get("upcs", ())
     ]
-    return _answer(content, call, sold)
+    return _answer(content, call, sold, selection)
 
 
 def by_upc(content: Content, call: Call) -> Json:
@@ -68,7 +66,8 @@ def by_upc(content: Content, call: Call) -> Json:
 
     Raises Refusal if none of them exists.
     """
-    numbers: Sequence[int] = call["upcId"]
+    selection: Selection = call["upcId"]
+    numbers = selection.ids
     owners = products_of_upcs(content, numbers, or_skus=True)
     products = of(content).products(sorted(set(owners.values())))
     texts = upcs(numbers)
@@ -79,11 +78,27 @@ def by_upc(content: Content, call: Call) -> Json:
         sold += of_bar_code or [pair for pair in entries if pair[1]["sku"] == number]
     if not sold:
         raise nothing("upcId", "no UPC has a number that was asked for")
-    return _answer(content, call, sold)
+    return _answer(content, call, sold, selection)
 
 
-def _answer(content: Content, call: Call, sold: Sequence[Sold]) -> Json:
-    """Return `{upcs, stores}`: UPCs by number, stores nearest first in both lists."""
+SELECTABLE = ("upcs", "stores")
+"""The words that a selector may have outermost."""
+
+STORE_DATA = "storedata"
+"""The word within `upcs` that stands for what the stores have of a UPC."""
+
+
+def _answer(
+    content: Content, call: Call, sold: Sequence[Sold], selection: Selection
+) -> Json:
+    """Return `{upcs, stores}`, or one of them: UPCs by number, stores nearest first in
+    both lists.
+
+    A selector names what is wanted, `(upcs)` or `(stores)`. Of names within them only
+    `storedata` has a meaning: without it, `(upcs(upcdetails))` has the numbers of UPCs and
+    not what the stores have of them.
+    """
+    wanted = dict(selection.mask or ((word, None) for word in SELECTABLE))
     near = _stores(content, call)
     by_number = {int(upc["upc"]): (product, upc) for product, upc in sold}
     ordered = [by_number[number] for number in sorted(by_number)]
@@ -92,11 +107,14 @@ def _answer(content: Content, call: Call, sold: Sequence[Sold]) -> Json:
         [store["locationNumber"] for _, store in near],
     )
     rendered = {}
-    if ordered:
+    if ordered and "upcs" in wanted:
+        mask = wanted["upcs"]
+        with_stores = mask is None or STORE_DATA in dict(mask)
+        shown_at = near if with_stores else ()
         rendered["upcs"] = [
-            _upc(product, upc, near, statuses) for product, upc in ordered
+            _upc(product, upc, shown_at, statuses) for product, upc in ordered
         ]
-    if near:
+    if near and "stores" in wanted:
         days = content.derived_whole(storefront.days)
         rendered["stores"] = [
             _store(store, round(distance, 2), days) for distance, store in near
@@ -275,6 +293,7 @@ _WHERE = (
     ),
     CALLBACK,
 )
+_SELECTOR = "comma-separated; then perhaps in parentheses what to tell: (stores), (upcs), or both."
 _RULES = (
     AnyOf(("locationNumber", "latitude", "longitude", "zipCode", "city", "state")),
     Together(("latitude", "longitude")),
@@ -290,7 +309,10 @@ OPERATIONS = (
         "What stores near a place have of some products.",
         (
             Parameter(
-                "productId", Ids(), "Product ids, comma-separated.", example="520100"
+                "productId",
+                IdsSelected(SELECTABLE),
+                f"Product ids, {_SELECTOR}",
+                example="520100",
             ),
             *_WHERE,
         ),
@@ -305,8 +327,8 @@ OPERATIONS = (
         (
             Parameter(
                 "upcId",
-                Ids(),
-                "UPC numbers or upcIds, comma-separated.",
+                IdsSelected(SELECTABLE),
+                f"UPC numbers or upcIds, {_SELECTOR}",
                 example="474396002526",
             ),
             *_WHERE,

@@ -7,16 +7,20 @@ from collections.abc import Iterable
 
 from shopwindow.catalog.answers import (
     FACETS,
+    FILTERS,
     IMAGE_QUALITY,
     IMAGE_WIDTH,
-    PRICE_RANGES,
+    MAX_CATEGORIES,
     SWATCH_IMAGE_WIDTH,
     UPC_IMAGE_WIDTH,
+    PageParameters,
     elements,
     envelope,
+    existing_categories,
     images,
-    nothing,
+    named_categories,
     of,
+    query_of,
 )
 from shopwindow.catalog.protocol import Facet, Page, ProductQuery
 from shopwindow.content.documents import Content
@@ -25,6 +29,7 @@ from shopwindow.interface.call import Call
 from shopwindow.interface.kinds import MAX_ID, Count, Ids, Word, Words, plain
 from shopwindow.interface.operation import (
     CALLBACK,
+    AnyOf,
     Arguments,
     FromContent,
     Operation,
@@ -33,9 +38,6 @@ from shopwindow.interface.operation import (
 
 MAX_DEPTH = 8
 """Levels of the index, and what it has without `depth` (wire-shapes 2)."""
-
-MAX_CATEGORIES = 250
-"""Ids of one request (wire-shapes 1)."""
 
 MAX_PRODUCTS_PER_PAGE = 96
 """Products on a page: clients send up to so many (wire-shapes 2)."""
@@ -55,7 +57,7 @@ def index(content: Content, call: Call) -> Json:
     top = (
         of(content).roots()
         if id is None
-        else (_named(content, "category", (id,))[0]["id"],)
+        else (named_categories(content, "category", (id,))[0]["id"],)
     )
     nodes = _nodes(content, top, call["depth"])
     return envelope(content, 0, 0, len(nodes)) | ({"category": nodes} if nodes else {})
@@ -64,23 +66,10 @@ def index(content: Content, call: Call) -> Json:
 def _nodes(content: Content, ids: Iterable[int], levels: int) -> list[Json]:
     """Return the categories with these ids, and below them ``levels`` - 1 levels more."""
     nodes = []
-    for category in _existing(content, ids):
+    for category in existing_categories(content, ids):
         below = category["children"] if levels > 1 else ()
         nodes.append(_node(category, _nodes(content, below, levels - 1)))
     return nodes
-
-
-def _existing(content: Content, ids: Iterable[int]) -> list[Json]:
-    catalog = of(content)
-    return [category for id in ids if (category := catalog.category(id)) is not None]
-
-
-def _named(content: Content, parameter: str, ids: Iterable[int]) -> list[Json]:
-    """Return those categories of a request that exist. Raises Refusal if none does."""
-    existing = _existing(content, ids)
-    if not existing:
-        raise nothing(parameter, "no category has an id that was asked for")
-    return existing
 
 
 def _node(category: Json, children: list[Json]) -> Json:
@@ -115,7 +104,7 @@ def category(content: Content, call: Call) -> Json:
         facets="facet" in call["show"],
         products="product" in call["show"],
     )
-    documents = _named(content, "categoryId", call["categoryId"])
+    documents = named_categories(content, "categoryId", call["categoryId"])
     rendered = [_category(content, document, query) for document in documents]
     return envelope(content, 0, 0, len(rendered)) | {"category": rendered}
 
@@ -126,7 +115,7 @@ def _category(content: Content, category: Json, query: ProductQuery) -> Json:
         "summary": _summary(category),
         **_parent(content, category),
     }
-    children = _existing(content, category["children"])
+    children = existing_categories(content, category["children"])
     if children:
         rendered["category"] = [
             {"id": child["id"], "summary": _summary(child)} for child in children
@@ -179,16 +168,10 @@ def _list(products: list[Json]) -> Json:
 
 def browse_products(content: Content, call: Call) -> Json:
     """Return a page of the products of each category and of all below it."""
-    documents = _named(content, "categoryId", call["categoryId"])
-    query = ProductQuery(
-        filters=call.others(),
-        price=call["PRICE"] or (),
-        sort=_sort(call["sortby"], call["sortorder"]),
-        page=call["currentpage"],
-        perpage=call["resultsperpage"],
-        facets="facet" in call["show"],
-        products="product" in call["show"],
-    )
+    documents = named_categories(content, "categoryId", call["categoryId"])
+    sort = _sort(call["sortby"], call["sortorder"])
+    pages_by = PageParameters("currentpage", "resultsperpage")
+    query = query_of(content, call, sort, pages_by)
     catalog = of(content)
     pages = [
         (category, catalog.browse(category["id"], query)) for category in documents
@@ -259,9 +242,20 @@ def _values(facet: Facet) -> list[Json]:
 def brand_index(content: Content, call: Call) -> Json:
     """Return the brands of the products in some categories, by name."""
     ids = [
-        category["id"] for category in _named(content, "categoryId", call["categoryId"])
+        category["id"]
+        for category in named_categories(content, "categoryId", call["categoryId"])
     ]
     brands = of(content).brands(ids, call["refcatid"])
+    return _brands(brands)
+
+
+def brand_index_of_reference(content: Content, call: Call) -> Json:
+    """Return the brands of the products in the category that `refcatid` names."""
+    (category,) = named_categories(content, "refcatid", (call["refcatid"],))
+    return _brands(of(content).brands((category["id"],)))
+
+
+def _brands(brands: Iterable[tuple[str, str]]) -> Json:
     rendered = [{"brandName": name, "brandURL": url} for name, url in brands]
     return {"brandIndex": rendered} if rendered else {}
 
@@ -342,7 +336,7 @@ OPERATIONS = (
             _SHOWN_OF_CATEGORIES,
             Parameter(
                 "sortby",
-                Word(tuple(_CATEGORY_SORTS)),
+                Word(tuple(_CATEGORY_SORTS), aliases=(("newarrivals", "newarrival"),)),
                 "What products are ordered by; else by best sellers.",
             ),
             Parameter(
@@ -354,7 +348,7 @@ OPERATIONS = (
             IMAGE_QUALITY,
             UPC_IMAGE_WIDTH,
             SWATCH_IMAGE_WIDTH,
-            PRICE_RANGES,
+            *FILTERS,
             CALLBACK,
         ),
         others=FACETS,
@@ -375,5 +369,17 @@ OPERATIONS = (
             ),
             CALLBACK,
         ),
+    ),
+    Operation(
+        "brand_index_of_reference",
+        "v4/catalog/category/brandindex",
+        FromContent(brand_index_of_reference),
+        "brand_index",
+        "The brands of the products in one category, named in the query.",
+        (
+            Parameter("refcatid", Count(), "Id of the category.", example="100"),
+            CALLBACK,
+        ),
+        (AnyOf(("refcatid",)),),
     ),
 )

@@ -8,7 +8,14 @@ from typing import ClassVar
 from shopwindow.catalog.protocol import Range
 from shopwindow.interface import fields
 from shopwindow.interface.formats import sayable
-from shopwindow.interface.kinds import Ids, Schema, Text, plain
+from shopwindow.interface.kinds import (
+    Ids,
+    Schema,
+    Text,
+    list_items,
+    list_order,
+    plain,
+)
 from shopwindow.problems import nearest
 
 # -- ids with a selector (product detail v4) -------------------------------------------
@@ -80,16 +87,16 @@ MAX_VALUE_LENGTH = 1000
 class FacetValues:
     """One value, or several in brackets: `PINK`, `[PINK,YELLOW]`.
 
-    A value without brackets may hold commas.
+    A value may hold commas within parentheses; without brackets, anywhere.
     """
 
     def parse(self, text: str) -> tuple[str, ...]:
         inner = (
-            text[1:-1].split(",")
+            list_items(text[1:-1])
             if len(text) > 1 and text[0] == "[" and text[-1] == "]"
             else [text]
         )
-        found = sorted({part.strip() for part in inner})
+        found = sorted({part.strip() for part in inner}, key=list_order)
         if not all(0 < len(value) <= MAX_VALUE_LENGTH for value in found):
             raise ValueError(
                 f"must be a value, or several as [PINK,YELLOW], not {text[:40]!r}"
@@ -176,6 +183,35 @@ class Phrase(Text):
 
     def parse(self, text: str) -> str:
         return super().parse(sayable(" ".join(text.split())))
+
+
+MAX_QUALITY = 100
+"""Percent. Clients send more, such as 180; URLs of images have no more than this."""
+
+_QUALITY = re.compile(r"\s*0*([0-9]*)(?:\.([0-9]*))?\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """The quality of images: any positive number, which means a whole one of percents.
+
+    A fraction is cut off, but nothing becomes less than 1 or more than MAX_QUALITY.
+    """
+
+    def parse(self, text: str) -> int:
+        match = _QUALITY.fullmatch(text)
+        whole, fraction = match.groups(default="") if match else ("", "")
+        if not whole and not fraction.strip("0"):
+            raise ValueError(f"must be a number above 0, not {text[:40]!r}")
+        is_large = len(whole) > len(str(MAX_QUALITY))
+        number = MAX_QUALITY if is_large else int(whole or "0")
+        return max(1, min(MAX_QUALITY, number))
+
+    def format(self, value: int) -> str:
+        return str(value)
+
+    def schema(self) -> Schema:
+        return {"type": "integer", "minimum": 1}
 
 
 @dataclass(frozen=True)

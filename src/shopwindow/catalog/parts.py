@@ -107,6 +107,14 @@ def v3_summary(
     yield "summary", summary
 
 
+def v3_detailed_summary(
+    product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
+) -> Members:
+    """Yield the summary of product detail, which says more than that of a list."""
+    for key, summary in v3_summary(product, around, images):
+        yield key, {**summary, "description": product["description"]}
+
+
 def v3_image(
     product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
 ) -> Members:
@@ -295,8 +303,8 @@ _ELEMENT: tuple[Piece, ...] = (v3_summary, v3_image, v3_price, v3_category, v3_b
 
 
 def rest3(product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES) -> Json:
-    """Return what product detail v3 shows after the element, if `show` is absent; never
-    empty.
+    """Return what product detail v3 shows beside the element, if `show` is absent; never
+    empty. Its summary takes the place of the element's.
     """
     return {
         key: value for part in _REST for key, value in part(product, around, images)
@@ -316,7 +324,13 @@ def v3_attribute(
 def v3_availability(
     product: Json, around: Surroundings, images: Images = DEFAULT_IMAGES
 ) -> Members:
-    yield "availability", {"available": product["available"]}
+    yield (
+        "availability",
+        {
+            "available": product["available"],
+            "instoreeligible": product.get("storeEligible", True),
+        },
+    )
 
 
 def v3_upc(
@@ -340,10 +354,16 @@ def v3_promotion(
         yield "promotion", lowered(promotions)
 
 
-_REST: tuple[Piece, ...] = (v3_attribute, v3_availability, v3_upc, v3_rebate)
+_REST: tuple[Piece, ...] = (
+    v3_detailed_summary,
+    v3_attribute,
+    v3_availability,
+    v3_upc,
+    v3_rebate,
+)
 
 PARTS_BY_WORD: Mapping[str, tuple[Piece, ...]] = {
-    "summary": (v3_summary, v3_badges),
+    "summary": (v3_detailed_summary, v3_badges),
     "price": (v3_price,),
     "attribute": (v3_attribute,),
     "promotion": (v3_promotion,),
@@ -356,7 +376,7 @@ PARTS_BY_WORD: Mapping[str, tuple[Piece, ...]] = {
 }
 """The pieces for each word of product detail v3's `show` (interface 4.9)."""
 
-ORDER: tuple[Piece, ...] = (*_ELEMENT, *_REST, v3_promotion)
+ORDER: tuple[Piece, ...] = (_REST[0], *_ELEMENT[1:], *_REST[1:], v3_promotion)
 """The order in which pieces stand in a response."""
 
 

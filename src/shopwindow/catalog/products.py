@@ -15,11 +15,13 @@ from dataclasses import dataclass, replace
 from shopwindow.catalog.answers import (
     IMAGE_QUALITY,
     IMAGE_WIDTH,
+    MAX_CATEGORIES,
     PRODUCT_IDS,
     SWATCH_IMAGE_WIDTH,
     UPC_IMAGE_WIDTH,
     envelope,
     images,
+    named_categories,
     nothing,
     of,
 )
@@ -65,8 +67,16 @@ ProductsById = Mapping[int, Json]
 
 
 def index(content: Content, call: Call) -> Json:
-    """Return the ids of all active products, or of those updated since an instant."""
-    total, ids = of(content).product_ids(call["since"])
+    """Return the ids of all active products, or of those updated since an instant, or
+    those in some categories.
+
+    Raises Refusal if none of the categories exists.
+    """
+    categories = call["category"]
+    if categories is not None:
+        named = named_categories(content, "category", categories)
+        categories = [category["id"] for category in named]
+    total, ids = of(content).product_ids(call["since"], categories=categories)
     response = envelope(content, 0, 0, total)
     if ids:
         response["product"] = [{"id": id} for id in ids]
@@ -299,8 +309,11 @@ def _selected(
 
 
 def _masked(part: Json, mask: fields.Mask | None) -> Json:
-    """Return what a mask names of a part. A UPC always keeps its number."""
-    if mask is None:
+    """Return what a mask names of a part. A UPC always keeps its number.
+
+    Numbers have no parts, so a list of them stays whole.
+    """
+    if mask is None or (part and isinstance(part, list) and part[0].__class__ is int):
         return part
     if isinstance(part, dict):
         return fields.select(part, mask, folded=True)
@@ -344,6 +357,11 @@ def _rebates(content: Content, product: Json) -> list[Json]:
     return rebates4(product)
 
 
+def _category_ids(content: Content, product: Json) -> list[int]:
+    ids: list[int] = product["categories"]
+    return ids
+
+
 def _promotions(content: Content, product: Json) -> list[Json]:
     return promotions4(_with_promotions(content, product), surroundings(content))
 
@@ -354,6 +372,7 @@ _SELECTABLE_PARTS: Mapping[str, tuple[str, Callable[[Content, Json], Json]]] = {
     "reviews": ("Reviews", _reviews),
     "rebates": ("rebates", _rebates),
     "promotions": ("promotions", _promotions),
+    "categoryids": ("categoryIds", _category_ids),
 }
 """The selector's word → the key in the response, and what returns the value."""
 
@@ -436,6 +455,12 @@ OPERATIONS = (
                 Instant(days=True),
                 "Only products updated at this instant or later, ISO 8601.",
                 example="2013-06-21T00:00:00.000Z",
+            ),
+            Parameter(
+                "category",
+                Ids(MAX_CATEGORIES),
+                "Only products in these categories or below them, by id, comma-separated.",
+                example="100",
             ),
             CALLBACK,
         ),

@@ -4,7 +4,7 @@ Views know only this module. The index implements it (`catalog.index.opened`), a
 tests compare it with a plain implementation of the same protocol.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -24,6 +24,9 @@ renders it.
 PRICE = "PRICE"
 """The facet whose values are ranges."""
 
+CATEGORY = "CATEGORY"
+"""The filter by category, unless a facet of the catalog has this name."""
+
 
 @dataclass(frozen=True)
 class ProductQuery:
@@ -32,7 +35,11 @@ class ProductQuery:
 
     Attributes:
         filters: values by facet; a product must have one of the values of every facet.
+            The values of CATEGORY are ids or names of categories; a product must be in one of
+            them or below it.
         price: ranges, one of which holds what a product costs now.
+        pick_up: location numbers; one of these stores must have a UPC of the product that can be
+            picked up. None: no matter.
         sort: one of SORTS; None: the list's own order.
         page: counts from 1.
         perpage: products on a page.
@@ -42,6 +49,7 @@ class ProductQuery:
 
     filters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     price: tuple[Range, ...] = ()
+    pick_up: tuple[int, ...] | None = None
     sort: str | None = None
     page: int = 1
     perpage: int = 12
@@ -144,13 +152,17 @@ class Catalog(Protocol):
         """
 
     def product_ids(
-        self, since: str | None = None, offset: int = 0, limit: int | None = None
+        self,
+        since: str | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        categories: Sequence[int] | None = None,
     ) -> tuple[int, list[int]]:
         """Return how many active products there are, and a page of their ids in order.
 
         With ``since``, an instant as `2026-11-24T12:00:00.000Z`, only those updated
         then or later count. A product that does not say when it was updated always
-        counts.
+        counts. With ``categories``, only those in one of them or below it count.
         """
 
     def featured(self) -> Sequence[int]:
@@ -169,6 +181,9 @@ class Catalog(Protocol):
 
     def roots(self) -> Sequence[int]:
         """Return the ids of the categories without a parent, in their order."""
+
+    def facet_names(self) -> Collection[str]:
+        """Return the names of all facets but PRICE."""
 
     def browse(self, category: int, query: ProductQuery) -> Page:
         """Return active products of a category and its descendants.

@@ -4,17 +4,19 @@ from dataclasses import replace
 
 from shopwindow.catalog.answers import (
     FACETS,
+    FILTERS,
     IMAGE_QUALITY,
     IMAGE_WIDTH,
-    PRICE_RANGES,
     SWATCH_IMAGE_WIDTH,
     UPC_IMAGE_WIDTH,
+    PageParameters,
     elements,
     images,
     of,
+    query_of,
 )
 from shopwindow.catalog.parameters import Phrase
-from shopwindow.catalog.protocol import Facet, Page, ProductQuery
+from shopwindow.catalog.protocol import Facet, Page
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
 from shopwindow.interface.call import Call
@@ -48,15 +50,8 @@ def search(content: Content, call: Call) -> Json:
     """Return the client's query, a page of the products that a phrase finds, and their
     facets.
     """
-    query = ProductQuery(
-        filters=call.others(),
-        price=call["PRICE"] or (),
-        sort=_SEARCH_SORTS.get(call["sortorderby"]),
-        page=call["page"],
-        perpage=call["perpage"],
-        facets="facet" in call["show"],
-        products="product" in call["show"],
-    )
+    sort = _SEARCH_SORTS.get(call["sortorderby"])
+    query = query_of(content, call, sort, PageParameters("page", "perpage"))
     page = of(content).search(call["searchphrase"], query)
     rendered = [_facet(facet, content, call) for facet in page.facets]
     facets = [facet for facet in rendered if facet]
@@ -186,7 +181,7 @@ OPERATIONS = (
             IMAGE_QUALITY,
             UPC_IMAGE_WIDTH,
             SWATCH_IMAGE_WIDTH,
-            PRICE_RANGES,
+            *FILTERS,
             CALLBACK,
         ),
         (AnyOf(("searchphrase",)),),

@@ -16,10 +16,17 @@ import os
 import sqlite3
 import threading
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import nsmallest
 from itertools import islice
 from pathlib import Path
@@ -36,6 +43,7 @@ from shopwindow.catalog.index.rows import Render, average
 from shopwindow.catalog.index.words import stem
 from shopwindow.catalog.parts import PART_VIEWS, surroundings
 from shopwindow.catalog.protocol import (
+    CATEGORY,
     PRICE,
     Facet,
     Page,
@@ -64,6 +72,11 @@ INTEGER_END = 1 << 63
 
 MAX_PLACEHOLDERS = 900
 """Ids in one statement. SQLite took at most 999 placeholders before its release 3.32.
+"""
+
+STORES_CACHED = 16
+"""Stores of which the products that can be picked up are cached. Shoppers of a region
+name the same few; a store with 100,000 products takes some 6 MB.
 """
 
 FEW = 20
@@ -199,8 +212,21 @@ class OpenedCatalog:
         return product, next(entry for entry in product["upcs"] if entry["sku"] == sku)
 
     def product_ids(
-        self, since: str | None = None, offset: int = 0, limit: int | None = None
+        self,
+        since: str | None = None,
+        offset: int = 0,
+        limit: int | None = None,
+        categories: Sequence[int] | None = None,
     ) -> tuple[int, list[int]]:
+        if categories is not None:
+            column = self.column("id")
+            inside = {column[rank] for rank in self._ranks_of_all(categories)}
+            if since is not None:
+                _, updated = self.product_ids(since)
+                inside.intersection_update(updated)
+            ids = sorted(inside)
+            end = None if limit is None else offset + limit
+            return len(ids), ids[offset:end]
         where, values = "rank <= ?", [self.active]
         if since is not None:
             where += " AND (updated IS NULL OR updated >= ?)"
@@ -257,7 +283,7 @@ class OpenedCatalog:
             return Page(0)
         products, counted_facets = rows[0]
         ranks = array("I", products)
-        if query.filters or query.price:
+        if query.filters or query.price or query.pick_up is not None:
             return self.page(ranks, query)
         facets = _facets(orjson.loads(counted_facets)) if query.facets else ()
         return Page(len(ranks), self.ids(ranks, query), facets)
@@ -308,12 +334,28 @@ class OpenedCatalog:
         ``order`` puts the narrowed products into their own order, if the query has
         none; None: they are in it. It need not look beyond the page.
         """
+        ranks = self._bounded(ranks, query)
         narrowed = self.narrowed(ranks, query)
         facets = self._counted(ranks, narrowed, query) if query.facets else ()
         total = len(narrowed)
         if order and query.products and not query.sort:
             narrowed = order(narrowed, query.page * query.perpage)
         return Page(total, self.ids(narrowed, query), facets)
+
+    def _bounded(self, ranks: Sequence[int], query: ProductQuery) -> Sequence[int]:
+        """Return the products that pass those filters of a query that are no facets: its
+        categories, and where it can be picked up.
+        """
+        values = query.filters.get(CATEGORY)
+        if values and CATEGORY not in self.facet_names():
+            inside = self._ranks_of_all(self._categories(values))
+            ranks = [rank for rank in ranks if rank in inside]
+        if query.pick_up is not None:
+            at_stores: set[int] = set()
+            for location in query.pick_up:
+                at_stores |= self._ranks_picked_up_at(location)
+            ranks = [rank for rank in ranks if rank in at_stores]
+        return ranks
 
     def narrowed(
         self, ranks: Sequence[int], query: ProductQuery, except_for: str | None = None
@@ -322,8 +364,9 @@ class OpenedCatalog:
         facet.
         """
         for name, values in query.filters.items():
-            if name != except_for:
-                facet = self.facet(name)
+            facet = self.facet(name)
+            is_category = name == CATEGORY and facet is None  # see `_bounded`
+            if name != except_for and not is_category:
                 ranks = keep(ranks, facet.column, facet.having(values)) if facet else ()
         if query.price and except_for != PRICE:
             prices = self.prices
@@ -367,9 +410,7 @@ class OpenedCatalog:
     def brands(
         self, categories: Sequence[int], reference: int | None = None
     ) -> Sequence[tuple[str, str]]:
-        ranks: set[int] = set()
-        for category in categories:
-            ranks.update(self._ranks(category))
+        ranks = self._ranks_of_all(categories)
         if reference is not None:
             ranks.intersection_update(self._ranks(reference))
         names = [name for name, _ in self._brand.count(ranks)]
@@ -388,6 +429,30 @@ class OpenedCatalog:
         """Return the active products of a category and its descendants, in order."""
         products = self._one("SELECT products FROM category WHERE id = ?", category)
         return array("I", products or b"")
+
+    def _ranks_of_all(self, categories: Iterable[int]) -> set[int]:
+        """Return the active products of some categories and their descendants."""
+        ranks: set[int] = set()
+        for category in categories:
+            ranks.update(self._ranks(category))
+        return ranks
+
+    def _categories(self, values: Iterable[str]) -> Iterator[int]:
+        """Yield the ids of the categories whose ids or names the values are, whatever
+        their case.
+        """
+        for value in values:
+            if value.isascii() and value.isdigit():
+                yield int(value)
+            yield from self._category_ids_by_name.get(value.casefold(), ())
+
+    @cached_property
+    def _category_ids_by_name(self) -> Mapping[str, Sequence[int]]:
+        ids: dict[str, list[int]] = {}
+        for id, document in self.rows("SELECT id, document FROM category"):
+            name = orjson.loads(document)["name"].casefold()
+            ids.setdefault(name, []).append(id)
+        return ids
 
     # -- beside a product --
 
@@ -465,6 +530,51 @@ class OpenedCatalog:
                     statuses[upc, location] = STOCK_STATUS[status]
         return statuses
 
+    @cached_property
+    def _ranks_picked_up_at(self) -> Callable[[int], frozenset[int]]:
+        """Returns the active products of which a store has a UPC to be picked up.
+
+        Finding them reads the stock of every UPC, so those of the stores that were asked
+        for last are cached.
+        """
+        return lru_cache(maxsize=STORES_CACHED)(self._read_ranks_picked_up_at)
+
+    def _read_ranks_picked_up_at(self, location: int) -> frozenset[int]:
+        place = self._places.get(location)
+        if place is None:
+            return frozenset()
+        byte, shift = place >> 2, (place & 3) * 2  # see `availability`
+        in_stock = [bytes([stock]) for stock in range(256) if stock >> shift & 3]
+        marks = ",".join("?" * len(in_stock))
+        rows = self.rows(
+            "SELECT rank, upc FROM upc JOIN number ON number.id = upc.product"
+            f" WHERE substr(stores, ?, 1) IN ({marks}) AND rank <= ?",
+            (byte + 1, *in_stock, self.active),
+        )
+        return frozenset(rank for rank, upc in rows if upc not in self._never_picked_up)
+
+    @cached_property
+    def _never_picked_up(self) -> frozenset[int]:
+        """The UPCs that are not sold, or whose products stores do not hand out.
+
+        Few documents hold one of these texts, so few are parsed.
+        """
+        rows = self.rows(
+            "SELECT data FROM document WHERE rank <= ? AND"
+            " (instr(data, CAST(? AS BLOB)) OR instr(data, CAST(? AS BLOB)))",
+            (self.active, '"storeEligible":false', '"active":false'),
+        )
+        numbers: set[int] = set()
+        for (data,) in rows:
+            product = orjson.loads(data)
+            is_eligible = product.get("storeEligible", True)
+            numbers.update(
+                int(upc["upc"])
+                for upc in product.get("upcs", ())
+                if not (is_eligible and upc.get("active", True))
+            )
+        return frozenset(numbers)
+
     # -- what stays in memory, once a request needs it --
 
     def column(self, name: str) -> "array[int]":
@@ -498,6 +608,13 @@ class OpenedCatalog:
         return [
             Combinations.decoded(row, self.column(f"facet {row[0]}")) for row in rows
         ]
+
+    def facet_names(self) -> Collection[str]:
+        return self._facet_names
+
+    @cached_property
+    def _facet_names(self) -> frozenset[str]:
+        return frozenset(name for (name,) in self.rows("SELECT name FROM facet"))
 
     def facet(self, name: str) -> Combinations | None:
         return next((facet for facet in self.facets if facet.name == name), None)

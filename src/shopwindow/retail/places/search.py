@@ -1,5 +1,5 @@
-"""From a search address to a point: stores' own addresses, zip codes, cities, counties,
-states.
+"""From a search address to a point: stores' own addresses, general areas, zip codes,
+cities, counties, states.
 
 Customers type anything: `02116`, `Boston, MA`, `1 Main St, Boston`. `Gazetteer.find`
 tries one reading after another, the most specific first, and takes the first that names
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from shopwindow.content.documents import Content
 from shopwindow.content.yaml import Json
+from shopwindow.retail.places import areas
 from shopwindow.retail.places.distance import Point
 from shopwindow.retail.places.zipcodes import ZipCodes, zip_codes
 
@@ -53,17 +54,20 @@ class Gazetteer:
     def find(self, text: str) -> Point | None:
         """Return the point of the place that a text names, or None.
 
-        It tries a store's own address, a zip code, a city or county with its state, a
-        state, city or county alone, and a zip code in front of a city, in this order.
+        It tries a store's own address, a general area, a zip code, a city or county with
+        its state, a state, city or county alone, a zip code in front of a city, and the
+        surroundings of a city, in this order.
         """
         text = _COUNTRIES.sub("", " ".join(text.split()).strip(" ,."))
         place, code = _split_off_zip(text)
         return (
             self._store(text)
+            or areas.find(text)
             or self._zip(code)
             or self._city_and_state(place)
             or self._area(place)
             or self._zip_and_city(text)
+            or self._surroundings(place)
         )
 
     def _store(self, text: str) -> Point | None:
@@ -131,6 +135,13 @@ class Gazetteer:
             or (self.zip_codes and self.zip_codes.find_state(state))
             or _middle(self._stores_in("state", state))
         )
+
+    def _surroundings(self, text: str) -> Point | None:
+        """`Greater Boston`, `Boston, MA area`: the city in their middle."""
+        place = areas.without_surroundings(text)
+        if place == text:
+            return None
+        return self._city_and_state(place) or self._area(place)
 
     def _county(self, text: str, state: str | None) -> Point | None:
         return self.zip_codes.find_county(text, state) if self.zip_codes else None
