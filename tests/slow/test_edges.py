@@ -20,7 +20,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import brotli
 import pytest
+import zstandard
 
 import conformance
 import conformance_catalog
@@ -42,9 +44,15 @@ from shopwindow.interface.collections import schemas_with
 from shopwindow.interface.interface import Interface
 from shopwindow.release.changes import content_of
 from shopwindow.release.stored import interface_of
+from shopwindow.service.codings import plain_tag
 from shopwindow.shop import INTERFACE
 from trees import write
 
+UNPACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.decompress,
+    "br": brotli.decompress,
+    "zstd": lambda body: zstandard.ZstdDecompressor().decompress(body),
+}
 DIFFERENCES = tomllib.loads((ROOT / "tests/edge/differences.toml").read_text(encoding="utf-8"))["difference"]
 COMPARED = (
     "content-type",
@@ -274,9 +282,8 @@ def answer(port: int, row: Asked) -> Answer:
     """What a server answers, decompressed."""
     with closing(HTTPConnection(ADDRESS, port, timeout=10)) as connection:
         came = ask(connection, row.target, row.headers, row.method, row.body)
-    if came.headers.get("content-encoding") == "gzip" and came.body:
-        return replace(came, body=gzip.decompress(came.body))
-    return came
+    unpack = UNPACKED.get(came.headers.get("content-encoding", ""))
+    return replace(came, body=unpack(came.body)) if unpack and came.body else came
 
 
 def compared(row: Asked, owed: Answer, came: Answer) -> dict[str, tuple[object, object]]:
@@ -287,7 +294,7 @@ def compared(row: Asked, owed: Answer, came: Answer) -> dict[str, tuple[object, 
         "ETag": (_strong(owed), _strong(came)),
     }
     if parts["ETag"][0] == parts["ETag"][1]:
-        parts["weak ETag"] = owed.headers.get("etag"), came.headers.get("etag")
+        parts["form of the ETag"] = owed.headers.get("etag"), came.headers.get("etag")
     if row.method == "HEAD":
         parts["Content-Length"] = owed.headers.get("content-length"), came.headers.get("content-length")
     cross = {name for name in (*owed.headers, *came.headers) if name.startswith("access-control-")}
@@ -298,7 +305,7 @@ def compared(row: Asked, owed: Answer, came: Answer) -> dict[str, tuple[object, 
 
 def _strong(answer: Answer) -> str | None:
     tag = answer.headers.get("etag")
-    return tag.removeprefix("W/") if isinstance(tag, str) else tag
+    return plain_tag(tag) if isinstance(tag, str) else tag
 
 
 # -- keys --------------------------------------------------------------------------------------------------------
