@@ -19,10 +19,12 @@ from shopwindow.interface.answer import (
     ERROR_SCHEMA,
     FAILURE_SCHEMA,
     JAVASCRIPT,
+    no_key,
 )
 from shopwindow.interface.formats import (
     GENERAL_ROOT,
     JSON,
+    MEDIA_TYPES,
     RESPONSE_FORMATS,
     XML,
     root_name,
@@ -69,6 +71,12 @@ are.
 _WITH_RETRY_AFTER = ("unavailable", "too_many")
 
 
+_LENIENT = (
+    "Parameters not named here are ignored, and so are empty ones. "
+    "Words of an enumeration may be in any case."
+)
+
+
 def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
     """Return the whole document: every operation with its parameters, responses and
     errors.
@@ -103,7 +111,7 @@ def document(interface: Interface, content: Content, schemas: Schemas) -> Json:
         "info": {
             "title": interface.title,
             "version": interface.version,
-            "description": needs_key + "Parameters not named here are ignored.",
+            "description": needs_key + _LENIENT,
         },
         "servers": [{"url": content.setting("base_url")}],
         **({"security": [{"key": []}]} if asks_for_key else {}),
@@ -358,12 +366,13 @@ def _success(operation: Operation, components: Components, value: Json) -> Json:
         "Cache-Control": {
             "description": "How long the answer may be stored.",
             "schema": {"type": "string"},
-        }
+        },
+        **_REQUEST_ID,
     }
     if isinstance(operation.source, FromContent):
         headers = {
             "ETag": {
-                "description": "Of these very bytes.",
+                "description": "Of this very form; that of any form gives 304.",
                 "schema": {"type": "string"},
             },
             **headers,
@@ -395,10 +404,10 @@ def _error(names: Sequence[str], components: Components) -> Json:
         {
             "errorCode": code.error_code,
             "message": code.message,
-            "errorDetail": [code.message],
+            "errorDetail": [_DETAILS.get(name, f"service: {code.message}")],
             "success": False,
         }
-        for code in codes
+        for name, code in zip(names, codes, strict=True)
     )
     media = _media(ERROR_SCHEMA, components)
     media[JSON.media_type]["examples"] = {
@@ -410,9 +419,43 @@ def _error(names: Sequence[str], components: Components) -> Json:
             "schema": {"type": "integer"},
         }
     }
-    headers = {"headers": wait} if set(names) & set(_WITH_RETRY_AFTER) else {}
+    challenge = {
+        "WWW-Authenticate": {
+            "description": "The header that holds the API key.",
+            "schema": {"type": "string"},
+        }
+    }
     return {
         "description": ", or: ".join(code.message for code in codes),
-        **headers,
+        "headers": {
+            **_REQUEST_ID,
+            **(wait if set(names) & set(_WITH_RETRY_AFTER) else {}),
+            **(challenge if "no_key" in names else {}),
+        },
         "content": media,
     }
+
+
+_REQUEST_ID = {
+    "X-Request-Id": {
+        "description": "The request's own where it is sane, else one of the service's; its log has it.",
+        "schema": {"type": "string"},
+    }
+}
+
+_DETAILS = {
+    "invalid": "page: must be a whole number from 1 to 100, not 'x'",
+    "no_key": str(no_key().faults[0]),
+    "no_mapping": "path: is not one of the interface",
+    "no_data": "id: nothing has such an id",
+    "method": "method: must be GET, HEAD, OPTIONS, not POST",
+    "not_acceptable": f"Accept: must admit {MEDIA_TYPES}, not 'text/html'",
+    "too_large": "body: must have at most 1048576 bytes",
+    "uri_too_long": "query: must have at most 8192 bytes, not 8193",
+    "media_type": f"Content-Type: must be {MEDIA_TYPES}; it is missing",
+    "slow": "body: did not arrive within 14 s; it may be sent again",
+    "precondition": 'If-Match: is "x-1", but it is at "x-2"',
+    "repeated_otherwise": "Idempotency-Key: was used for another request",
+    "too_many": "rate: at most 300 requests from one address in 10 minutes",
+}
+"""An entry of `errorDetail` by its code. The other codes are the service's own faults."""
