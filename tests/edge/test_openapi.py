@@ -105,10 +105,11 @@ DESCRIBED = {  # interface 4.4, 4.5, 4.9, 4.10 and 4.11, wire shapes §2, §4
     "/v3/catalog/category/{categoryId}": "categoryId show callback",
     "/v3/catalog/category/{categoryId}/browseproducts": (
         "categoryId resultsperpage currentpage show sortby sortorder imagewidth imagequality upcimagewidth "
-        "swatchimagewidth PRICE callback others"
+        "swatchimagewidth PRICE CATEGORY UPC_BOPS_PURCHASABLE callback others"
     ),
     "/v4/catalog/category/brandindex/{categoryId}": "categoryId refcatid callback",
-    "/v3/catalog/product/index": "since callback",
+    "/v4/catalog/category/brandindex": "refcatid callback",
+    "/v3/catalog/product/index": "since category callback",
     "/v3/catalog/product/{productId}": (
         "productId show imagewidth imagequality upcimagewidth swatchimagewidth numOfReviews callback"
     ),
@@ -119,7 +120,7 @@ DESCRIBED = {  # interface 4.4, 4.5, 4.9, 4.10 and 4.11, wire shapes §2, §4
     "/v3/catalog/reviews": "productId numOfReviews numberOfReviewsRequested pageNumber callback",
     "/v4/catalog/search": (
         "searchphrase show sortorderby perpage page facetexpandall imagewidth imagequality upcimagewidth "
-        "swatchimagewidth PRICE callback others"
+        "swatchimagewidth PRICE CATEGORY UPC_BOPS_PURCHASABLE callback others"
     ),
     "/v4/catalog/bops/product/{productId}": (
         "productId locationNumber latitude longitude zipCode city state distance numberOfStores callback"
