@@ -558,6 +558,7 @@ ASKED = {
     "category": "v3/catalog/category/1",
     "browse_products": "v3/catalog/category/1/browseproducts",
     "brand_index": "v4/catalog/category/brandindex/1",
+    "brand_index_of_reference": "v4/catalog/category/brandindex?refcatid=1",
     "product_index": "v3/catalog/product/index",
     "product_v3": "v3/catalog/product/100",
     "product_v3_by_upc": "v3/catalog/product?upc=100",

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from plain_catalog import TREE, URL, category, index, product, review
+from plain_catalog import TREE, URL, Document, category, index, product, review
 from releases import as_content
 from shopwindow.catalog.index.indexing import Sources, write
 from shopwindow.catalog.index.opened import OpenedCatalog, open_index, renderer
@@ -54,6 +54,41 @@ CATALOG: dict[str, Any] = {
 @pytest.fixture
 def catalog(tmp_path: Path) -> OpenedCatalog:
     return index(tmp_path, *PRODUCTS, **CATALOG)
+
+
+def test_what_can_be_picked_up_is_in_stock_sold_and_handed_out(tmp_path: Path) -> None:
+    def sold(id: int, stock: int, *, upc: dict[str, Any] | None = None, **more: Any) -> Document:
+        digits = f"{id:011}"
+        check = -(sum(map(int, digits[::2])) * 3 + sum(map(int, digits[1::2]))) % 10
+        number = f"{digits}{check}"
+        inventory.append({"upc": number, "stores": {"7": stock, "8": 0, "9": 5}})
+        return product(id, upcs=[{"upc": number, "sku": id, **(upc or {})}], **more)
+
+    inventory: list[Document] = []
+    products = [
+        sold(1, 9),
+        sold(2, 1),
+        sold(3, 0),
+        sold(4, 9, upc={"active": False}),
+        sold(5, 9, storeEligible=False),
+        sold(6, 9, active=False),
+        sold(7, 9, storeEligible=True, upc={"active": True}),
+        product(8),
+    ]
+    found = index(tmp_path, *products, inventory=inventory)
+
+    def picked_up(*locations: int) -> list[int]:
+        return sorted(found.browse(1, ProductQuery(pick_up=locations)).ids)
+
+    assert (picked_up(7), picked_up(8), picked_up(9), picked_up(10), picked_up()) == (
+        [1, 2, 7],
+        [],
+        [1, 2, 3, 7],
+        [],
+        [],
+    )
+    assert (picked_up(7, 8), picked_up(7, 9)) == ([1, 2, 7], [1, 2, 3, 7])
+    assert len(found.browse(1, ProductQuery()).ids) == 7
 
 
 def test_it_is_the_port(catalog: OpenedCatalog) -> None:

@@ -54,11 +54,6 @@ def show(
     ).partition("?")
     try:
         parsed = Request(unquote(path), query, {"accept": format.media_type})
-        call = bind(parsed, application, interface)
-        if not isinstance(call.operation.source, FromContent):
-            what = f"{call.operation.path} is answered by the running service only"
-            raise Misuse("", f"{what} (`shopwindow serve`)")
-
         with ExitStack() as stack:
 
             def opened(name: str) -> Any:
@@ -80,6 +75,10 @@ def show(
             indexed_content = (
                 reads.recorded(indexes) if reads else content.with_indexes(indexes)
             )
+            call = bind(parsed, application, interface, content=indexed_content)
+            if not isinstance(call.operation.source, FromContent):
+                what = f"{call.operation.path} is answered by the running service only"
+                raise Misuse("", f"{what} (`shopwindow serve`)")
             return answer(call, indexed_content, schemas)
     except Refusal as refusal:
         return refuse(refusal, format, schemas)
