@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from conformance import xml
 from releases import SAMPLE, live
-from shopwindow.catalog.parameters import FacetValues, IdsSelected, Phrase, Ranges, Selection, ZipCode
+from shopwindow.catalog.parameters import FacetValues, IdsSelected, Phrase, Quality, Ranges, Selection, ZipCode
 from shopwindow.content.documents import Content
 from shopwindow.content.listing import shipped
 from shopwindow.content.schema import Schemas
@@ -243,6 +243,7 @@ KINDS: dict[type, Callable[[Any], st.SearchStrategy[Any]]] = {
         st.text(TEXT, min_size=1, max_size=kind.maximum).map(lambda text: sayable(" ".join(text.split()))).filter(bool)
     ),
     ZipCode: lambda kind: st.from_regex("[0-9]{5}", fullmatch=True),
+    Quality: lambda kind: st.integers(1, 100),
     Callback: lambda kind: st.from_regex(
         r"[A-Za-z_$][A-Za-z0-9_$]{0,20}(\.[A-Za-z_$][A-Za-z0-9_$]{0,20}){0,5}", fullmatch=True
     ),

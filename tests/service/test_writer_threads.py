@@ -75,7 +75,7 @@ def test_a_writer_thread_that_ended_is_reported_and_another_one_writes(
     started = time.monotonic()
     said = [choose(database, name) for name in ("first", "second", "third")]
     seconds = time.monotonic() - started
-    assert (said, meter.restarts, seconds < 5) == ([OUTCOME_UNKNOWN, "", ""], 1, True)
+    assert (said, meter.restarts, seconds < 5) == ([f"service: {OUTCOME_UNKNOWN}", "", ""], 1, True)
     assert devices(database) == ["first", "second", "third"]  # it was kept, which nobody could know
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if line.startswith("{")]
     assert [line["event"] for line in lines] == ["writer_ended"]
@@ -132,7 +132,7 @@ def test_who_waits_for_a_transaction_that_does_not_end_is_answered(tmp_path: Pat
         (refused, early), (unknown, late) = second.result(20), first.result(20)
         load = database.load()
         go.set()
-    assert (refused, unknown) == ("the database cannot be written to now", OUTCOME_UNKNOWN)
+    assert (refused, unknown) == ("service: the database cannot be written to now", f"service: {OUTCOME_UNKNOWN}")
     assert (0.4 <= early < 20, 0.8 <= late < 20, load.waiting, load.oldest > 0.7) == (True, True, 1, True)
     assert (choose(database, "after"), database.load()) == ("", Load())
     database.close()
@@ -187,7 +187,7 @@ def test_a_writer_that_cannot_be_started_is_a_refusal(tmp_path: Path, monkeypatc
 
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", none_left)
-        assert (choose(database, "a"), database.load().waiting) == ("the database cannot be written to now", 0)
+        assert (choose(database, "a"), database.load().waiting) == ("service: the database cannot be written to now", 0)
     assert choose(database, "a") == ""
     database.close()
 
@@ -209,5 +209,5 @@ def test_standard_error_that_cannot_be_written_costs_no_write(tmp_path: Path) ->
     env["PYTHONPATH"] += f":{ROOT / 'tests'}:{ROOT / 'tests/service'}"
     command = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=60)
-    refused = "the database cannot be written to now"
+    refused = "service: the database cannot be written to now"
     assert done.stdout == f"{[refused, refused, '']}\n"
