@@ -41,6 +41,7 @@ COMMANDS = {
     "prune": ("releases", "Delete old releases."),
     "verify": ("releases", "Compare every file of a release with its digest."),
     "publish": ("delivery", "Bring the current release to an object store."),
+    "pull": ("pulling", "Bring the current release of an object store to this host."),
     "catalog": ("catalog", "Convert feeds of the product catalog."),
     "serve": ("service", "Answer requests from the current release."),
     "migrate": ("database", "Bring the database to this program's form."),

@@ -1,5 +1,5 @@
-"""The few operations on an object store that publishing needs, over the library
-obstore.
+"""The few operations on an object store that publishing and pulling need, over the
+library obstore.
 
 A Bucket creates what nobody may overwrite, and replaces what somebody may have changed
 meanwhile only if nobody has. Both are decided by the store, by a condition in the
@@ -45,6 +45,12 @@ RETRYING = timedelta(seconds=60)
 
 REQUEST_SECONDS = timedelta(seconds=120)
 """The longest that one request takes: a part of 5 MB at half a megabit a second."""
+
+READ_BYTES = 64 * 1024 * 1024
+"""Bytes that are read of an object at once. The largest is what lists the chunks of a
+release: of a catalog of 10 GB 7 MB, of a manifest of 200,000 files 200 KB. A store that
+sends more is not to fill this machine's memory.
+"""
 
 DELETED_AT_ONCE = 1000
 """Objects that one request deletes: the most that S3 takes (DeleteObjects)."""
@@ -97,7 +103,13 @@ class Bucket(Protocol):
         """What messages call the target: its address."""
 
     def read(self, key: str) -> Stored | None:
-        """Return an object; None where there is none."""
+        """Return an object; None where there is none.
+
+        Raises Failure where it has more than READ_BYTES.
+        """
+
+    def is_still(self, key: str, version: Version) -> bool:
+        """Return whether an object is still this version; False where there is none."""
 
     def read_range(self, key: str, start: int, size: int) -> bytes | None:
         """Return bytes of an object from ``start`` on; None where there is none."""
@@ -142,21 +154,37 @@ class ObjectBucket:
         with _refused(self.where, "read"):
             try:
                 result = obstore.get(self._store, self._prefix + key)
-                data = bytes(result.bytes())
             except FileNotFoundError as error:
                 _require_bucket(error)
                 return None
+            data = _first(result, READ_BYTES)
+            if len(data) > READ_BYTES:
+                raise Failure(too_large(self.where, key))
             return Stored(data, _version(result.meta), result.meta["last_modified"])
 
-    def read_range(self, key: str, start: int, size: int) -> bytes | None:
+    def is_still(self, key: str, version: Version) -> bool:
+        if "e_tag" not in version:
+            return False
+        condition: Any = {"if_none_match": version["e_tag"]}
         with _refused(self.where, "read"):
-            name = self._prefix + key
             try:
-                data = obstore.get_range(self._store, name, start=start, length=size)
+                obstore.get(self._store, self._prefix + key, options=condition)
+            except exceptions.NotModifiedError:
+                return True
+            except FileNotFoundError as error:
+                _require_bucket(error)
+            return False
+
+    def read_range(self, key: str, start: int, size: int) -> bytes | None:
+        bounds: Any = {"range": (start, start + size)}
+        with _refused(self.where, "read"):
+            try:
+                name = self._prefix + key
+                result = obstore.get(self._store, name, options=bounds)
             except FileNotFoundError as error:
                 _require_bucket(error)
                 return None
-            return bytes(data)
+            return _first(result, size)
 
     def stream(self, key: str) -> Iterator[bytes] | None:
         with _refused(self.where, "read"):
@@ -242,6 +270,27 @@ class ObjectBucket:
                     obstore.delete(self._store, [self._prefix + key for key in batch])
                 except FileNotFoundError:
                     continue  # a directory's library says so; stores do not
+
+
+def _first(result: Any, limit: int) -> bytes:
+    """Return the bytes of an answer; where they are more than ``limit``, some more.
+
+    They are read bit by bit, since a store may send other than it announces.
+    """
+    data = bytearray()
+    for bit in result.stream():
+        data += bit
+        if len(data) > limit:
+            break
+    return bytes(data)
+
+
+def too_large(where: str, key: str) -> str:
+    """Return what is said of an object that has more than READ_BYTES."""
+    return (
+        f"{where}: {key} has more than {READ_BYTES:,} bytes, so no publisher wrote it; "
+        "publish to a prefix of its own"
+    )
 
 
 def _version(meta: Any) -> Version:

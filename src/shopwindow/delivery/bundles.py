@@ -46,14 +46,11 @@ def bundled(
 
 
 def _groups(pieces: list[Piece]) -> list[list[Piece]]:
-    """Return the pieces in groups of BUNDLE_BYTES at most; a file is one of its own."""
+    """Return the pieces in groups of BUNDLE_BYTES at most."""
     groups: list[list[Piece]] = []
     group: list[Piece] = []
     size = 0
     for piece in pieces:
-        if not isinstance(piece.body, bytes):
-            groups.append([piece])
-            continue
         if group and size + piece.size > BUNDLE_BYTES:
             groups.append(group)
             group, size = [], 0
@@ -63,8 +60,8 @@ def _groups(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _bundle(pieces: list[Piece]) -> Object:
-    first = pieces[0]
-    if not isinstance(first.body, bytes):
-        return Object(first.digest, first.body, PRIVATE)
-    data = b"".join(piece.body for piece in pieces if isinstance(piece.body, bytes))
-    return Object(sha256(data).hexdigest(), data, PRIVATE)
+    """Return the object of some pieces, whose bytes are read again when it is sent."""
+    digest = sha256()
+    for piece in pieces:
+        digest.update(piece.read())
+    return Object(digest.hexdigest(), pieces, PRIVATE)

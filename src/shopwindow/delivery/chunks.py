@@ -1,11 +1,14 @@
-"""Cuts a file of lines into chunks, so that a changed line changes one of them.
+"""Cuts files into chunks, so that a small change changes few of them.
 
-A chunk ends after a line whose beginning has a checksum that is low enough. Where it
-ends depends on that line alone, so an inserted line moves no other end: equal stretches
-of two files are equal chunks, with equal digests. The beginning of a line names its
-entry, by a path or an id, and stays when the rest changes. A long line ends a chunk
-more often, in proportion to its length, and chunks therefore have CHUNK_BYTES on
-average whatever the lines are.
+A file of pages, such as SQLite's, is cut every PAGES_BYTES (`stretches`): what changes on
+a page, changes no other page's place.
+
+A file of lines is cut by its lines (`chunks`). A chunk ends after a line whose
+beginning has a checksum that is low enough. Where it ends depends on that line alone,
+so an inserted line moves no other end: equal stretches of two files are equal chunks,
+with equal digests. The beginning of a line names its entry, by a path or an id, and
+stays when the rest changes. A long line ends a chunk more often, in proportion to its
+length, and chunks therefore have CHUNK_BYTES on average whatever the lines are.
 """
 
 from collections.abc import Iterator
@@ -20,6 +23,9 @@ BEGINNING = 64
 """Bytes of a line that decide: the longest path in a manifest has more, the longest id
 in content.json fewer.
 """
+
+PAGES_BYTES = 64 * 1024
+"""Bytes of a chunk of pages: four of a catalog's index."""
 
 MAX_CHUNK_BYTES = 4 * 1024 * 1024
 """A chunk ends here at the latest: lines may be equal, and then no checksum is low."""
@@ -43,3 +49,12 @@ def _ends(data: bytes) -> Iterator[int]:
             start = position
     if start < len(data):
         yield len(data)
+
+
+def stretches(size: int) -> Iterator[tuple[int, int]]:
+    """Yield where each chunk of a file of pages begins, and its size in bytes.
+
+    ``size``: that of the file.
+    """
+    for start in range(0, size, PAGES_BYTES):
+        yield start, min(PAGES_BYTES, size - start)

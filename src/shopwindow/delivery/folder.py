@@ -16,8 +16,16 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from shopwindow.delivery.bucket import Body, Headers, Listed, Stored, Version
-from shopwindow.problems import failures
+from shopwindow.delivery.bucket import (
+    READ_BYTES,
+    Body,
+    Headers,
+    Listed,
+    Stored,
+    Version,
+    too_large,
+)
+from shopwindow.problems import Failure, failures
 
 DRAFTS = ".drafts"
 """The folder of files that are being written, within the target."""
@@ -28,7 +36,7 @@ DRAFT_SECONDS = 24 * 3600
 FILE_MODE = 0o644
 """The mode of stored files: another user's service and web server read them."""
 
-READ_BYTES = 1024 * 1024
+STREAM_BYTES = 1024 * 1024
 """Bytes that a stream reads at once."""
 
 _UNCHANGED = "run it again: nothing there is half written"
@@ -45,11 +53,17 @@ class FolderBucket:
         with failures(self._folder, _UNCHANGED):
             try:
                 with open(self._folder / key, "rb") as file:
-                    data, status = file.read(), os.fstat(file.fileno())
+                    data, status = file.read(READ_BYTES + 1), os.fstat(file.fileno())
             except FileNotFoundError:
                 return None
+        if len(data) > READ_BYTES:
+            raise Failure(too_large(self.where, key))
         modified = datetime.fromtimestamp(status.st_mtime, UTC)
         return Stored(data, {"sha256": sha256(data).hexdigest()}, modified)
+
+    def is_still(self, key: str, version: Version) -> bool:
+        stored = self.read(key)
+        return stored is not None and stored.version == version
 
     def read_range(self, key: str, start: int, size: int) -> bytes | None:
         with failures(self._folder, _UNCHANGED):
@@ -66,7 +80,7 @@ class FolderBucket:
 
     def _bits(self, path: Path) -> Iterator[bytes]:
         with failures(path, _UNCHANGED), open(path, "rb") as file:
-            while bit := file.read(READ_BYTES):
+            while bit := file.read(STREAM_BYTES):
                 yield bit
 
     def create(self, key: str, body: Body, headers: Headers) -> bool:
@@ -110,7 +124,7 @@ class FolderBucket:
             with open(descriptor, "wb") as file:
                 if isinstance(body, Path):
                     with open(body, "rb") as source:
-                        shutil.copyfileobj(source, file, READ_BYTES)
+                        shutil.copyfileobj(source, file, STREAM_BYTES)
                 else:
                     file.write(body)
                 file.flush()

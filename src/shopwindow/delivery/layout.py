@@ -18,6 +18,7 @@ The release id is the digest of the part `manifest.json`, here as in an output d
 Whoever finds `releases/<id>/manifest.json` may rely on every object of the release.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from typing import Any
 import orjson
 
 from shopwindow.problems import Failure
+from shopwindow.release.manifest import NewerFormat
 
 FORMAT = 1
 """The format of `releases/<id>/manifest.json`, which it states."""
@@ -34,6 +36,14 @@ RELEASES = "releases/"
 OBJECTS = "objects/"
 
 MANIFEST_PART, BUILD_PART = "manifest.json", "build.json"
+
+LARGEST_CHUNK = 8 * 1024 * 1024
+"""Bytes that a chunk may have for a reader, who holds dozens in memory: twice those
+after which a publisher ends one (`chunks`), since a line stays in one piece.
+"""
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+_PART_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True)
@@ -120,7 +130,7 @@ def decode(data: bytes, id: str, where: object) -> Published:
     try:
         value: Any = orjson.loads(data)
         if value["format"] > FORMAT:
-            raise Failure(
+            raise NewerFormat(
                 f"{where}: {release_key(id)} has format {value['format']}; "
                 f"this program reads up to {FORMAT}: update it"
             )
@@ -128,9 +138,9 @@ def decode(data: bytes, id: str, where: object) -> Published:
             raise ValueError("it is of another release")
         objects = value["objects"]
         parts = {
-            name: Part(
+            _part_name(name): Part(
                 tuple(
-                    Chunk(digest, size, objects[number], offset)
+                    _chunk(digest, size, objects[number], offset)
                     for digest, size, number, offset in part["chunks"]
                 )
             )
@@ -145,6 +155,27 @@ def decode(data: bytes, id: str, where: object) -> Published:
             f"{where}: {release_key(id)} is not what a publisher writes ({lacking(error)}); "
             "publish to another prefix"
         ) from None
+
+
+def is_digest(text: str) -> bool:
+    """Return whether a text is a SHA-256 in hex, as ids and digests are."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def _part_name(name: str) -> str:
+    """Return the name of a part, which becomes that of a file. Raises ValueError."""
+    if not _PART_NAME.fullmatch(name) or name == "files":
+        raise ValueError(f"{name!r} is no name of a part")
+    return name
+
+
+def _chunk(digest: str, size: int, object: str, offset: int) -> Chunk:
+    """Return a chunk. Raises ValueError or TypeError where it cannot be one."""
+    if not is_digest(digest) or not is_digest(object):
+        raise ValueError("a chunk has no digest")
+    if not 0 < size <= LARGEST_CHUNK or offset < 0:
+        raise ValueError(f"a chunk of {size} bytes at {offset}")
+    return Chunk(digest, size, object, offset)
 
 
 def lacking(error: Exception) -> str:

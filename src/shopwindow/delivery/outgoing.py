@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 
 from shopwindow.delivery.bucket import LARGE_BYTES, Body, Headers
-from shopwindow.delivery.chunks import chunks
+from shopwindow.delivery.chunks import chunks, stretches
 from shopwindow.delivery.layout import BUILD_PART, MANIFEST_PART
 from shopwindow.interface.answer import cache_control
 from shopwindow.problems import Failure
@@ -23,24 +23,62 @@ PRIVATE = Headers("application/octet-stream", "private, max-age=31536000, immuta
 under their names, which are digests, they never change.
 """
 
-CUT = (MANIFEST_PART, manifest.CONTENT_FILE)
-"""Parts that are cut. Both have a line an entry. Any other part, such as an index, is
-one chunk.
+LINES = (MANIFEST_PART, manifest.CONTENT_FILE)
+"""Parts that are cut by their lines: both have a line an entry. Any other part, such as
+an index, is cut as a file of pages.
 """
 
 
 @dataclass(frozen=True)
-class Object:
-    """What is to be stored under a digest (SHA-256, hex), and how it is served."""
+class Extract:
+    """Bytes of a file, which are read when they are sent."""
+
+    path: Path
+    offset: int
+    size: int
+
+    def read(self) -> bytes:
+        """Return the bytes; fewer where the file has become shorter."""
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            return file.read(self.size)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A chunk of a part: its digest (SHA-256, hex), its size, and its bytes or where
+    they are.
+    """
 
     digest: str
-    body: Body
+    size: int
+    body: bytes | Extract
+
+    def read(self) -> bytes:
+        """Return the bytes."""
+        return self.body if isinstance(self.body, bytes) else self.body.read()
+
+
+@dataclass(frozen=True)
+class Object:
+    """What is to be stored under a digest (SHA-256, hex), and how it is served.
+
+    ``body``: bytes, a file, or pieces that are stored one after the other.
+    """
+
+    digest: str
+    body: Body | Sequence[Piece]
     headers: Headers
 
     def checked(self) -> Body:
         """Return what to send. Raises Failure where a file is not what was built."""
-        if not isinstance(self.body, Path):
+        if isinstance(self.body, bytes):
             return self.body
+        if not isinstance(self.body, Path):
+            joined = b"".join(piece.read() for piece in self.body)
+            if sha256(joined).hexdigest() != self.digest:
+                raise Failure("the release was changed while it was read; run it again")
+            return joined
         try:
             with open(self.body, "rb") as file:
                 if self.body.stat().st_size >= LARGE_BYTES:
@@ -57,15 +95,6 @@ class Object:
                 "release; `shopwindow verify` lists all that is damaged"
             )
         return body
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A chunk of a part: its digest (SHA-256, hex), its size, and its bytes or file."""
-
-    digest: str
-    size: int
-    body: Body
 
 
 @dataclass(frozen=True)
@@ -127,20 +156,28 @@ def outgoing(out: Path) -> Outgoing:
 
 
 def _pieces(path: Path, digest: str | None) -> list[Piece]:
-    """Return the pieces of a part. ``digest``: that of the file; None: look."""
-    size = path.stat().st_size
-    if path.name in CUT or size < LARGE_BYTES:
+    """Return the pieces of a part.
+
+    ``digest``: that of the file; None: nothing says it. Raises Failure where the file
+    has another one.
+    """
+    if path.name in LINES:
         data = path.read_bytes()
-        if digest not in (None, sha256(data).hexdigest()):
-            raise Failure(
-                f"{path}: not what was built; `shopwindow verify` lists all that is damaged"
-            )
-        cut = chunks(data) if path.name in CUT else [data]
-        return [Piece(sha256(c).hexdigest(), len(c), c) for c in cut]
-    if digest is None:
-        with open(path, "rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-    return [Piece(digest, size, path)]
+        actual = sha256(data)
+        pieces = [Piece(sha256(c).hexdigest(), len(c), c) for c in chunks(data)]
+    else:
+        actual = sha256()
+        pieces = []
+        for offset, size in stretches(path.stat().st_size):
+            extract = Extract(path, offset, size)
+            data = extract.read()
+            actual.update(data)
+            pieces.append(Piece(sha256(data).hexdigest(), size, extract))
+    if digest not in (None, actual.hexdigest()):
+        raise Failure(
+            f"{path}: not what was built; `shopwindow verify` lists all that is damaged"
+        )
+    return pieces
 
 
 def _digest(name: str, listed: ManifestLines, note: Mapping[str, object]) -> str | None:

@@ -17,6 +17,7 @@ import orjson
 from shopwindow.delivery import layout
 from shopwindow.delivery.bucket import Bucket, Headers, Version
 from shopwindow.problems import Failure
+from shopwindow.release.manifest import NewerFormat
 from shopwindow.release.publish import POINTER_FORMAT
 
 HISTORY = 20
@@ -129,7 +130,7 @@ def _decode(data: bytes, where: str) -> Pointer:
     try:
         value = orjson.loads(data)
         if value["format"] > POINTER_FORMAT:
-            raise Failure(
+            raise NewerFormat(
                 f"{where}: {layout.POINTER} has format {value['format']}; "
                 f"this program reads up to {POINTER_FORMAT}: update it"
             )

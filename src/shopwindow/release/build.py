@@ -20,7 +20,6 @@ A build never moves `current`: `publish` does. So a build that fails, or is kill
 leaves every release as it was.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,7 +32,7 @@ from shopwindow.release.plan import planned
 from shopwindow.release.previous import previous_release, record_path
 from shopwindow.release.publish import Releases
 from shopwindow.release.render import StagedFiles, merged, render
-from shopwindow.release.stage import Stage, fsync_folder, staging
+from shopwindow.release.stage import staging
 from shopwindow.release.unserved import stage_content, stage_notes
 from shopwindow.release.verify import verify
 
@@ -94,7 +93,7 @@ def build(order: BuildOrder, releases: Releases) -> Built:
         release_id = manifest.release_id(manifest_bytes)
         if not existed:
             stage_notes(order, built_indexes, manifest_bytes, stage)
-            _put_in_place(releases, stage, release_id)
+            releases.add(stage, release_id)
 
         # Even where the release existed: what its answers have read may differ now.
         records = merged(plan.records, files.records)
@@ -136,19 +135,3 @@ def _exists(order: BuildOrder, releases: Releases, manifest_bytes: bytes) -> boo
             "build with --no-cache to replace it"
         )
     return not damage
-
-
-def _put_in_place(releases: Releases, stage: Stage, release_id: str) -> None:
-    """Rename the staged directory to releases/<id>.
-
-    All staged bytes are synced to the disk before that, so a directory of that name is
-    complete even after a power cut.
-    """
-    path = releases.path(release_id)
-    if path.is_dir():  # damaged, or only its manifest is here
-        releases.discard(release_id)
-    stage.settle()
-    releases.folder.mkdir(exist_ok=True)
-    os.rename(stage.folder, path)
-    fsync_folder(releases.folder)
-    fsync_folder(releases.out)

@@ -29,6 +29,10 @@ class Damaged(Failure):
     """A manifest that is not the one that was built, or is none."""
 
 
+class NewerFormat(Failure):
+    """What a later program wrote."""
+
+
 ManifestEntry = dict[str, Any]
 """A file: path, url, operation, application (where the answer depends on it), arguments
 (canonical texts), mediaType, lifetime (seconds), size (bytes), sha256 (hex).
@@ -84,7 +88,7 @@ def read(path: Path, id: str | None = None) -> Manifest:
             )
         value = orjson.loads(data)
         if value["format"] > MANIFEST_FORMAT:
-            raise Failure(
+            raise NewerFormat(
                 f"{path}: a manifest of format {value['format']}; this program reads up to {MANIFEST_FORMAT}: update it"
             )
         files = {entry["path"]: entry for entry in value["files"]}
@@ -124,8 +128,13 @@ def lines_of(data: bytes, id: str, where: object) -> ManifestLines:
     """
     try:
         head, end = len(_MANIFEST_HEAD), data.rindex(b"\n],")
-        if release_id(data) != id or data[:head] != _MANIFEST_HEAD:
+        if release_id(data) != id:
             raise Failure(f"{where}: not the manifest of release {id[:12]}")
+        if data[:head] != _MANIFEST_HEAD:
+            raise NewerFormat(
+                f"{where}: the manifest of release {id[:12]} is not of format "
+                f"{MANIFEST_FORMAT}, the one that this program reads: update it"
+            )
         rest = orjson.loads(b"{" + data[end + 3 :])
         lines = data[head:end].split(b",\n") if head < end else []
         return ManifestLines(

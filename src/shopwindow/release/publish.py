@@ -28,7 +28,7 @@ from shopwindow.problems import Failure, failures
 from shopwindow.release import manifest, trash
 from shopwindow.release.build_notes import last_build
 from shopwindow.release.manifest import Damaged, Manifest, ManifestLines
-from shopwindow.release.stage import fsync_folder
+from shopwindow.release.stage import Stage, fsync_folder
 
 POINTER_FORMAT = 1
 """The format of current.json, which it states."""
@@ -51,6 +51,7 @@ DRAFTS = (
     ".current.json-*",
     ".last-build.json-*",
     ".building.json-*",
+    ".pulled.json-*",
     ".cache/*.*[0-9]",
 )
 """Files that a killed command leaves: each ends in the id of its process."""
@@ -244,6 +245,21 @@ class Releases:
             {entry["sha256"]: entry["size"] for entry in files.values()}.values()
         )
         return Release(id, built, len(files), size, is_current, is_pinned)
+
+    def add(self, stage: Stage, id: str) -> None:
+        """Rename a staged directory to releases/<id>.
+
+        All staged bytes are synced to the disk before that, so a directory of that name
+        is complete even after a power cut. Raises OSError.
+        """
+        path = self.path(id)
+        if path.is_dir():  # damaged, or only its manifest is here
+            self.discard(id)
+        stage.settle()
+        self.folder.mkdir(exist_ok=True)
+        os.rename(stage.folder, path)
+        fsync_folder(self.folder)
+        fsync_folder(self.out)
 
     # -- which is current --------------------------------------------------------------
 

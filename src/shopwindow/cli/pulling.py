@@ -1,0 +1,84 @@
+"""`pull`: brings the current release of a target to this host."""
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from shopwindow.cli.steps import CONTENT_DIR, NOT_ACTIVATED, OUT, progress_bar
+from shopwindow.problems import Failure
+from shopwindow.release.publish import Releases
+
+if TYPE_CHECKING:
+    from shopwindow.delivery.pulling import Pulled
+    from shopwindow.delivery.source import Source
+
+
+@click.command()
+@click.argument("source")
+@OUT
+@CONTENT_DIR
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="How many of the newest releases stay on this host.",
+)
+def pull(source: str, out: str, content: str, keep: int) -> None:
+    """Bring the current release of SOURCE to this host, and make it current here.
+
+    SOURCE is an address (s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX,
+    file:///PATH) or its name under `targets` in site.yaml. What this host has is not
+    fetched again; every byte is checked before anything can read it. A service that
+    serves DIR follows by itself.
+
+    Exit status 0: done; 3: the release is here, and another one is pinned on this host;
+    4: refused, and what was current still is.
+    """
+    releases = Releases(Path(out))
+    place = opened_source(source, Path(content))
+    _pull_once(place, releases, keep)
+
+
+def opened_source(source: str, content: Path) -> "Source":
+    """Return the source that an argument means. Raises Failure without the extra
+    `delivery`, which is why its modules are imported within functions here.
+    """
+    try:
+        from shopwindow.delivery.opening import opened
+        from shopwindow.delivery.source import UnsignedSource
+        from shopwindow.delivery.targets import target_of
+    except ModuleNotFoundError as error:
+        install = "install shopwindow with the extra delivery, as the README says"
+        is_missing = f"{error.name} is not installed, and pulling needs it"
+        raise Failure(f"{is_missing}: {install}") from None
+    return UnsignedSource(opened(target_of(source, content), os.environ))
+
+
+def _pull_once(source: "Source", releases: Releases, keep: int) -> None:
+    from shopwindow.delivery.pulling import prune, pull
+
+    done = pull(source, releases, progress=progress_bar("fetching"))
+    click.echo(_outcome(done))
+    if done.activated:
+        prune(releases, keep, datetime.now(UTC))
+    if done.pinned:
+        sys.exit(NOT_ACTIVATED)
+
+
+def _outcome(done: "Pulled") -> str:
+    """Return what a pull did, as a line."""
+    previous = (done.previous or "")[:12]
+    if done.activated:
+        outcome = f"current{f', previous {previous}' if previous else ''}"
+    elif done.pinned:
+        outcome = f"not activated: this host is pinned to {previous}; `shopwindow activate` ends that"
+    else:
+        outcome = "it is current already"
+    fetched = f"{done.fetched.requests:,} objects fetched, {done.fetched.size / 1024:,.0f} KiB"
+    return f"release {done.id[:12]}: {fetched}, {outcome}"

@@ -1,0 +1,139 @@
+"""Pulls a release: brings what is current at a source to this host, and activates it.
+
+1. The source says which release is current (`source`).
+2. What this host lacks of it is fetched into a staging directory (`fetching`).
+3. The directory is synced and renamed as a build's is, and then `current`.
+
+Killed at any point, it leaves the release that was served. A service follows `current`
+by itself.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from shopwindow.content.processes import Progress
+from shopwindow.delivery.bucket import Version
+from shopwindow.delivery.fetching import Fetched, fetch
+from shopwindow.delivery.source import PullFault, Source, Wanted, faults
+from shopwindow.problems import failures
+from shopwindow.release import pull_notes
+from shopwindow.release.publish import Releases
+from shopwindow.release.pull_notes import PullNote
+from shopwindow.release.stage import staging
+from shopwindow.release.verify import verify
+
+
+@dataclass(frozen=True)
+class Pulled:
+    """What `pull` did.
+
+    ``previous``: the release that was current before, if any. ``activated``: `current`
+    has moved. ``pinned``: it has not, since this host is pinned at ``previous``.
+    ``version``: of what named the release.
+    """
+
+    id: str
+    fetched: Fetched
+    previous: str | None
+    activated: bool
+    pinned: bool
+    version: Version
+
+
+def pull(
+    source: Source,
+    releases: Releases,
+    *,
+    progress: Progress | None = None,
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+) -> Pulled:
+    """Bring the current release of a source to an output directory, and activate it.
+
+    How it went is recorded in the output directory. Raises PullFault, after which what
+    was current still is.
+    """
+    where = source.bucket.where
+    with faults("host"), failures(releases.out):
+        releases.out.mkdir(parents=True, exist_ok=True)
+    note = pull_notes.read(releases.out) or PullNote()
+    if note.source != where:
+        note = replace(note, source=where, memory={})
+    try:
+        with faults("source"):
+            wanted = source.current(note.memory)
+        note = replace(note, release=wanted.id)
+        done = _bring(source, wanted, releases, progress, clock)
+    except PullFault as fault:
+        _record(releases, failed(note, fault, clock()))
+        raise
+    _record(releases, _succeeded(note, clock(), wanted.memory))
+    return done
+
+
+def prune(releases: Releases, keep: int, moment: datetime) -> list[str]:
+    """Delete all but the newest ``keep`` releases, as `Releases.prune`; return their
+    ids.
+
+    Raises PullFault.
+    """
+    with faults("host"), releases.lock():
+        return releases.prune(keep, moment)
+
+
+def unchanged(releases: Releases, clock: datetime) -> None:
+    """Record that a source still names the release that was pulled."""
+    if (note := pull_notes.read(releases.out)) is not None:
+        _record(releases, _succeeded(note, clock, note.memory))
+
+
+def failed(note: PullNote, fault: PullFault, moment: datetime) -> PullNote:
+    """Return the note after an attempt that failed."""
+    faults = {**note.faults, fault.kind: note.faults.get(fault.kind, 0) + 1}
+    since = note.since or moment.isoformat(timespec="seconds")
+    return replace(note, kind=fault.kind, fault=str(fault), since=since, faults=faults)
+
+
+def _succeeded(note: PullNote, moment: datetime, memory: Mapping[str, Any]) -> PullNote:
+    when = moment.isoformat(timespec="seconds")
+    return replace(note, succeeded=when, kind="", fault="", since="", memory=memory)
+
+
+def _record(releases: Releases, note: PullNote) -> None:
+    with (
+        faults("host"),
+        failures(releases.out, "the release itself is as it should be"),
+    ):
+        pull_notes.write(releases.out, note)
+
+
+def _bring(
+    source: Source,
+    wanted: Wanted,
+    releases: Releases,
+    progress: Progress | None,
+    clock: Callable[[], datetime],
+) -> Pulled:
+    id, version = wanted.id, wanted.version
+    previous = releases.current()
+    if previous == id and releases.link.is_symlink() and releases.complete(id):
+        return Pulled(id, Fetched(), previous, False, False, version)
+
+    with faults("host"), releases.lock(make=True):
+        releases.reconcile()
+        fetched = Fetched()
+        if not releases.complete(id) or verify(releases, id):
+            with staging(releases.out) as stage:
+                fetched = fetch(source, id, releases, stage, progress)
+                releases.add(stage, id)
+        previous = releases.current()
+        if previous == id:
+            if not releases.link.is_symlink():  # this host had current.json alone
+                releases.point(id)
+            return Pulled(id, fetched, previous, False, False, version)
+        if releases.pinned():
+            return Pulled(id, fetched, previous, False, True, version)
+        reason = f"pulled from {source.bucket.where}"
+        releases.activate(id, "pull", reason, clock())
+        return Pulled(id, fetched, previous, True, False, version)

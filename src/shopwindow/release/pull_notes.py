@@ -1,0 +1,70 @@
+"""The note of a host that pulls its releases: how the last attempt went.
+
+`pulled.json` stands in the output directory. Whoever pulls writes it after every
+attempt; the service's admin address shows it. It also holds what must outlast a
+restart: which pointer of the source this host has followed, and how many attempts have
+failed, by the kind of fault.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+PULLED = "pulled.json"
+
+NOTE_FORMAT = 1
+"""The format of the note, which it states."""
+
+
+@dataclass(frozen=True)
+class PullNote:
+    """What pulled.json says.
+
+    ``source``: the source's address. ``release``: the id that the source last named.
+    ``succeeded``: when an attempt last went well (RFC 3339); empty: never. ``kind``,
+    ``fault`` and ``since``: what is wrong since when; empty: nothing. ``faults``: how
+    many attempts failed, by kind. ``memory``: what the source is to remember.
+    """
+
+    source: str = ""
+    release: str = ""
+    succeeded: str = ""
+    kind: str = ""
+    fault: str = ""
+    since: str = ""
+    faults: Mapping[str, int] = field(default_factory=dict)
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read(out: Path) -> PullNote | None:
+    """Return the note of an output directory; None where there is none to be read."""
+    try:
+        value = orjson.loads((out / PULLED).read_bytes())
+        texts = ("source", "release", "succeeded", "kind", "fault", "since")
+        faults = {str(kind): int(count) for kind, count in value["faults"].items()}
+        return PullNote(
+            **{name: str(value[name]) for name in texts},
+            faults=faults,
+            memory=dict(value["memory"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def write(out: Path, note: PullNote) -> None:
+    """Write the note. Raises OSError."""
+    draft = out / f".{PULLED}-{os.getpid()}"
+    try:
+        draft.write_bytes(
+            orjson.dumps({"format": NOTE_FORMAT, **note.__dict__}) + b"\n"
+        )
+        os.replace(draft, out / PULLED)
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise

@@ -1,0 +1,414 @@
+"""Pulling: what comes to a host, which release is current there, and what is refused."""
+
+import os
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from delivered import current, folder, on_disk, release
+from releases import history, shopwindow
+from shopwindow.delivery import activation, layout
+from shopwindow.delivery.fetching import MANIFEST_BYTES, Fetched
+from shopwindow.delivery.folder import FolderBucket
+from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import publish
+from shopwindow.delivery.pulling import pull
+from shopwindow.delivery.source import PullFault, UnsignedSource
+from shopwindow.release import pull_notes
+from shopwindow.release.manifest import MANIFEST_FORMAT
+from shopwindow.release.publish import OutputBusy, Releases
+from shopwindow.release.verify import verify
+
+Json = Any
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> FolderBucket:
+    return folder(tmp_path / "target")
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Releases:
+    return Releases(tmp_path / "host")
+
+
+def published(tmp_path: Path, target: FolderBucket, name: str = "First") -> str:
+    """Publish the release of a name; return its id."""
+    id = release(tmp_path, name)
+    publish(outgoing(tmp_path / "dist"), target)
+    return id
+
+
+def pulled(target: FolderBucket, host: Releases) -> str | None:
+    """Pull, and return what is current on the host."""
+    pull(UnsignedSource(target), host)
+    return host.current()
+
+
+def fault(target: FolderBucket, host: Releases) -> PullFault:
+    """The fault of a pull, after which the host is as it was, and says why."""
+    before = host.current()
+    with pytest.raises(PullFault) as raised:
+        pull(UnsignedSource(target), host)
+    note = pull_notes.read(host.out)
+    assert note is not None
+    assert (note.kind, note.fault) == (raised.value.kind, str(raised.value))
+    assert host.current() == before
+    assert host.ids() == ([before] if before else [])
+    assert not (host.out / ".staging").exists()
+    return raised.value
+
+
+# -- what comes to a host --------------------------------------------------------------------------------------------
+
+
+def test_a_new_host_has_the_release_byte_by_byte(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    id = published(tmp_path, target)
+    assert pulled(target, host) == id
+    assert on_disk(host.out, id) == on_disk(tmp_path / "dist", id)
+    assert verify(host, id) == []
+    assert [(entry["id"], entry["from"], entry["action"]) for entry in history(host.out)] == [(id, None, "pull")]
+    note = pull_notes.read(host.out)
+    assert note is not None
+    assert (note.source, note.release, note.fault) == (target.where, id, "")
+
+
+def test_what_a_host_has_is_not_fetched_again(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    first = published(tmp_path, target)
+    every = pull(UnsignedSource(target), host).fetched
+    assert pull(UnsignedSource(target), host).fetched == Fetched()
+    second = published(tmp_path, target, "Second")
+    done = pull(UnsignedSource(target), host)
+    assert (done.id, done.previous, done.activated) == (second, first, True)
+    bodies = {e["sha256"]: e["path"] for e in orjson.loads(on_disk(host.out, first)["manifest.json"])["files"]}
+    new = {e["sha256"]: e["path"] for e in orjson.loads(on_disk(host.out, second)["manifest.json"])["files"]}
+    assert len(new.keys() - bodies.keys()) < done.fetched.requests < every.requests
+    for digest in new.keys() & bodies.keys():
+        files = (host.path(first) / "files" / bodies[digest], host.path(second) / "files" / new[digest])
+        assert os.path.samefile(*files)
+    assert on_disk(host.out, second) == on_disk(tmp_path / "dist", second)
+    assert verify(host, second) == []
+
+
+def test_a_release_that_is_here_is_activated_without_a_request_for_it(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    first = published(tmp_path, target)
+    pulled(target, host)
+    published(tmp_path, target, "Second")
+    pulled(target, host)
+    activation.roll_back(target, first)
+    done = pull(UnsignedSource(target), host)
+    assert (done.id, done.fetched, done.activated, host.current()) == (first, Fetched(), True, first)
+
+
+def test_a_damaged_release_on_the_host_is_fetched_again(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    first = published(tmp_path, target)
+    pulled(target, host)
+    published(tmp_path, target, "Second")
+    pulled(target, host)
+    content = host.path(first) / "content.json"
+    content.chmod(0o644)
+    content.write_bytes(b"{}")
+    activation.roll_back(target, first)
+    assert pulled(target, host) == first
+    assert verify(host, first) == []
+
+
+def test_a_damaged_file_of_the_current_release_is_not_linked(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    first = published(tmp_path, target)
+    pulled(target, host)
+    for path in sorted((host.path(first) / "files").rglob("*")):
+        if path.is_file():
+            status = path.stat()
+            path.chmod(0o644)
+            path.write_bytes(b"x" * status.st_size)
+            os.utime(path, (status.st_atime, status.st_mtime))
+            path.chmod(0o444)
+    second = published(tmp_path, target, "Second")
+    assert pulled(target, host) == second
+    assert verify(host, second) == []
+
+
+# -- which release is current ----------------------------------------------------------------------------------------
+
+
+def test_a_rollback_at_the_target_is_followed(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    first = published(tmp_path, target)
+    pulled(target, host)
+    second = published(tmp_path, target, "Second")
+    assert pulled(target, host) == second
+    activation.roll_back(target, None)
+    assert pulled(target, host) == first
+
+
+def test_a_pin_of_the_host_holds(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    first = published(tmp_path, target)
+    pulled(target, host)
+    host.activate(first, "rollback", "wait", datetime.now(UTC), pin=True)
+    second = published(tmp_path, target, "Second")
+    ran = shopwindow("pull", target.where, "--out", host.out)
+    assert (ran.status, ran.err) == (3, "")
+    assert f"not activated: this host is pinned to {first[:12]}; `shopwindow activate` ends that" in ran.out
+    assert host.current() == first
+    assert verify(host, second) == []
+
+
+def test_an_older_copy_of_the_pointer_is_not_followed(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    published(tmp_path, target)
+    older = (tmp_path / "target" / layout.POINTER).read_bytes()
+    newer = published(tmp_path, target, "Second")
+    assert pulled(target, host) == newer
+    (tmp_path / "target" / layout.POINTER).write_bytes(older)
+    raised = fault(target, host)
+    assert raised.kind == "stale"
+    assert "current.json is older than the one that this host has followed" in str(raised)
+    (host.out / pull_notes.PULLED).unlink()
+    assert pulled(target, host) != newer
+
+
+def test_publishers_with_other_clocks_are_followed_in_their_order(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    first = published(tmp_path, target)
+    published(tmp_path, target, "Second")
+    pointer = tmp_path / "target" / layout.POINTER
+    ahead = orjson.loads(pointer.read_bytes())
+    ahead["switched"] = (datetime.now(UTC) + timedelta(minutes=9)).isoformat(timespec="microseconds")
+    pointer.write_bytes(orjson.dumps(ahead))
+    pulled(target, host)
+    activation.roll_back(target, first)
+    assert current(target)["switched"] < ahead["switched"]
+    assert pulled(target, host) == first
+
+
+# -- a source that is not as it should be ----------------------------------------------------------------------------
+
+
+def test_a_source_without_a_release_is_refused(target: FolderBucket, host: Releases) -> None:
+    raised = fault(target, host)
+    assert (raised.kind, str(raised)) == ("source", f"{target.where}: nothing was published there yet")
+
+
+def stored(tmp_path: Path) -> list[Path]:
+    return sorted(path for path in (tmp_path / "target").rglob("*") if path.is_file() and path.name != ".lock")
+
+
+def test_whatever_is_missing_changed_or_cut_off_the_old_release_stays(
+    tmp_path: Path, target: FolderBucket, host: Releases, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each object that the second release needs, and its list, is damaged in each way."""
+    monkeypatch.setattr("shopwindow.delivery.fetching.ATTEMPT_SECONDS", 0)
+    first = published(tmp_path, target)
+    pulled(target, host)
+    before = stored(tmp_path)
+    second = published(tmp_path, target, "Second")
+    new = [path for path in stored(tmp_path) if path not in before]
+    assert len(new) > 3
+    for path in new:
+        data = path.read_bytes()
+        for wrong in (None, b"", data[:-2], data + b" ", b"x" + data[1:]):
+            if wrong is None:
+                path.unlink()
+            else:
+                path.write_bytes(wrong)
+            if wrong == data + b" " and path.name == "manifest.json":  # white space at the end of a list
+                continue
+            if wrong == data + b" " and path.name not in bodies(tmp_path, second):  # chunks lie before it
+                continue
+            raised = fault(target, host)
+            assert raised.kind == "damaged", (path, wrong and wrong[:20])
+        path.write_bytes(data)
+    assert host.current() == first
+    assert pulled(target, host) == second
+
+
+def bodies(tmp_path: Path, id: str) -> set[str]:
+    """The digests of the files of a release."""
+    listed = orjson.loads((tmp_path / "dist" / "releases" / id / "manifest.json").read_bytes())
+    return {entry["sha256"] for entry in listed["files"]}
+
+
+def listing(tmp_path: Path, id: str) -> tuple[Path, Json]:
+    """The file that lists the objects of a release, and what it says."""
+    path = tmp_path / "target" / layout.release_key(id)
+    return path, orjson.loads(path.read_bytes())
+
+
+@pytest.mark.parametrize("name", ["../../escaped", "/escaped", "files", "..", "a/b", "", "a\0b", "x" * 300])
+def test_a_part_that_leads_out_of_the_release_is_refused(
+    tmp_path: Path, target: FolderBucket, host: Releases, name: str
+) -> None:
+    path, value = listing(tmp_path, published(tmp_path, target))
+    value["parts"][name] = value["parts"]["build.json"]
+    path.write_bytes(orjson.dumps(value))
+    raised = fault(target, host)
+    assert raised.kind == "damaged"
+    assert "is no name of a part" in str(raised)
+
+
+@pytest.mark.parametrize("extra", ["", "sources.json"])
+def test_parts_that_the_manifest_does_not_list_are_refused(
+    tmp_path: Path, target: FolderBucket, host: Releases, extra: str
+) -> None:
+    path, value = listing(tmp_path, published(tmp_path, target))
+    if extra:
+        value["parts"][extra] = value["parts"]["build.json"]
+    else:
+        del value["parts"]["content.json"]
+    path.write_bytes(orjson.dumps(value))
+    assert "names other files than its manifest" in str(fault(target, host))
+
+
+def test_a_manifest_whose_paths_lead_elsewhere_is_refused(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    """Its id is right: somebody who may write to the target can make one."""
+    for path in ("../escaped", "/escaped", "a//b", "a/../../../b", "."):
+        out = tmp_path / "forged"
+        shutil.rmtree(out, ignore_errors=True)
+        id = release(tmp_path)
+        shutil.copytree(tmp_path / "dist", out, symlinks=True)
+        data = (out / "releases" / id / "manifest.json").read_bytes()
+        first = orjson.loads(data)["files"][0]["path"]
+        forged = data.replace(f'"path":"{first}"'.encode(), f'"path":"{path}"'.encode(), 1)
+        id = forge(out, id, forged)
+        shutil.rmtree(tmp_path / "target", ignore_errors=True)
+        publish_unchecked(out, id, target)
+        raised = fault(target, host)
+        assert (raised.kind, "its path leads elsewhere" in str(raised)) == ("damaged", True), raised
+    assert not list(tmp_path.rglob("escaped"))
+
+
+def forge(out: Path, id: str, manifest: bytes) -> str:
+    """Give a release another manifest, and the id that belongs to it."""
+    from hashlib import sha256
+
+    forged = sha256(manifest).hexdigest()
+    folder = out / "releases" / forged
+    shutil.copytree(out / "releases" / id, folder)
+    (folder / "manifest.json").chmod(0o644)
+    (folder / "manifest.json").write_bytes(manifest)
+    return forged
+
+
+def publish_unchecked(out: Path, id: str, target: FolderBucket) -> None:
+    """Publish a release whose files need not be there: those of the manifest alone are sent."""
+    from dataclasses import replace
+
+    (out / "current").unlink()
+    (out / "current").symlink_to(f"releases/{id}")
+    publish(replace(outgoing(out), files={}), target)
+
+
+def test_a_manifest_of_a_newer_format_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    path, value = listing(tmp_path, published(tmp_path, target))
+    path.write_bytes(orjson.dumps({**value, "format": layout.FORMAT + 1}))
+    raised = fault(target, host)
+    assert (raised.kind, "this program reads up to 1: update it" in str(raised)) == ("newer", True)
+    pointer = tmp_path / "target" / layout.POINTER
+    pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "format": 2}))
+    raised = fault(target, host)
+    assert (raised.kind, "current.json has format 2" in str(raised)) == ("newer", True)
+
+
+def test_a_release_of_a_newer_format_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    id = release(tmp_path)
+    data = (tmp_path / "dist" / "releases" / id / "manifest.json").read_bytes()
+    newer = data.replace(b'"format":%d' % MANIFEST_FORMAT, b'"format":%d' % (MANIFEST_FORMAT + 1), 1)
+    forged = forge(tmp_path / "dist", id, newer)
+    published(tmp_path, target)
+    path, value = listing(tmp_path, id)
+    parts = value["parts"]
+    chunk = (forged, len(newer), 0, 0)
+    value |= {"id": forged, "objects": [forged, *value["objects"]]}
+    for name, part in parts.items():
+        part["chunks"] = [[d, s, n + 1, o] for d, s, n, o in part["chunks"]]
+        if name == "manifest.json":
+            part["chunks"] = [list(chunk)]
+    (tmp_path / "target" / layout.object_key(forged)).parent.mkdir(exist_ok=True)
+    (tmp_path / "target" / layout.object_key(forged)).write_bytes(newer)
+    (path.parent.parent / forged).mkdir()
+    (path.parent.parent / forged / "manifest.json").write_bytes(orjson.dumps(value))
+    pointer = tmp_path / "target" / layout.POINTER
+    pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "id": forged}))
+    raised = fault(target, host)
+    assert (raised.kind, "the one that this program reads: update it" in str(raised)) == ("newer", True)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [["x", 1, 0, 0], ["0" * 64, 0, 0, 0], ["0" * 64, 1 << 40, 0, 0], ["0" * 64, 1, 9, 0], ["0" * 64, 1, 0, -1], [1]],
+)
+def test_a_chunk_that_cannot_be_one_is_refused(
+    tmp_path: Path, target: FolderBucket, host: Releases, chunk: Json
+) -> None:
+    path, value = listing(tmp_path, published(tmp_path, target))
+    value["parts"]["content.json"]["chunks"] = [chunk]
+    path.write_bytes(orjson.dumps(value))
+    raised = fault(target, host)
+    assert (raised.kind, "is not what a publisher writes" in str(raised)) == ("damaged", True)
+
+
+def test_a_release_that_is_larger_than_the_disk_is_refused_at_once(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    path, value = listing(tmp_path, published(tmp_path, target))
+    chunk = ["0" * 64, 8 << 20, 0, 0]
+    value["parts"]["content.json"]["chunks"] = [chunk] * 400_000
+    path.write_bytes(orjson.dumps(value))
+    raised = fault(target, host)
+    assert (raised.kind, "are free; `shopwindow prune --keep N`" in str(raised)) == ("host", True)
+    value["parts"]["manifest.json"]["chunks"] = [chunk] * (MANIFEST_BYTES // (8 << 20) + 1)
+    path.write_bytes(orjson.dumps(value))
+    assert "are the most that are read" in str(fault(target, host))
+
+
+def test_a_pointer_that_names_a_path_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    published(tmp_path, target)
+    pointer = tmp_path / "target" / layout.POINTER
+    pointer.write_bytes(orjson.dumps({**orjson.loads(pointer.read_bytes()), "id": "../../etc"}))
+    assert "current.json names no release" in str(fault(target, host))
+
+
+# -- the host --------------------------------------------------------------------------------------------------------
+
+
+def test_a_pull_beside_another_command_says_so(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    id = published(tmp_path, target)
+    host.out.mkdir()
+    with host.lock():
+        raised = fault(target, host)
+        assert (raised.kind, "another build or activation is at work" in str(raised)) == ("host", True)
+    assert pulled(target, host) == id
+    with pytest.raises(OutputBusy), host.lock(), host.lock():
+        pass
+
+
+def test_old_releases_are_pruned(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    for name in ("First", "Second", "Third"):
+        published(tmp_path, target, name)
+        ran = shopwindow("pull", target.where, "--out", host.out, "--keep", "1")
+        assert (ran.status, ran.err) == (0, "")
+        entries = [{**entry, "when": "2026-01-01T00:00:00+00:00"} for entry in history(host.out)]
+        (host.out / "history.jsonl").write_bytes(b"".join(orjson.dumps(entry) + b"\n" for entry in entries))
+    assert len(host.ids()) == 2  # the newest by its build, and the one before, which was just current
+
+
+def test_the_command_says_what_it_did(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    id = published(tmp_path, target)
+    ran = shopwindow("pull", target.where, "--out", host.out)
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.out.startswith(f"release {id[:12]}: ")
+    assert ran.out.endswith(" KiB, current\n")
+    ran = shopwindow("pull", target.where, "--out", host.out)
+    assert ran.out == f"release {id[:12]}: 0 objects fetched, 0 KiB, it is current already\n"
+    ran = shopwindow("pull", f"file://{tmp_path}/elsewhere", "--out", tmp_path / "new")
+    assert (ran.status, ran.out) == (4, "")
+    assert ran.err == f"shopwindow: file://{tmp_path}/elsewhere: nothing was published there yet\n"
