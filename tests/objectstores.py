@@ -1,5 +1,7 @@
 """Real object stores on loopback, and what stands between them and a publisher."""
 
+import atexit
+import hmac
 import os
 import re
 import shutil
@@ -9,10 +11,14 @@ import sys
 import threading
 import time
 import urllib.request
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 import pytest
 
@@ -108,6 +114,76 @@ def _answers(process: subprocess.Popen[bytes], address: str, port: int) -> bool:
             urllib.request.urlopen(urllib.request.Request(address, method="POST"), timeout=5).close()
             return True
         time.sleep(0.1)
+    return False
+
+
+# -- Azure -----------------------------------------------------------------------------------------------------------
+
+AZURITE = "azurite@3.35.0"
+"""From npm: Microsoft's own emulator."""
+
+ACCOUNT = "devstoreaccount1"
+ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+"""Of every Azurite; its documentation has it."""
+
+
+@cache
+def azurite() -> Path:
+    """Return the emulator's program. Skips the test where it cannot be installed."""
+    if named := os.environ.get("SHOPWINDOW_AZURITE"):
+        return Path(named)
+    if not (shutil.which("node") and shutil.which("npm")):
+        lacking("Azurite needs node and npm")
+    folder = Path(mkdtemp(prefix="shopwindow-azurite-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(folder), AZURITE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        lacking(f"npm does not install {AZURITE}: {done.stderr.strip().splitlines()[-1:]}")
+    return folder / "node_modules/.bin/azurite-blob"
+
+
+@contextmanager
+def azure(folder: Path) -> Iterator[Store]:
+    """Azurite with one container."""
+    port = free_port()
+    command = [str(azurite()), "--silent", "--skipApiVersionCheck", "--location", str(folder)]
+    process = subprocess.Popen(
+        [*command, "--blobHost", ADDRESS, "--blobPort", str(port)], preexec_fn=ends_with_us, stdout=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not _container_created(port):
+            assert time.monotonic() < deadline, "Azurite does not answer"
+            assert process.poll() is None, "Azurite did not start"
+            time.sleep(0.1)
+        environment = {
+            "AZURE_STORAGE_ENDPOINT": f"http://{ADDRESS}:{port}/{ACCOUNT}",
+            "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT,
+            "AZURE_STORAGE_ACCOUNT_KEY": ACCOUNT_KEY,
+        }
+        yield Store(port, "az", environment)
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def _container_created(port: int) -> bool:
+    """Create the container (Create Container of Azure's REST API, with a shared key)."""
+    date = datetime.now(UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    path = f"/{ACCOUNT}/{BUCKET}"
+    signed = "PUT" + "\n" * 12 + f"x-ms-date:{date}\nx-ms-version:2021-08-06\n/{ACCOUNT}{path}\nrestype:container"
+    mark = hmac.new(b64decode(ACCOUNT_KEY), signed.encode(), "sha256").digest()
+    headers = {
+        "x-ms-date": date,
+        "x-ms-version": "2021-08-06",
+        "Authorization": f"SharedKey {ACCOUNT}:{b64encode(mark).decode()}",
+        "Content-Length": "0",
+    }
+    address = f"http://{ADDRESS}:{port}{path}?restype=container"
+    with suppress(OSError):
+        urllib.request.urlopen(urllib.request.Request(address, method="PUT", headers=headers), timeout=5).close()
+        return True
     return False
 
 
