@@ -68,6 +68,7 @@ def sent(command: Command, store: Store) -> Sent:
     """Run a command that publishes through the listener."""
     with between(store.port) as counted:
         environment = {**os.environ, **store.at(counted.port), **_rclone(counted)}
+        environment.pop("AWS_CA_BUNDLE", None)  # there is no TLS, and rclone wants none
         started = time.perf_counter()
         process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
