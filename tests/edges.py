@@ -41,22 +41,26 @@ def varnish_required() -> str:
     return _required(program if has_digest else None, "Varnish has no vmod digest here (Debian: varnish-vmod-digest)")
 
 
-@cache
 def workerd_required() -> str:
-    """Cloudflare's runtime of workers. It is installed from npm, as the lock file says, without running its scripts."""
-    named = os.environ.get("SHOPWINDOW_WORKERD")
-    if named:
-        return named
-    npm = _required(shutil.which("npm") if shutil.which("node") else None, "workerd needs node and npm")
+    """Cloudflare's runtime of workers: that of SHOPWINDOW_WORKERD, or one from npm."""
+    return os.environ.get("SHOPWINDOW_WORKERD") or _required(*_installed())
+
+
+@cache
+def _installed() -> tuple[str | None, str]:
+    """The workerd of the lock file, installed without running any script; without one None and the reason."""
+    npm = shutil.which("npm")
+    if not (npm and shutil.which("node")):
+        return None, "workerd needs node and npm"
     folder = Path(mkdtemp(prefix="shopwindow-workerd-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(LOCKED / name, folder)
     command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    installed = folder / "node_modules" / ".bin" / "workerd"
-    reason = f"npm does not install workerd: {done.stderr.strip()[:300]}"
-    return _required(str(installed) if done.returncode == 0 else None, reason)
+    # Not node_modules/.bin/workerd: that starts this program as its child, which goes on when it is terminated.
+    programs = list(folder.glob("node_modules/@cloudflare/workerd-*/bin/workerd"))
+    return (str(programs[0]) if programs else None), f"npm does not install workerd: {done.stderr.strip()[:300]}"
 
 
 def _await(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
