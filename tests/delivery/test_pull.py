@@ -266,9 +266,7 @@ def test_parts_that_the_manifest_does_not_list_are_refused(
     assert "names other files than its manifest" in str(fault(target, host))
 
 
-def test_a_manifest_whose_paths_lead_elsewhere_is_refused(
-    tmp_path: Path, target: FolderBucket, host: Releases
-) -> None:
+def test_a_manifest_whose_paths_lead_elsewhere_is_refused(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
     """Its id is right: somebody who may write to the target can make one."""
     for path in ("../escaped", "/escaped", "a//b", "a/../../../b", "."):
         out = tmp_path / "forged"

@@ -36,8 +36,17 @@ library holds smaller ones in memory, as many as there are connections.
 """
 
 RETRIES = 8
-"""How often a request is repeated: with waits of 0.1 s that double, over 25 s in all. A
-store that is overloaded (503) recovers within that; a pipeline repeats the rest.
+"""How often a request is repeated. A store that is overloaded (503) recovers within the
+20 s or so that this takes; a pipeline repeats the rest.
+"""
+
+BACKOFF = {
+    "init_backoff": timedelta(seconds=0.2),
+    "max_backoff": timedelta(seconds=10),
+    "base": 5,
+}
+"""Each wait is by chance between 0.2 s and five times the one before, so that many
+connections do not come back at once.
 """
 
 RETRYING = timedelta(seconds=60)
@@ -308,7 +317,11 @@ def open_bucket(target: Target, environment: Mapping[str, str]) -> ObjectBucket:
     """
     options: dict[str, Any] = {
         "client_options": {"timeout": REQUEST_SECONDS},
-        "retry_config": {"max_retries": RETRIES, "retry_timeout": RETRYING},
+        "retry_config": {
+            "max_retries": RETRIES,
+            "retry_timeout": RETRYING,
+            "backoff": BACKOFF,
+        },
     }
     if target.scheme == "s3":
         endpoint = environment.get("AWS_ENDPOINT_URL", "")
