@@ -3,7 +3,9 @@
 import os
 import sys
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import click
@@ -11,10 +13,23 @@ import click
 from shopwindow.cli.steps import CONTENT_DIR, NOT_ACTIVATED, OUT, progress_bar
 from shopwindow.problems import Failure
 from shopwindow.release.publish import Releases
+from shopwindow.service import journal
 
 if TYPE_CHECKING:
     from shopwindow.delivery.pulling import Pulled
     from shopwindow.delivery.source import Source
+
+
+EVERY = click.option(
+    "--every",
+    type=click.FloatRange(0.1, 86400),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    envvar="SHOPWINDOW_EVERY",
+    show_envvar=True,
+    help="How often to look at SOURCE; chance adds or takes a fifth. While attempts fail, pauses grow.",
+)
 
 
 @click.command()
@@ -29,7 +44,24 @@ if TYPE_CHECKING:
     metavar="N",
     help="How many of the newest releases stay on this host.",
 )
-def pull(source: str, out: str, content: str, keep: int) -> None:
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="Go on until SIGTERM: look every few seconds, and pull what has become current.",
+)
+@EVERY
+@click.option(
+    "--while-stdin-is-open", is_flag=True, hidden=True, help="End with the caller."
+)
+def pull(
+    source: str,
+    out: str,
+    content: str,
+    keep: int,
+    follow: bool,
+    every: float,
+    while_stdin_is_open: bool,
+) -> None:
     """Bring the current release of SOURCE to this host, and make it current here.
 
     SOURCE is an address (s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX,
@@ -42,7 +74,10 @@ def pull(source: str, out: str, content: str, keep: int) -> None:
     """
     releases = Releases(Path(out))
     place = opened_source(source, Path(content))
-    _pull_once(place, releases, keep)
+    if follow:
+        _follow(place, releases, keep, every, until_eof=while_stdin_is_open)
+    else:
+        _pull_once(place, releases, keep)
 
 
 def opened_source(source: str, content: Path) -> "Source":
@@ -69,6 +104,25 @@ def _pull_once(source: "Source", releases: Releases, keep: int) -> None:
         prune(releases, keep, datetime.now(UTC))
     if done.pinned:
         sys.exit(NOT_ACTIVATED)
+
+
+def _follow(
+    source: "Source", releases: Releases, keep: int, every: float, *, until_eof: bool
+) -> None:
+    from shopwindow.delivery.following import Log, follow, stopped_by_signals
+
+    log = Log(partial(journal.info, "pull"), partial(journal.error, "pull"))
+    with stopped_by_signals() as stopped:
+        if until_eof:
+            Thread(target=_stop_at_eof, args=[stopped], daemon=True).start()
+        follow(source, releases, every=every, keep=keep, log=log, stopped=stopped)
+
+
+def _stop_at_eof(stopped: Event) -> None:
+    """Wait until whoever has started this process has ended."""
+    while os.read(0, 1024):
+        pass
+    stopped.set()
 
 
 def _outcome(done: "Pulled") -> str:

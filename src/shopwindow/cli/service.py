@@ -1,11 +1,14 @@
 """`serve`: the service that answers from the current release."""
 
 import os
+import sys
 from pathlib import Path
 
 import click
 
+from shopwindow.cli.pulling import EVERY, opened_source
 from shopwindow.cli.steps import (
+    DEFAULT_CONTENT,
     DEFAULT_DATABASE,
     LOG_DIR,
     TEMPLATES,
@@ -138,6 +141,18 @@ from shopwindow.service.processors import processors
     help="How many connections a worker keeps open at most; others wait. Each takes an open "
     "file and some memory.",
 )
+@click.option(
+    "--from",
+    "source",
+    cls=Setting,
+    default="",
+    metavar="SOURCE",
+    envvar="SHOPWINDOW_FROM",
+    show_envvar=True,
+    help="Also do `pull SOURCE --follow`: a target (s3://…, az://…, gs://…, file:///PATH) whose "
+    "current release is brought to this host and served.",
+)
+@EVERY
 def serve(
     out: str,
     bind: str,
@@ -153,6 +168,8 @@ def serve(
     pin: bool,
     http: str,
     clients: int,
+    source: str,
+    every: float,
 ) -> None:
     """Answer requests from the current release until SIGTERM.
 
@@ -181,9 +198,20 @@ def serve(
             pin,
             http,
             clients,
+            _puller(source, out, every) if source else (),
         )
         server.serve(options)
     except ModuleNotFoundError as error:
         install = "install shopwindow with the extra serve, as the README says"
         is_missing = f"{error.name} is not installed, and the service needs it"
         raise Failure(f"{is_missing}: {install}") from None
+
+
+def _puller(source: str, out: str, every: float) -> tuple[str, ...]:
+    """Return the command line of what pulls from a source beside the service.
+
+    Raises Misuse or Failure where the source cannot be meant, before anything starts.
+    """
+    opened_source(source, Path(DEFAULT_CONTENT))
+    command = (sys.executable, "-m", "shopwindow", "pull", source, "--out", out)
+    return (*command, "--follow", "--every", str(every), "--while-stdin-is-open")

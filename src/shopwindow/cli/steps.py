@@ -21,6 +21,7 @@ from shopwindow.problems import Problem, pointer_text
 PROBLEMS, NOT_ACTIVATED = 1, 3
 """Exit statuses beside those of every command."""
 
+DEFAULT_CONTENT = "content"
 DEFAULT_DATABASE = "sqlite:///store/shopwindow.sqlite"
 
 LISTED_WARNINGS = 10
@@ -53,7 +54,7 @@ class Setting(click.Option):
 
 CONTENT_DIR = click.option(
     "--content",
-    default="content",
+    default=DEFAULT_CONTENT,
     show_default=True,
     metavar="DIR",
     help="The content folder.",

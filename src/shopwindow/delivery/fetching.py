@@ -86,7 +86,9 @@ def fetch(
         _require_manifest(release.parts[MANIFEST_PART], id)
         _require_space(releases.out, sum(part.size for part in release.parts.values()))
 
-        fetched = [_fetch_part(source, MANIFEST_PART, release.parts, at_hand, stage)]
+        fetched = [
+            _fetch_part(source, MANIFEST_PART, release.parts, at_hand, stage, progress)
+        ]
         data = Path(stage.path(MANIFEST_PART)).read_bytes()
         listed = manifest.lines_of(data, id, source.bucket.where)
         sizes = _sizes(listed, id)
@@ -96,7 +98,7 @@ def fetch(
                 f"{layout.release_key(id)} names other files than its manifest"
             )
         fetched += [
-            _fetch_part(source, name, release.parts, at_hand, stage)
+            _fetch_part(source, name, release.parts, at_hand, stage, progress)
             for name in sorted(others)
         ]
         _require_parts(listed, stage, id)
@@ -250,6 +252,7 @@ def _fetch_part(
     parts: Mapping[str, Part],
     at_hand: _AtHand,
     stage: Stage,
+    progress: Progress | None,
 ) -> Fetched:
     """Stage a part: its chunks from this host's file of that name, or the source."""
     here = at_hand.chunks(name)
@@ -270,7 +273,7 @@ def _fetch_part(
                 os.pwrite(file.fileno(), data[start : start + chunk.size], position)
             return span.size
 
-        sizes = concurrently(read, spans)
+        sizes = concurrently(read, spans, progress)
     stage.seal(name)
     return Fetched(len(sizes), sum(sizes))
 

@@ -46,13 +46,16 @@ def pull(
     source: Source,
     releases: Releases,
     *,
+    last: Pulled | None = None,
     progress: Progress | None = None,
     clock: Callable[[], datetime] = lambda: datetime.now(UTC),
 ) -> Pulled:
     """Bring the current release of a source to an output directory, and activate it.
 
-    How it went is recorded in the output directory. Raises PullFault, after which what
-    was current still is.
+    ``last``: what the last call did, where there was one: while the source has not
+    changed since, one request is all. ``progress`` is called with how many objects are
+    here, and of how many. How it went is recorded in the output directory. Raises
+    PullFault, after which what was current still is.
     """
     where = source.bucket.where
     with faults("host"), failures(releases.out):
@@ -62,6 +65,9 @@ def pull(
         note = replace(note, source=where, memory={})
     try:
         with faults("source"):
+            if last and _is_here(last, releases) and source.is_still(last.version):
+                _record(releases, _succeeded(note, clock(), note.memory))
+                return replace(last, fetched=Fetched(), activated=False)
             wanted = source.current(note.memory)
         note = replace(note, release=wanted.id)
         done = _bring(source, wanted, releases, progress, clock)
@@ -82,12 +88,6 @@ def prune(releases: Releases, keep: int, moment: datetime) -> list[str]:
         return releases.prune(keep, moment)
 
 
-def unchanged(releases: Releases, clock: datetime) -> None:
-    """Record that a source still names the release that was pulled."""
-    if (note := pull_notes.read(releases.out)) is not None:
-        _record(releases, _succeeded(note, clock, note.memory))
-
-
 def failed(note: PullNote, fault: PullFault, moment: datetime) -> PullNote:
     """Return the note after an attempt that failed."""
     faults = {**note.faults, fault.kind: note.faults.get(fault.kind, 0) + 1}
@@ -98,6 +98,11 @@ def failed(note: PullNote, fault: PullFault, moment: datetime) -> PullNote:
 def _succeeded(note: PullNote, moment: datetime, memory: Mapping[str, Any]) -> PullNote:
     when = moment.isoformat(timespec="seconds")
     return replace(note, succeeded=when, kind="", fault="", since="", memory=memory)
+
+
+def _is_here(last: Pulled, releases: Releases) -> bool:
+    """Return whether what was pulled last is current, or a pin still forbids it."""
+    return releases.current() == last.id or (last.pinned and releases.pinned())
 
 
 def _record(releases: Releases, note: PullNote) -> None:

@@ -18,18 +18,9 @@ from shopwindow.delivery.pointer import Pointer
 from shopwindow.problems import Failure
 from shopwindow.release.manifest import NewerFormat
 
-KINDS = {
-    "source": "the source is away, or refuses",
-    "stale": "the source says what it said before",
-    "newer": "a later program wrote what is there",
-    "damaged": "bytes are missing, or not what they must be",
-    "host": "this host cannot take it: its disk, or another command at work",
-}
-"""What may keep a host from a release: as metrics name it, and what it means."""
-
 
 class PullFault(Failure):
-    """Why a release was not pulled. ``kind`` is a key of KINDS."""
+    """Why a release was not pulled. ``kind`` is a key of `pull_notes.FAULT_KINDS`."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)

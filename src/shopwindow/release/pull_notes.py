@@ -21,6 +21,16 @@ NOTE_FORMAT = 1
 """The format of the note, which it states."""
 
 
+FAULT_KINDS = {
+    "source": "the source is away, or refuses",
+    "stale": "the source says what it said before",
+    "newer": "a later program wrote what is there",
+    "damaged": "bytes are missing, or not what they must be",
+    "host": "this host cannot take it: its disk, or another command at work",
+}
+"""What may keep a host from a release: as metrics name it, and what it means."""
+
+
 @dataclass(frozen=True)
 class PullNote:
     """What pulled.json says.

@@ -25,7 +25,9 @@ from prometheus_client import CollectorRegistry, make_wsgi_app, multiprocess
 
 from shopwindow.interface.outbox import OUTBOX
 from shopwindow.problems import Failure, Refusal
+from shopwindow.release import pull_notes
 from shopwindow.release.publish import Releases
+from shopwindow.release.pull_notes import PullNote
 from shopwindow.service import journal
 from shopwindow.service.database.database import Database
 from shopwindow.service.figures import DatabaseState, Figures
@@ -184,7 +186,8 @@ class Admin:
         They are if every worker has a release, and one of them has just answered a
         read. Also returned are the release's id and its age in seconds. While workers
         serve different releases, these are of the worker that is behind, with the
-        reason if there is one.
+        reason if there is one. How the last pull went is no part of readiness, since
+        what was pulled before is served.
         """
         hindmost = behind(self._workers.running())
         value: dict[str, Any] = {"ready": hindmost is not None and hindmost.id != ""}
@@ -192,6 +195,8 @@ class Admin:
             value |= {"id": hindmost.id, "age": _age(self._releases.built(hindmost.id))}
         if hindmost is not None and hindmost.fault:
             value["release"] = hindmost.fault
+        if note := pull_notes.read(self._releases.out):
+            value["pull"] = _pull_details(note)
         if value["ready"] and self._probe and (fault := self._probe()):
             value |= {"ready": False, "reads": fault}
         return _response(value["ready"], value)
@@ -204,11 +209,14 @@ class Admin:
         )
 
     def _checks(self) -> dict[str, Callable[[], CheckResult]]:
-        return {
+        checks = {
             "release": self._check_release,
             "database": self._check_database,
             "queue": self._check_queue,
         }
+        if (self._releases.out / pull_notes.PULLED).exists():
+            checks["pull"] = self._check_pull
+        return checks
 
     def _check_release(self) -> CheckResult:
         """Check that every worker serves the current release.
@@ -230,6 +238,13 @@ class Admin:
             for worker in workers
         }
         return well, {"ok": well, "current": current, "fault": fault, "workers": served}
+
+    def _check_pull(self) -> CheckResult:
+        """Check that the last attempt to pull a release succeeded."""
+        note = pull_notes.read(self._releases.out)
+        if note is None:
+            return False, {"ok": False, "fault": f"{pull_notes.PULLED} cannot be read"}
+        return not note.fault, {"ok": not note.fault, **_pull_details(note)}
 
     def _check_database(self) -> CheckResult:
         """Check that the database can be reached, by asking it now."""
@@ -253,6 +268,13 @@ def behind(workers: list[WorkerNote]) -> WorkerNote | None:
     Returns None where no worker is running.
     """
     return min(workers, key=lambda worker: worker.loaded, default=None)
+
+
+def _pull_details(note: PullNote) -> dict[str, Any]:
+    """Return how the last attempt to pull went."""
+    names = ("source", "release", "succeeded", "kind", "fault", "since")
+    details = {name: getattr(note, name) for name in names}
+    return {name: text for name, text in details.items() if text}
 
 
 def _as_response(check: Callable[[], CheckResult]) -> Callable[[], AdminResponse]:

@@ -19,8 +19,10 @@ from pathlib import Path
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from shopwindow.problems import Failure
+from shopwindow.release import pull_notes
 from shopwindow.release.build_notes import killed_build, last_build
 from shopwindow.release.publish import Releases
+from shopwindow.release.pull_notes import FAULT_KINDS, PullNote
 from shopwindow.service.worker_notes import WorkerNote, WorkerNotes
 
 DATABASE_FOLDER = "database"
@@ -81,6 +83,7 @@ class Figures:
         yield _build_info()
         yield from self._release(workers)
         yield from self._last_build()
+        yield from _pulls(pull_notes.read(self._releases.out))
         yield from _load(workers)
         yield from self._clients()
         yield from _database(state)
@@ -173,6 +176,27 @@ class Figures:
                 "Size of SQLite's write-ahead log.",
                 size,
             )
+
+
+def _pulls(note: PullNote | None) -> Iterator[Metric]:
+    """Yield how pulling goes, on a host that pulls its releases."""
+    if note is None:
+        return
+    help = "Whether the last attempt to pull a release succeeded."
+    yield GaugeMetricFamily("shopwindow_pull_success", help, float(not note.fault))
+    help = "Attempts to pull a release that failed."
+    failed = CounterMetricFamily("shopwindow_pull_faults", help, labels=("kind",))
+    for kind in FAULT_KINDS:
+        failed.add_metric((kind,), note.faults.get(kind, 0))
+    yield failed
+    with suppress(ValueError):
+        when = datetime.fromisoformat(note.succeeded).timestamp()
+        help = "When an attempt to pull a release last succeeded."
+        name = "shopwindow_pull_last_success_timestamp_seconds"
+        yield GaugeMetricFamily(name, help, when)
+        help = "Seconds since an attempt to pull a release last succeeded."
+        age = max(0.0, time.time() - when)
+        yield GaugeMetricFamily("shopwindow_pull_age_seconds", help, age)
 
 
 def _existing(path: Path) -> Path:

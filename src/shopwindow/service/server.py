@@ -22,6 +22,7 @@ from shopwindow.interface.interface import Interface
 from shopwindow.interface.loading import from_environment
 from shopwindow.problems import Failure
 from shopwindow.service import journal
+from shopwindow.service.companion import Companion
 from shopwindow.service.connections import (
     BACKLOG,
     MAX_CLIENTS,
@@ -86,6 +87,10 @@ class ServiceOptions:
     http: str = "1"
     clients: int = MAX_CLIENTS
     """These three are as ``run`` takes them."""
+    companion: tuple[str, ...] = ()
+    """The command line of what runs beside the workers (service.companion); empty:
+    nothing does.
+    """
 
 
 def address(text: str) -> tuple[str, int]:
@@ -133,7 +138,11 @@ def _serve(
         senders = _senders(options, interface, database)
         if options.admin:
             _serve_admin(options.admin, options, shared, listener, database)
-        Supervisor(listener, command, options.workers, REPORT, INFORM).run(signals)
+        companion = Companion(options.companion, REPORT) if options.companion else None
+        supervisor = Supervisor(
+            listener, command, options.workers, REPORT, INFORM, companion
+        )
+        supervisor.run(signals)
         if senders:
             senders.stop()
     finally:

@@ -31,6 +31,7 @@ from dataclasses import dataclass, field
 
 from shopwindow.problems import Failure
 from shopwindow.service import systemd
+from shopwindow.service.companion import Companion
 
 READY, WELL, STUCK = b"R", b".", b"!"
 """What a worker sends: it begins to answer requests; it is well; it has answered
@@ -147,6 +148,8 @@ class Supervisor:
     number: int
     report: Callable[[str], None]
     inform: Callable[[str], None]
+    companion: Companion | None = None
+    """What runs beside the workers, if anything does."""
 
     slots: list[Slot] = field(init=False)
     retired: list[WorkerProcess] = field(init=False, default_factory=list)
@@ -189,6 +192,8 @@ class Supervisor:
                 if watchdog:
                     systemd.notify(systemd.WATCHDOG)
         finally:
+            if self.companion:
+                self.companion.end()
             # Some are left only after a fault of the parent's own.
             for worker in self._processes():
                 worker.process.kill()
@@ -287,6 +292,8 @@ class Supervisor:
 
         if self.is_stopping:
             return
+        if self.companion:
+            self.companion.look()
         for slot in self.slots:
             self._check_slot(slot, now)
         if not self.is_serving:
@@ -406,6 +413,8 @@ class Supervisor:
             self.is_stopping = True
             systemd.notify(systemd.STOPPING)
             self.listener.close()
+            if self.companion:
+                self.companion.stop()
             for worker in self._processes():
                 worker.stop(DRAIN_SECONDS)
 

@@ -1,0 +1,120 @@
+"""Follows a source: looks again and again which release is current, and pulls it.
+
+A look is one conditional request, as long as nothing has changed. Hosts that were
+started together look at different times, because chance shortens or lengthens each
+pause. While attempts fail, the pauses grow, and whatever was served is served on.
+"""
+
+import random
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from shopwindow.delivery.pulling import Pulled, prune, pull
+from shopwindow.delivery.source import PullFault, Source
+from shopwindow.release.publish import Releases
+
+EVERY_SECONDS = 30.0
+"""Between two looks. A host is half a minute behind at most, and a hundred hosts cost
+300 requests a minute, which stores answer for a cent an hour.
+"""
+
+JITTER = 0.2
+"""The part of a pause that chance adds or takes."""
+
+LONGEST_PAUSE_SECONDS = 300.0
+"""Between two attempts while they fail: the pauses double until then. A source that is
+back is noticed within five minutes.
+"""
+
+
+class _Stopped(Exception):
+    """A signal has come while a release was fetched."""
+
+
+@dataclass(frozen=True)
+class Log:
+    """What takes a sentence for the log: of what goes well, and of what does not."""
+
+    inform: Callable[[str], None]
+    report: Callable[[str], None]
+
+
+def follow(
+    source: Source,
+    releases: Releases,
+    *,
+    every: float,
+    keep: int,
+    log: Log,
+    stopped: threading.Event,
+) -> None:
+    """Pull what a source has, every ``every`` seconds, until ``stopped`` is set.
+
+    ``keep``: how many of the newest releases stay. Faults are reported and recorded,
+    and never raised.
+    """
+    last: Pulled | None = None
+    reported, failures = "", 0
+
+    def go_on(done: int, total: int) -> None:
+        if stopped.is_set():
+            raise _Stopped
+
+    log.inform(f"following {source.bucket.where}, every {every:g} s")
+    while not stopped.is_set():
+        try:
+            done = pull(source, releases, last=last, progress=go_on)
+            _inform(log, done, last)
+            last = done
+            if done.activated:
+                prune(releases, keep, datetime.now(UTC))
+            if reported:
+                log.inform(f"{source.bucket.where} is followed again")
+            reported, failures = "", 0
+        except _Stopped:
+            break
+        except PullFault as fault:
+            failures += 1
+            if str(fault) != reported:
+                log.report(f"{fault}; {_served(releases)}")
+            reported = str(fault)
+        stopped.wait(pause(every, failures))
+
+
+def pause(every: float, failures: int) -> float:
+    """Return the seconds until the next attempt, after so many failures in a row."""
+    longest = max(every, LONGEST_PAUSE_SECONDS)
+    doublings = min(failures, 20)  # from a tenth of a second on, that is beyond any
+    seconds: float = min(every * 2**doublings, longest)
+    return seconds * random.uniform(1 - JITTER, 1 + JITTER)
+
+
+def _inform(log: Log, done: Pulled, last: Pulled | None) -> None:
+    id, fetched = done.id[:12], done.fetched
+    if done.activated:
+        size = f"{fetched.requests:,} objects, {fetched.size / 1024:,.0f} KiB"
+        log.inform(f"release {id} is current; fetched {size}")
+    elif done.pinned and (last is None or last.id != done.id):
+        log.report(f"release {id} is here, but this host is pinned; unpin it")
+
+
+def _served(releases: Releases) -> str:
+    current = releases.current()
+    return f"{current[:12]} stays current" if current else "there is no release yet"
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[threading.Event]:
+    """Yield what SIGTERM and SIGINT set."""
+    stopped = threading.Event()
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    previous = [signal.signal(number, lambda *_: stopped.set()) for number in numbers]
+    try:
+        yield stopped
+    finally:
+        for number, handler in zip(numbers, previous, strict=True):
+            signal.signal(number, handler)

@@ -1,0 +1,226 @@
+"""Following a source: what a host serves while its source changes, fails, comes back and lies."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from children import ends_with_us
+from delivered import folder, release
+from releases import shopwindow
+from served import environment, granian, lives, metric, within
+from shopwindow.delivery.folder import FolderBucket
+from shopwindow.delivery.following import JITTER, LONGEST_PAUSE_SECONDS, Log, follow, pause
+from shopwindow.delivery.outgoing import outgoing
+from shopwindow.delivery.publishing import publish
+from shopwindow.delivery.source import UnsignedSource
+from shopwindow.release import pull_notes
+from shopwindow.release.publish import Releases
+
+Json = Any
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> FolderBucket:
+    return folder(tmp_path / "target")
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Releases:
+    return Releases(tmp_path / "host")
+
+
+def published(tmp_path: Path, target: FolderBucket, name: str = "First") -> str:
+    """Publish the release of a name; return its id."""
+    id = release(tmp_path, name)
+    publish(outgoing(tmp_path / "dist"), target)
+    return id
+
+
+@dataclass
+class Said:
+    """What a follower has informed and reported."""
+
+    well: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def following(target: FolderBucket, host: Releases) -> Iterator[Said]:
+    """A follower that looks twenty times a second."""
+    said, stopped = Said(), threading.Event()
+    log = Log(said.well.append, said.faults.append)
+    arguments = {"every": 0.05, "keep": 10, "log": log, "stopped": stopped}
+    thread = threading.Thread(target=follow, args=(UnsignedSource(target), host), kwargs=arguments)
+    thread.start()
+    try:
+        yield said
+    finally:
+        stopped.set()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_whatever_becomes_current_is_followed(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    first = published(tmp_path, target)
+    with following(target, host) as said:
+        assert within(10, lambda: host.current() == first)
+        second = published(tmp_path, target, "Second")
+        assert within(10, lambda: host.current() == second)
+        host.activate(first, "activate", "somebody did", datetime.now(UTC))
+        assert within(10, lambda: host.current() == second)
+    assert said.faults == []
+    assert next(line for line in said.well if "is current" in line).startswith(f"release {first[:12]} is current; ")
+
+
+def test_a_source_that_is_away_leaves_the_release_and_comes_back(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    first = published(tmp_path, target)
+    with following(target, host) as said:
+        assert within(10, lambda: host.current() == first)
+        (tmp_path / "target").rename(tmp_path / "away")
+        assert within(10, lambda: len(said.faults) == 1)
+        assert said.faults == [f"{target.where}: nothing was published there yet; {first[:12]} stays current"]
+        note = pull_notes.read(host.out)
+        assert note is not None
+        assert (note.kind, note.release, bool(note.since)) == ("source", first, True)
+        (tmp_path / "away").rename(tmp_path / "target")
+        second = published(tmp_path, target, "Second")
+        assert within(10, lambda: host.current() == second)
+    note = pull_notes.read(host.out)
+    assert note is not None
+    assert (note.fault, note.kind, note.since, note.faults["source"] > 0) == ("", "", "", True)
+    assert f"{target.where} is followed again" in said.well
+
+
+def test_a_pinned_host_says_so_once_and_follows_when_it_is_unpinned(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    first = published(tmp_path, target)
+    with following(target, host) as said:
+        assert within(10, lambda: host.current() == first)
+        host.activate(first, "rollback", "wait", datetime.now(UTC), pin=True)
+        second = published(tmp_path, target, "Second")
+        assert within(10, lambda: said.faults != [])
+        time.sleep(0.3)
+        assert said.faults == [f"release {second[:12]} is here, but this host is pinned; unpin it"]
+        assert host.current() == first
+        host.activate(first, "activate", "go on", datetime.now(UTC))
+        assert within(10, lambda: host.current() == second)
+
+
+def test_pauses_double_while_attempts_fail_and_differ_between_hosts() -> None:
+    for failures, seconds in [(0, 30), (1, 60), (2, 120), (3, 240), (4, 300), (9, 300), (5000, 300)]:
+        pauses = {pause(30.0, failures) for _ in range(100)}
+        assert len(pauses) > 50
+        assert seconds * (1 - JITTER) <= min(pauses) <= max(pauses) <= seconds * (1 + JITTER)
+    assert pause(3600, 5) <= 3600 * (1 + JITTER)
+    assert LONGEST_PAUSE_SECONDS == 300
+
+
+# -- the commands ----------------------------------------------------------------------------------------------------
+
+
+def lines(file: Path) -> list[Json]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_follower_ends_cleanly_at_a_signal(
+    tmp_path: Path, target: FolderBucket, host: Releases, number: signal.Signals
+) -> None:
+    first = published(tmp_path, target)
+    command = [sys.executable, "-m", "shopwindow", "pull", target.where, "--out", str(host.out), "--follow"]
+    with open(tmp_path / "err", "wb") as err:
+        process = subprocess.Popen(command, stderr=err, env=environment(), preexec_fn=ends_with_us)
+    assert within(20, lambda: host.current() == first)
+    assert within(20, lambda: pull_notes.read(host.out) is not None)
+    process.send_signal(number)
+    assert process.wait(20) == 0
+    said = [line["message"] for line in lines(tmp_path / "err")]
+    assert said[0] == f"following {target.where}, every 30 s"
+    assert re.fullmatch(rf"release {first[:12]} is current; fetched \d+ objects, \d+ KiB", said[1])
+
+
+def test_a_new_host_becomes_ready_from_nothing_and_says_what_is_wrong(
+    tmp_path: Path, target: FolderBucket, host: Releases
+) -> None:
+    options = ("--workers", "1", "--from", target.where, "--every", "0.1")
+    with granian(tmp_path / "server", host.out, *options) as server:
+        assert server.told("/readyz").status == 503
+        first = published(tmp_path, target)
+        assert within(20, lambda: server.told("/readyz").status == 200)
+        assert json.loads(server.told("/readyz").body)["id"] == first
+        assert json.loads(server.told("/checks/pull").body)["ok"]
+
+        pointer = tmp_path / "target" / "current.json"
+        data = pointer.read_bytes()
+        pointer.write_bytes(data.replace(b'"format":1', b'"format":2'))
+        assert within(20, lambda: server.told("/checks/pull").status == 503)
+        ready = server.told("/readyz")
+        pulls = json.loads(ready.body)["pull"]
+        assert (ready.status, pulls["kind"], pulls["source"]) == (200, "newer", target.where)
+        assert "current.json has format 2; this program reads up to 1: update it" in pulls["fault"]
+        assert metric(server, "shopwindow_pull_success") == 0
+        assert (metric(server, "shopwindow_pull_faults_total", kind="newer") or 0) > 0
+        assert metric(server, "shopwindow_pull_faults_total", kind="damaged") == 0
+        age = metric(server, "shopwindow_pull_age_seconds")
+        assert age is not None
+        assert 0 <= age < 60
+
+        pointer.write_bytes(data)
+        second = published(tmp_path, target, "Second")
+        assert within(20, lambda: json.loads(server.told("/readyz").body)["id"] == second)
+        assert within(20, lambda: metric(server, "shopwindow_pull_success") == 1)
+
+        (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
+        os.kill(puller, signal.SIGKILL)
+        third = published(tmp_path, target, "Third")
+        assert within(20, lambda: json.loads(server.told("/readyz").body)["id"] == third)
+        assert "`pull` ended (exit status -9); it is started again in 1 s" in server.err.read_text()
+        (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
+    assert not lives(puller)
+
+
+def arguments(process: int) -> list[str]:
+    """The command line of a process."""
+    return Path(f"/proc/{process}/cmdline").read_bytes().decode().split("\0")
+
+
+def test_a_follower_ends_with_a_service_that_is_killed(tmp_path: Path, target: FolderBucket, host: Releases) -> None:
+    published(tmp_path, target)
+    options = ("--workers", "1", "--from", target.where)
+    with granian(tmp_path / "server", host.out, *options) as server:
+        assert within(20, lambda: server.told("/readyz").status == 200)
+        (puller,) = [pid for pid in server.workers() if "pull" in arguments(pid)]
+        server.process.kill()
+        assert within(20, lambda: not lives(puller))
+
+
+@pytest.mark.parametrize(
+    ("source", "status", "sentence"),
+    [
+        ("nowhere", 2, "'nowhere' is no address (s3://BUCKET/PREFIX"),
+        ("s3://key:secret@bucket", 2, "a target's address holds no secret"),
+    ],
+)
+def test_what_is_no_source_is_refused_before_anything_starts(
+    tmp_path: Path, source: str, status: int, sentence: str
+) -> None:
+    for command in (["serve", "--from", source], ["pull", source, "--follow"]):
+        ran = shopwindow(*command, cwd=tmp_path)
+        assert (ran.status, ran.out, sentence in ran.err) == (status, "", True), ran
+        assert list(tmp_path.iterdir()) == []
