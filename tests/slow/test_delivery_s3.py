@@ -57,8 +57,13 @@ def test_the_store_decides_who_creates_and_who_replaces(there: Store) -> None:
     assert not bucket.replace("a/b", b"4", TEXT, None)
     assert bucket.read_range("a/b", 0, 1) == b"3"
     assert bucket.replace("a/c", b"5", TEXT, None)
+    bucket.overwrite("v3/promotions;show=a,b&c=d%20e~.json", b"6", TEXT)  # as files of a release are called
+    assert [item.key for item in bucket.listing("v3/")] == ["v3/promotions;show=a,b&c=d%20e~.json"]
+    stored = bucket.read("v3/promotions;show=a,b&c=d%20e~.json")
+    assert stored is not None
+    assert stored.data == b"6"
     assert sorted(item.key for item in bucket.listing("a/")) == ["a/b", "a/c"]
-    assert (bucket.folders(""), bucket.folders("a/")) == (["a"], ["b", "c"])
+    assert (bucket.folders(""), bucket.folders("a/")) == (["a", "v3"], ["b", "c"])
     bucket.delete(["a/b", "a/gone"])
     assert bucket.read("a/b") is None
 

@@ -66,7 +66,9 @@ class _Order:
     "was never rolled back from.",
 )
 @click.option(
-    "--pin", is_flag=True, help="Publish, but activate nothing, until --unpin."
+    "--pin",
+    is_flag=True,
+    help="Pin what is current at TARGET: publications activate nothing until --unpin.",
 )
 @click.option("--unpin", is_flag=True, help="Let publications activate again.")
 @click.option(

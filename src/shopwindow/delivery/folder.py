@@ -39,7 +39,7 @@ FILE_MODE = 0o644
 STREAM_BYTES = 1024 * 1024
 """Bytes that a stream reads at once."""
 
-_UNCHANGED = "run it again: nothing there is half written"
+_UNCHANGED = "nothing there is half written"
 
 
 class FolderBucket:
