@@ -345,10 +345,12 @@ JSON = Format("json", "application/json", _json, _from_json, _request_from_json)
 XML = Format("xml", "application/xml", _xml, _from_xml, _request_from_xml)
 RESPONSE_FORMATS = (JSON, XML)
 MEDIA_TYPES = " or ".join(format.media_type for format in RESPONSE_FORMATS)
+
 SCRIPTS = ("application/javascript", "text/javascript", "application/x-javascript")
 """What clients call JSON that is the argument of a function: the first is sent. RFC 9239
 has all three.
 """
+
 REQUEST_FORMATS: Mapping[str, Format] = {
     **{format.media_type: format for format in RESPONSE_FORMATS},
     "text/xml": XML,  # RFC 7303 §9.2: an alias
