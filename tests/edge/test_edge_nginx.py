@@ -1,13 +1,14 @@
 """Facts about the edge: its rules, and a real nginx that runs by them over a real release."""
 
 import gzip
+import json
 import re
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http.client import HTTPConnection
@@ -37,6 +38,7 @@ from shopwindow.interface.validators import etag
 from shopwindow.release.changes import content_of
 from shopwindow.release.publish import Releases
 from shopwindow.release.stored import interface_of
+from shopwindow.service.requestid import ACCEPTED_ID
 from shopwindow.shop import INTERFACE
 
 SAMPLE = ROOT / "content"
@@ -569,6 +571,33 @@ def test_the_service_is_told_who_asks_and_whom(edge: Edge) -> None:
         "cookie": "supc=1",
         KEY_HEADER: IPHONE,
     }
+
+
+def test_every_answer_has_the_requests_id(edge: Edge) -> None:
+    def id_of(target: str, key: str, given: str, **more: str) -> tuple[int, str]:
+        headers = {KEY_HEADER: key, "Host": HOST, **({"X-Request-Id": given} if given else {}), **more}
+        with closing(HTTPConnection(nginx.ADDRESS, edge.port, timeout=10)) as connection:
+            connection.request("GET", target, headers=headers)
+            response = connection.getresponse()
+            return response.status, response.headers["X-Request-Id"] or json.loads(response.read())["headers"][NAME]
+
+    asked = [("/v2/promotions", IPHONE, {}, 200), ("/v2/promotions", IPHONE, {"If-None-Match": "*"}, 304)]
+    asked += [("/v2/promotions", "x", {}, 401), ("/v2/promotions?promoid=1,2", IPHONE, {}, 203)]
+    for target, key, more, status in asked:
+        for given in ("7", "checkout-17", "a" * 128):
+            assert id_of(target, key, given, **more) == (status, given)
+        for odd in ("", "a b", "-x", "a" * 129):
+            came, id = id_of(target, key, odd, **more)
+            assert (came, re.fullmatch("[0-9a-f]{32}", id) is not None) == (status, True), id
+
+
+NAME = "x-request-id"
+
+
+@pytest.mark.parametrize("template", ["nginx.conf", "varnish.vcl", "worker.js"])
+def test_an_edge_judges_an_id_as_the_service_does(template: str) -> None:
+    text = (ROOT / "templates" / template).read_text(encoding="utf-8").replace("\\/", "/")
+    assert f"^{ACCEPTED_ID.pattern}$" in text
 
 
 def test_a_client_that_waits_to_be_asked_for_the_body_is_asked(edge: Edge) -> None:
