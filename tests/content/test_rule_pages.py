@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,38 +13,63 @@ from shopwindow import library
 from shopwindow.content import rule_pages, yaml
 from shopwindow.content.rule_pages import RulePage
 from shopwindow.content.yaml import Malformed
+from shopwindow.interface.interface import Interface
+from shopwindow.interface.loading import load
 from shopwindow.shop import INTERFACE
+from trees import write
+
+sys.path.insert(0, str(ROOT / "examples/library"))
+LIBRARY = load("library.interface:INTERFACE")
+sys.path.pop(0)
 
 MINIMAL = ROOT / "src/shopwindow/starter/minimal"
 SOURCE = ROOT / "src/shopwindow"
 ALL = library.rule_pages(INTERFACE)
-IN_FILES = [page for page in ALL.values() if page.path]
-ALONE = [page for page in ALL.values() if page.wrong and not page.path]
+OF_ENGINE = rule_pages.PAGES
+IN_NOTICES = [page for page in OF_ENGINE if page.path]
+IN_THE_SHOP = [page for page in INTERFACE.pages if page.has_example]
+ALONE = [page for page in ALL.values() if page.has_example and not page.path]
+
+AT = "2026-11-22"
+"""The instant of the examples' checks: which windows are past follows from it."""
 
 
 def names(page: RulePage) -> str:
     return page.name
 
 
-def rules_broken(folder: Path) -> list[str]:
-    checked = library.check(INTERFACE, folder)
+def rules_broken(folder: Path, interface: Interface = INTERFACE) -> list[str]:
+    checked = library.check(interface, folder, at=AT, jobs=1)
     return [problem.rule for problem in (*checked.problems, *checked.warnings)]
 
 
-@pytest.mark.parametrize("page", IN_FILES, ids=names)
-def test_the_mistake_of_a_page_breaks_its_rule_alone(tmp_path: Path, page: RulePage) -> None:
-    folder = tmp_path / "content"
-    shutil.copytree(MINIMAL, folder)
+def check_example(folder: Path, page: RulePage, interface: Interface) -> None:
+    """Check a folder with the fix of a page, and then with its mistake in the same place."""
+    write(folder, dict(page.beside))
     file = folder / page.path
     before = file.read_text(encoding="utf-8") if file.exists() else ""
-    assert page.right in before
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(before.replace(page.right, page.wrong, 1) if before else page.wrong, encoding="utf-8")
-    assert rules_broken(folder) == [page.name]
+    right = before if page.right in before else before + page.right
+    if right:
+        write(folder, {page.path: right})
+    assert rules_broken(folder, interface) == []
+    wrong = right.replace(page.right, page.wrong, 1) if page.right else before + page.wrong
+    write(folder, {page.path: wrong})
+    assert rules_broken(folder, interface) == [page.name]
 
 
-def test_the_content_with_every_fix_breaks_no_rule() -> None:
-    assert rules_broken(MINIMAL) == []
+@pytest.mark.parametrize("interface", [INTERFACE, LIBRARY], ids=["shop", "library"])
+@pytest.mark.parametrize("page", IN_NOTICES, ids=names)
+def test_a_mistake_in_a_notice_breaks_its_rule_alone_in_any_interface(
+    tmp_path: Path, page: RulePage, interface: Interface
+) -> None:
+    check_example(write(tmp_path, dict(rule_pages.FOLDER)), page, interface)
+
+
+@pytest.mark.parametrize("page", IN_THE_SHOP, ids=names)
+def test_a_mistake_in_the_shop_breaks_its_rule_alone(tmp_path: Path, page: RulePage) -> None:
+    folder = tmp_path / "content"
+    shutil.copytree(MINIMAL, folder)
+    check_example(folder, page, INTERFACE)
 
 
 @pytest.mark.parametrize("page", ALONE, ids=names)
@@ -54,24 +80,61 @@ def test_a_yaml_mistake_is_refused_by_its_rule_and_the_fix_is_read(page: RulePag
     yaml.load(page.right)
 
 
+def rules_in(*folders: str) -> set[str]:
+    """Return the names of rules that stand in the source of some packages."""
+    paths = (path for folder in folders for path in (SOURCE / folder).rglob("*.py"))
+    texts = [path.read_text(encoding="utf-8") for path in paths if path.name != "rule_pages.py"]
+    return {name for text in texts for name in IN_SOURCE.findall(text) if not NO_RULES.search(name)}
+
+
 PREFIXES = {name.partition(".")[0] for name in ALL if "." in name}
-IN_SOURCE = re.compile(rf'"((?:{"|".join(sorted(PREFIXES))})\.[a-zA-Z]+)"')
+BARE = ["expression", "reference", "template", "unique"]
+IN_SOURCE = re.compile(rf'"((?:{"|".join(sorted(PREFIXES))})\.[a-zA-Z]+|{"|".join(BARE)})"')
 NO_RULES = re.compile(r"\.(json|yaml|yml|html|jsonl|sqlite|schemas|py)$")
 
 
 def test_every_rule_of_the_source_has_a_page() -> None:
-    named = {
-        name
-        for path in SOURCE.rglob("*.py")
-        for name in IN_SOURCE.findall(path.read_text(encoding="utf-8"))
-        if not NO_RULES.search(name)
-    }
-    assert named - ALL.keys() == set()
+    assert rules_in("") - ALL.keys() == set()
 
 
-def test_every_page_has_a_title_and_a_reason() -> None:
-    assert [page.name for page in ALL.values() if not (page.title and page.why)] == []
-    assert [page.name for page in ALL.values() if page.title.endswith(".") or not page.why.endswith(".")] == []
+def test_an_interface_without_pages_has_one_for_every_rule_of_the_engine() -> None:
+    assert LIBRARY.pages == ()
+    pages = library.rule_pages(LIBRARY)
+    assert rules_in("content", "interface", "service") - pages.keys() == set()
+    assert [name for name in pages if not pages[name].title] == []
+
+
+def test_a_family_has_examples_of_the_engine_s_rules_and_the_words_are_the_engine_s() -> None:
+    in_engine = {page.name: page for page in OF_ENGINE}
+    shared = [page for page in INTERFACE.pages if page.name in in_engine]
+    assert {page.name for page in shared if page.title or page.why} == set()
+    assert {page.name for page in shared if in_engine[page.name].has_example} == set()
+    assert ALL["reference"].why == in_engine["reference"].why
+    assert ALL["reference"].path == "events/1-open-house.yaml"
+
+
+WITHOUT_EXAMPLE = {
+    *("against.unread", "app.TBD", "app.configVersion"),
+    *("feed.compressed", "feed.line", "file.name", "table.width"),
+    *("schema.budget", "schema.false", "schema.other", "schema.size"),
+    *("template", "tree.depth", "tree.file", "tree.link", "tree.name", "tree.site", "tree.size", "tree.sparse"),
+    *("tree.unreadable", "yaml.encoding"),
+}
+"""Rules that no small file can show: they are about sizes, names, the file system, other releases, or templates."""
+
+
+def test_a_page_has_an_example_or_says_what_to_do() -> None:
+    assert {page.name for page in ALL.values() if not page.has_example} == WITHOUT_EXAMPLE
+    for interface in (INTERFACE, LIBRARY):
+        pages = library.rule_pages(interface).values()
+        assert [page.name for page in pages if not page.has_example and not page.advice] == []
+
+
+def test_every_page_has_a_title_and_a_reason_in_sentences() -> None:
+    pages = ALL.values()
+    assert [page.name for page in pages if not (page.title and page.why)] == []
+    assert [page.name for page in pages if page.title.endswith(".") or not page.why.endswith(".")] == []
+    assert [page.name for page in pages if page.advice and not page.advice.endswith(".")] == []
 
 
 def test_the_document_of_all_rules_is_the_one_that_is_written() -> None:
@@ -84,6 +147,10 @@ def test_a_rule_is_explained_and_a_misspelled_one_names_the_nearest() -> None:
     assert explained.status == 0
     assert explained.out.startswith("time.order: Something ends before it begins.\n")
     assert "Wrong in events/1-open-house.yaml:\n    finish: 2027-05-01 09:00" in explained.out
+    advised = shopwindow("rule", "tree.size").out
+    assert advised.endswith("\nWhat to do: Split the file, or make it a feed with a document a line.\n")
+    beside = shopwindow("rule", "price.sale").out
+    assert "With catalog/categories.yaml:\n    - id: 10\n" in beside
     unknown = shopwindow("rule", "time.ordr")
     assert (unknown.status, unknown.out) == (2, "")
     assert "no rule is called 'time.ordr'; did you mean time.order?" in unknown.err

@@ -13,6 +13,11 @@ NAME_WIDTH = 28
 
 EXAMPLE_INDENT = "    "
 
+WIDTH = 80
+"""Columns of a sentence: those of the narrowest terminals that people still open."""
+
+_COLORS = {"Wrong": "red", "Right": "green"}
+
 
 @click.command()
 @click.argument("name", required=False)
@@ -53,14 +58,20 @@ def _list(pages: rule_pages.Pages) -> str:
 def _page(page: RulePage) -> str:
     """Return a page for a terminal: the name, why, the mistake and the fix."""
     parts = [f"{click.style(page.name, bold=True)}: {page.title}."]
-    parts += click.wrap_text(page.why, 80).splitlines()
-    if page.wrong or page.right:
-        where = f" in {page.path}" if page.path else ""
-        for word, text, color in (
-            ("Wrong", page.wrong, "red"),
-            ("Right", page.right, "green"),
-        ):
-            parts += ["", f"{word}{where}:" if text else f"{word}{where}: without it"]
-            lines = text.rstrip().splitlines()
-            parts += [click.style(EXAMPLE_INDENT + line, fg=color) for line in lines]
+    parts += click.wrap_text(page.why, WIDTH).splitlines()
+    for path, text in page.beside:
+        parts += ["", f"With {path}:", *_indented(text)]
+    where = f" in {page.path}" if page.path else ""
+    for word, text in rule_pages.texts(page):
+        parts += ["", f"{word}{where}:" if text else f"{word}{where}: without it"]
+        parts += [click.style(line, fg=_COLORS[word]) for line in _indented(text)]
+    if remark := rule_pages.remark(page):
+        parts += ["", remark]
+    if page.advice:
+        advice = f"What to do: {page.advice}"
+        parts += ["", *click.wrap_text(advice, WIDTH).splitlines()]
     return "\n".join(parts)
+
+
+def _indented(text: str) -> list[str]:
+    return [EXAMPLE_INDENT + line for line in text.rstrip().splitlines()]

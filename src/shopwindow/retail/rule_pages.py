@@ -4,65 +4,115 @@ from shopwindow.content.rule_pages import RulePage
 
 _EVENT, _STORE = "events/1-open-house.yaml", "stores/main-street.yaml"
 _APP, _PROMOTION = "apps/iphone.yaml", "promotions/1-welcome.yaml"
+_IPOD = """\
+name: ipod
+platform: iPhone
+extends: _phones.yaml
+apiKeys:
+  - 24e95bf5562f9eac062c1199a7246fb008c9b22cb0f73e875018be07ff8248e3
+config:
+  configVersion: "1"
+  appVersionInfo:
+    appVersionNumber: "1.0"
+    appStoreLink: "{{ www }}/app"
+    supportedVersions: ["1.0"]
+"""
+
+_HARBOR = """\
+storeId: 2
+storeNumber: 1002
+locationNumber: 10002
+divisionId: 2
+name: Harbor
+phoneNumber: 305-555-0100
+mapUrl: "{{ www }}/stores/harbor"
+address:
+  line1: 2 Harbor Street
+  city: Miami
+  state: FL
+  countryCode: US
+  zipCode: "33101"
+location: {latitude: 25.7617, longitude: -80.1918}
+timeZone: America/New_York
+hours:
+  monday: {open: 10:00, close: 20:00}
+"""
+"""A second store."""
+
 _Y = RulePage
 
 PAGES = (
-    _Y(
-        "schema.enum",
-        "The value is none of those allowed",
-        "The message lists them, and the nearest one.",
-        "promotionSourceCode: Q",
-        "promotionSourceCode: B",
-        _PROMOTION,
-    ),
-    _Y(
-        "schema.uniqueItems",
-        "An entry stands in the list twice",
-        "Delete one of the two.",
-        "  storeId: [1, 1]",
-        "  storeId: [1]",
-        _EVENT,
-    ),
-    _Y(
-        "schema.minItems",
-        "The list is too short",
-        "Where it would be empty, leave the key out.",
-        "  storeId: []",
-        "  storeId: [1]",
-        _EVENT,
-    ),
+    # -- examples of the engine's rules
     _Y(
         "reference",
-        "A document names another that does not exist",
-        "It was deleted, or its number is mistyped. A deleted document is one problem,"
-        " however many places name it.",
-        "  storeId: [7]",
-        "  storeId: [1]",
-        _EVENT,
+        wrong="  storeId: [7]",
+        right="  storeId: [1]",
+        path=_EVENT,
     ),
     _Y(
         "reference.live",
-        "A document is live while what it names is not",
-        "Apps would show an event at a store that they do not know. Its publish window"
-        " lies within those of its stores.",
-        "features: [BOPS]\npublish: {from: 2027-01-01}",
-        "features: [BOPS]",
-        _STORE,
+        wrong="features: [BOPS]\npublish: {from: 2027-01-01}",
+        right="features: [BOPS]",
+        path=_STORE,
     ),
     _Y(
-        "unique",
-        "Two documents have the same number",
-        "Apps and other documents could not tell them apart. They may share it if their"
-        " publish windows do not overlap.",
+        "extends.base",
+        wrong="- extends: _shared.yaml\n",
+        right="extends: _shared.yaml\n",
+        path="apps/_phones.yaml",
+        beside=(("apps/ipod.yaml", _IPOD),),
     ),
     _Y(
-        "window.order",
-        "A publish window ends before it begins",
-        "The document would never be shown.",
-        "publish:\n  from: 2027-06-01\n",
-        "publish:\n",
-        _EVENT,
+        "extends.cycle",
+        wrong="extends: _tablets.yaml\n",
+        right="extends: _shared.yaml\n",
+        path="apps/_phones.yaml",
+        beside=(
+            ("apps/_tablets.yaml", "extends: _phones.yaml\n"),
+            (
+                "apps/ipod.yaml",
+                _IPOD.replace("_phones.yaml", "_tablets.yaml"),
+            ),
+        ),
     ),
+    _Y(
+        "extends.missing",
+        wrong="extends: _share.yaml",
+        right="extends: _shared.yaml",
+        path=_APP,
+    ),
+    _Y(
+        "extends.forgotten",
+        wrong="",
+        right="extends: _shared.yaml\n",
+        path=_APP,
+    ),
+    _Y(
+        "extends.null",
+        wrong='configVersion: "1"\n  appLayuot: null',
+        right='configVersion: "1"',
+        path=_APP,
+    ),
+    _Y(
+        "extends.unused",
+        wrong="platform: iPhone\n",
+        path="apps/_phones.yaml",
+        advice="Delete it, or name it in `extends`.",
+    ),
+    _Y(
+        "group.empty",
+        wrong="store_groups:\n  south: {state: [NY], divisionId: [2]}\n",
+        right="store_groups:\n  south: {state: [FL], divisionId: [2]}\n",
+        path="site.yaml",
+        beside=(("stores/harbor.yaml", _HARBOR),),
+    ),
+    _Y(
+        "group.value",
+        wrong="store_groups:\n  newYork: {state: [NJ]}\n",
+        right="store_groups:\n  newYork: {state: [NY]}\n",
+        path="site.yaml",
+    ),
+    # -- the families' own rules
     _Y(
         "time.order",
         "Something ends before it begins",
@@ -70,44 +120,6 @@ PAGES = (
         "finish: 2027-05-01 09:00",
         "finish: 2027-05-01 18:00",
         _EVENT,
-    ),
-    _Y(
-        "time.exists",
-        "A day or a time that does not exist",
-        "The calendar has no such day, or clocks skip that hour in spring.",
-        "start: 2027-02-30 10:00",
-        "start: 2027-05-01 10:00",
-        _EVENT,
-    ),
-    _Y(
-        "file.name",
-        "A file does not have the name of its document",
-        "Documents of this kind are found by their file's name.",
-    ),
-    _Y(
-        "extends.missing",
-        "The base does not exist",
-        "`extends` names a file of the same folder whose name begins with _.",
-        "extends: _share.yaml",
-        "extends: _shared.yaml",
-        _APP,
-    ),
-    _Y(
-        "extends.forgotten",
-        "A document lacks what a base has, and does not build on it",
-        "The line with `extends` was lost.",
-        "",
-        "extends: _shared.yaml\n",
-        _APP,
-    ),
-    _Y(
-        "extends.null",
-        "A null removes nothing",
-        "null removes what the base says. The base does not say this, so the key is"
-        " misspelled, or the line is left over.",
-        'configVersion: "1"\n  appLayuot: null',
-        'configVersion: "1"',
-        _APP,
     ),
     _Y(
         "app.layout",
@@ -130,25 +142,28 @@ PAGES = (
         "The configuration changed, and its version did not",
         "Phones keep a configuration until its version changes. `check --against` a"
         " release finds it.",
+        advice="Raise `configVersion` in the app's file.",
     ),
     _Y(
         "app.TBD",
         "A value still says TBD",
         "It is known to be missing; `check` lists it, and nothing stops.",
+        advice="Write the value once you have it.",
     ),
     _Y(
         "event.closed",
         "An event takes place while its store is closed",
         "One of the two times is wrong. This is a warning.",
+        "start: 2027-05-02 10:00\nfinish: 2027-05-02 18:00",
+        "start: 2027-05-01 10:00\nfinish: 2027-05-01 18:00",
+        _EVENT,
     ),
     _Y(
         "event.late",
-        "An event is shown only after it began",
-        "Nobody could plan for it. This is a warning.",
-    ),
-    _Y(
-        "promotion.category",
-        "A promotion names a category that the catalog lacks",
-        "It may be misspelled. This is a warning.",
+        "An event is shown only when it is over",
+        "Nobody could go there. This is a warning.",
+        "publish:\n  from: 2027-05-02\n",
+        "publish:\n  until: 2027-05-01\n",
+        _EVENT,
     ),
 )

@@ -1,6 +1,6 @@
 """A rule's page: what it wants and why, a mistake, and the fix. Problems lead here."""
 
-from shopwindow.content.rule_pages import by_name
+from shopwindow.content.rule_pages import by_name, remark, texts
 from shopwindow.preview.visit import Page, Visit
 
 
@@ -15,4 +15,5 @@ def page(visit: Visit) -> Page | None:
     rule = by_name(visit.snapshot.interface.pages).get(visit.values["name"])
     if rule is None:
         return None
-    return Page("rule.html", rule.name, {"rule": rule})
+    values = {"rule": rule, "texts": texts(rule), "remark": remark(rule)}
+    return Page("rule.html", rule.name, values)
