@@ -42,10 +42,10 @@ RETRIES = 8
 
 BACKOFF = {
     "init_backoff": timedelta(seconds=0.2),
-    "max_backoff": timedelta(seconds=10),
-    "base": 5,
+    "max_backoff": timedelta(seconds=5),
+    "base": 4,
 }
-"""Each wait is by chance between 0.2 s and five times the one before, so that many
+"""Each wait is by chance between 0.2 s and four times the one before, so that many
 connections do not come back at once.
 """
 
