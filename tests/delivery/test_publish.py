@@ -1,7 +1,10 @@
 """Publishing: what lies at a target, which release is current there, and what is refused."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from threading import Barrier
 
 import orjson
 import pytest
@@ -9,7 +12,7 @@ import pytest
 from delivered import current, documents, folder, memory, on_disk, read, release
 from releases import built, shopwindow, write
 from shopwindow.delivery import layout, pointer
-from shopwindow.delivery.bucket import Bucket, Headers, Listed
+from shopwindow.delivery.bucket import Bucket, Headers, Listed, Version
 from shopwindow.delivery.outgoing import outgoing
 from shopwindow.delivery.pointer import Pointer
 from shopwindow.delivery.publishing import publish
@@ -141,6 +144,21 @@ def test_of_two_publishers_one_wins_and_the_other_says_so(bucket: Bucket, tmp_pa
     entry = pointer.activation(datetime.now(UTC), "f" * 64, None, "other", "", "publish")
     assert not pointer.move(bucket, start.version, start.pointer.moved("f" * 64, "", entry, pin=False))
     assert current(bucket)["id"] == second
+
+
+def test_of_many_who_replace_the_same_version_one_wins(bucket: Bucket) -> None:
+    for attempt in range(11):
+        stored = bucket.read("current.json")
+        version, together = stored.version if stored else None, Barrier(8)
+        bodies = [b"%d of %d" % (number, attempt) for number in range(8)]
+        with ThreadPoolExecutor(8) as threads:
+            won = list(threads.map(partial(replace_together, bucket, version, together), bodies))
+        assert sorted(won) == [False] * 7 + [True]
+
+
+def replace_together(bucket: Bucket, version: Version | None, together: Barrier, body: bytes) -> bool:
+    together.wait(60)
+    return bucket.replace("current.json", body, TEXT, version)
 
 
 class Overtaken:
