@@ -203,11 +203,14 @@ def test_an_edge_answers_as_the_service_does(
     with EDGES[edge](tmp_path, released, f"{ADDRESS}:{service.port}") as port:
         met = list(differences(edge, port, owed))
     unlisted = [f"{row.name}: {part}: {owed!r} is {came!r}" for row, part, owed, came, entry in met if entry is None]
-    listed = {
-        (number, part) for number, entry in enumerate(DIFFERENCES) for part in entry["parts"] if edge in entry["edges"]
+    certain = {
+        (number, part)
+        for number, entry in enumerate(DIFFERENCES)
+        for part in entry["parts"]
+        if edge in entry["edges"] and edge not in entry.get("sometimes", ())
     }
     assert (unlisted[:20], len(unlisted)) == ([], 0)
-    assert listed == {(entry, part) for _, part, _, _, entry in met}
+    assert certain <= {(entry, part) for _, part, _, _, entry in met}
 
 
 BASES = {
